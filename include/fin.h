@@ -1,0 +1,12 @@
+// SPDX-License-Identifier: BSD-2-Clause
+// Fin: composable asynchronous I/O and message passing. One header per room; this one includes them all.
+#ifndef FIN_H
+#define FIN_H
+
+#include <fin/async.h>
+#include <fin/awe.h>
+#include <fin/awe_id.h>
+#include <fin/cancel.h>
+#include <fin/stats.h>
+
+#endif

@@ -1,0 +1,198 @@
+// SPDX-License-Identifier: BSD-2-Clause
+// Fin for C++17: the words of <fin/async.h> with lambdas, and classes for those who avoid macros.
+//
+//     fin_finish { fin_async { read_one(a); }; fin_async { read_one(b); }; }
+//     fin::finish([&](fin::scope &s) { s.async([&] { read_one(a); }); s.async([&] { read_one(b); }); });
+//
+// The body of fin_async captures by reference. An exception that leaves an async body cancels its finish block and is rethrown
+// where the block ends; of several, the first. An exception that leaves the block itself cancels it too, waits for its work,
+// and goes on. A block left by return, break or goto waits and rethrows likewise.
+#ifndef FIN_HPP
+#define FIN_HPP
+
+#if defined(__GNUC__) && !defined(FIN_WARN)
+#pragma GCC system_header
+#endif
+
+#include <cstring>
+#include <exception>
+#include <system_error>
+#include <utility>
+
+#include <fin.h>
+
+namespace fin {
+
+class scope;
+
+namespace detail {
+
+// What the name that an async looks for stands for inside an async body.
+struct body_scope {};
+
+// A finish block; one entry of the `for` that is a finish block, see FIN_FINISH_.
+class block {
+public:
+    __attribute__((always_inline)) explicit block(uint32_t flags) { fin_finish_enter_(&b_, flags); }
+    block(const block &) = delete;
+    block &operator=(const block &) = delete;
+
+    bool open() const { return open_; }
+    fin_finish_block *raw() { return &b_; }
+    void cancel() { fin_cancel_block_(&b_); }
+
+    // The end of the block.
+    __attribute__((always_inline)) void close() {
+        open_ = false;
+        fin_finish_leave_(&b_);
+        if (__builtin_expect(static_cast<bool>(error_), 0))
+            std::rethrow_exception(std::move(error_));
+    }
+
+    // The block was left before its end.
+    __attribute__((always_inline)) ~block() noexcept(false) {
+        if (__builtin_expect(open_, 0)) {
+            bool unwinding = std::uncaught_exceptions() != 0;
+            if (unwinding)
+                cancel();
+            fin_finish_leave_(&b_);
+            if (error_ && !unwinding)
+                std::rethrow_exception(std::move(error_));
+        }
+    }
+
+    // From a catch clause.
+    __attribute__((noinline, cold)) void failed() noexcept {
+        if (!error_)
+            error_ = std::current_exception();
+        cancel();
+    }
+
+private:
+    fin_finish_block b_;
+    std::exception_ptr error_;
+    bool open_ = true;
+};
+
+template <class Body> struct call {
+    Body body;
+    block *owner;
+};
+
+struct no_scope {};
+template <class Body> auto invoke(Body &b, int) -> decltype(b(body_scope{}), void()) { b(body_scope{}); }
+template <class Body> auto invoke(Body &b, long) -> decltype(b(), void()) { b(); }
+
+// The body's closure is copied to the stack that it runs on: the next iteration of a loop makes the next one in the same place.
+template <class Body> __attribute__((noinline)) void run(void *p) noexcept {
+    auto *c = static_cast<call<Body> *>(p);
+    block *owner = c->owner;
+    try {
+        Body body(std::move(c->body));
+        invoke(body, 0);
+    } catch (...) {
+        owner->failed();
+    }
+}
+
+template <class Body> __attribute__((always_inline)) inline void eager(block *owner, Body &&b) {
+    using B = std::decay_t<Body>;
+    call<B> c{std::forward<Body>(b), owner};
+    fin_eager_call_(&run<B>, &c);
+}
+
+// fin_async is `site % lambda`: the one operator form in which the body can come last.
+struct eager_site {
+    block *owner;
+    template <class Body> __attribute__((always_inline)) void operator%(Body &&b) const {
+        eager(owner, std::forward<Body>(b));
+    }
+};
+
+struct lazy_site {
+    block *owner;
+    template <class Body> __attribute__((always_inline)) void operator%(Body &&b) const {
+        using B = std::decay_t<Body>;
+        call<B> c{std::forward<Body>(b), owner};
+        FIN_LAZY_CALL_(owner->raw(), (&run<B>), &c);
+    }
+};
+
+inline lazy_site site(block &, block &owner) { return {&owner}; }
+inline eager_site site(body_scope, block &owner) { return {&owner}; }
+
+__attribute__((always_inline)) inline void call_site(block &b, void (*fn)(void *), void *arg) {
+    FIN_LAZY_CALL_(b.raw(), fn, arg);
+}
+__attribute__((always_inline)) inline void call_site(body_scope, void (*fn)(void *), void *arg) { fin_eager_call_(fn, arg); }
+
+struct elided {
+    template <class Body> void operator%(Body &&b) const { b(); }
+};
+
+} // namespace detail
+
+// The finish block of fin::finish. May be passed on and used from anywhere in the block's own thread until it ends.
+class scope {
+public:
+    explicit scope(detail::block &b) : block_(&b) {}
+
+    // Runs body() at once; where it blocks, the caller goes on. The body has a stack of its own from the start.
+    template <class Body> void async(Body &&body) { detail::eager(block_, std::forward<Body>(body)); }
+
+    void cancel() { block_->cancel(); }
+
+private:
+    detail::block *block_;
+};
+
+// Runs body(scope), then waits until all that it started has ended.
+template <class Body> FIN_BLOCKING void finish(Body &&body) {
+    detail::block b(0);
+    scope s(b);
+    body(s);
+    b.close();
+}
+
+// The same, shielded from the cancellation of the blocks around it.
+template <class Body> FIN_BLOCKING void finish_nc(Body &&body) {
+    detail::block b(FIN_FINISH_NC);
+    scope s(b);
+    body(s);
+    b.close();
+}
+
+// The result of a fin_* call, or std::system_error where it is a negative errno.
+template <class Int> Int check(Int result) {
+    if (result < 0)
+        throw std::system_error(static_cast<int>(-result), std::generic_category());
+    return result;
+}
+
+} // namespace fin
+
+#ifndef FIN_ELIDE
+#define FIN_CXX_FINISH_(flags, label)                                                                                 \
+    for (::fin::detail::block fin_async_must_be_inside_fin_finish((FIN_ARCH_FRAME_POINTER_(), flags)),                \
+         &fin_cancel_must_be_inside_fin_finish [[maybe_unused]] = fin_async_must_be_inside_fin_finish,                \
+         &label [[maybe_unused]] = fin_async_must_be_inside_fin_finish;                                               \
+         fin_async_must_be_inside_fin_finish.open(); fin_async_must_be_inside_fin_finish.close())
+#define FIN_CXX_LAMBDA_ [&]([[maybe_unused]] ::fin::detail::body_scope fin_async_must_be_inside_fin_finish)
+
+#define fin_finish FIN_CXX_FINISH_(0u, fin_no_label_)
+#define fin_finish_as(label) FIN_CXX_FINISH_(0u, fin_cancel_as_needs_fin_finish_as_##label)
+#define fin_finish_nc FIN_CXX_FINISH_(FIN_FINISH_NC, fin_no_label_)
+#define fin_async                                                                                                     \
+    ::fin::detail::site(fin_async_must_be_inside_fin_finish, fin_cancel_must_be_inside_fin_finish) % FIN_CXX_LAMBDA_
+#define fin_async_eager                                                                                               \
+    ((void)fin_async_must_be_inside_fin_finish, ::fin::detail::eager_site{&fin_cancel_must_be_inside_fin_finish}) %   \
+        FIN_CXX_LAMBDA_
+#undef fin_async_call
+#undef fin_cancel
+#undef fin_cancel_as
+#define fin_async_call(fn, arg) ::fin::detail::call_site(fin_async_must_be_inside_fin_finish, fn, arg)
+#define fin_cancel() fin_cancel_must_be_inside_fin_finish.cancel()
+#define fin_cancel_as(label) fin_cancel_as_needs_fin_finish_as_##label.cancel()
+#endif
+
+#endif

@@ -1,0 +1,233 @@
+// SPDX-License-Identifier: BSD-2-Clause
+// async, do..finish and cancel for C (ac 2). C++ has the same words in <fin.hpp>.
+//
+//     fin_finish { ... }             runs the block, then waits until every async started in it has ended. return, break,
+//                                    goto leave the block only after that wait. `break` leaves the finish block itself.
+//     fin_finish_as(label) { ... }   the same, with a label for fin_cancel_as
+//     fin_finish_nc { ... }          shielded: cancellation of the blocks around it does not reach into it
+//     fin_async { ... };             runs the body at once. If it blocks, execution goes on after the statement, and the body
+//                                    is resumed later. GNU C: a nested function, so `return` ends the body; locals of the
+//                                    function are shared, those of the body its own. Clang: a block (-fblocks).
+//     fin_async_call(fn, arg);       the same for void fn(void *), in any compiler
+//     fin_async_eager ...            on a stack of its own from the start, for bodies that nearly always block
+//     fin_cancel();                  asks all that waits inside the innermost enclosing finish to stop waiting
+//     fin_cancel_as(label);          the same for the enclosing finish with that label
+//
+// An async belongs to the innermost finish block that is written around it. An async directly inside the body of another
+// belongs to the same block, may outlive that body (rule Async-2) and so must not use the body's own locals after it ended:
+// open a finish block in the body where it would.
+// A variable-length array or alloca() between the start of a finish block and an async lives on a stack that a lazy async
+// may leave; put it before the block or in the body. The runtime stops the program with a message when it sees one.
+//
+// FIN_ELIDE removes the constructs: what is left is the sequential program (ac 2, serial elision).
+#ifndef FIN_ASYNC_H
+#define FIN_ASYNC_H
+
+#if defined(__GNUC__) && !defined(FIN_WARN)
+#pragma GCC system_header // the names below shadow each other on purpose where blocks nest
+#endif
+
+#include <fin/awe.h>
+#include <fin/finish.h>
+#if defined(__x86_64__)
+#include <fin/arch/x86_64.h>
+#elif defined(__aarch64__)
+#include <fin/arch/aarch64.h>
+#else
+#error "Fin runs on x86-64 and aarch64"
+#endif
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+#define FIN_INLINE_ static inline __attribute__((always_inline, unused))
+
+// Marks the scope of an async body, where an async needs a stack of its own: the owner's pending call may be occupied.
+struct fin_body_scope_;
+
+void fin_cancel_block_(struct fin_finish_block *block);
+
+// The pages of hooks that sanitizers need around a change of stack; empty functions elsewhere.
+void fin_track_body_enter_(struct fin_finish_block *top);
+void fin_track_body_leave_(struct fin_finish_block *top);
+void fin_track_eager_call_(struct fin_finish_block *top);
+void fin_track_landed_(void);
+
+FIN_INLINE_ struct fin_finish_block *fin_finish_enter_(struct fin_finish_block *b, uint32_t flags) {
+    struct fin_thread *t = fin_thread_here_();
+    b->pending = NULL;
+    b->count = 0;
+    b->away = NULL;
+    b->flags = flags;
+    b->parent = t->current;
+    t->current = b;
+    return b;
+}
+
+FIN_INLINE_ void fin_finish_leave_(struct fin_finish_block *b) {
+    if (__builtin_expect(b->away || (b->count | (b->flags & FIN_FINISH_LISTS)), 0)) {
+        FIN_ARCH_BLOCK_(fin_finish_wait_, &b->awe, b, 0, 0);
+        if (FIN_SANITIZED)
+            fin_track_landed_();
+    }
+    fin_self->current = b->parent;
+}
+
+// Takes a spare stack and makes the pseudo-block at its top the current one.
+FIN_INLINE_ struct fin_finish_block *fin_eager_begin_(void) {
+    struct fin_thread *t = fin_thread_here_();
+    struct fin_finish_block *top = __builtin_expect(t->spares != 0, 1) ? t->spare[--t->spares] : fin_stack_more_(t);
+    top->count = 0;
+    top->away = NULL;
+    top->flags = FIN_FINISH_EAGER;
+    top->parent = t->current;
+    t->current = top;
+    if (FIN_SANITIZED)
+        fin_track_eager_call_(top);
+    return top;
+}
+
+// The body ended and never blocked: its stack is spare again.
+FIN_INLINE_ void fin_eager_end_(struct fin_finish_block *top) {
+    struct fin_thread *t = fin_self;
+    t->current = top->parent;
+    t->spare[t->spares++] = top;
+}
+
+#ifdef __cplusplus
+}
+#endif
+
+#define FIN_CAT__(a, b) a##b
+#define FIN_CAT_(a, b) FIN_CAT__(a, b)
+
+#if FIN_SANITIZED
+// Under ASan and TSan every body has a stack of its own, which is what they call a fiber.
+struct fin_tracked_call_ {
+    void (*fn)(void *);
+    void *arg;
+};
+FIN_INLINE_ void fin_eager_call_(void (*fn)(void *), void *arg) {
+    extern void fin_tracked_body_(void *);
+    volatile struct fin_tracked_call_ call = {fn, arg};
+    FIN_ARCH_EAGER_CALL_(fin_eager_begin_(), fin_tracked_body_, &call);
+    fin_track_landed_();
+}
+#else
+FIN_INLINE_ void fin_eager_call_(void (*fn)(void *), void *arg) {
+    FIN_ARCH_EAGER_CALL_(fin_eager_begin_(), fn, arg);
+}
+#endif
+
+#if FIN_SANITIZED
+#define FIN_LAZY_CALL_(block, fn, arg) ((void)(block), fin_eager_call_(fn, arg))
+#define FIN_EAGER_HERE_(stmt)                                                                                         \
+    do {                                                                                                              \
+        struct fin_finish_block *fin_here_ = fin_eager_begin_();                                                            \
+        FIN_ARCH_EAGER_HERE_(fin_here_, fin_track_body_enter_(fin_here_); stmt; fin_track_body_leave_(fin_here_));    \
+        fin_track_landed_();                                                                                          \
+    } while (0)
+#define FIN_LAZY_HERE_(block, stmt) FIN_EAGER_HERE_(stmt)
+#else
+#define FIN_LAZY_CALL_(block, fn, arg) FIN_ARCH_LAZY_CALL_(block, fn, arg)
+#define FIN_LAZY_HERE_(block, stmt) FIN_ARCH_LAZY_HERE_(block, stmt)
+#define FIN_EAGER_HERE_(stmt) FIN_ARCH_EAGER_HERE_(fin_eager_begin_(), stmt)
+#endif
+
+// Entering a finish block. `for` gives the block a scope in C without its closing brace; the cleanup waits however it is left.
+#define FIN_FINISH_(flags, label)                                                                                     \
+    for (struct fin_finish_block fin_block_ __attribute__((cleanup(fin_finish_leave_), unused)),                            \
+         *const fin_async_must_be_inside_fin_finish __attribute__((unused)) =                                         \
+             (FIN_ARCH_FRAME_POINTER_(), fin_finish_enter_(&fin_block_, flags)),                                      \
+         *const fin_cancel_must_be_inside_fin_finish __attribute__((unused)) = &fin_block_,                           \
+         *const label __attribute__((unused)) = &fin_block_, *fin_once_ = &fin_block_;                                \
+         fin_once_; fin_once_ = NULL)
+
+// Inside an async body the name that an async looks for has another type: that is how it knows.
+#define FIN_IN_BODY_                                                                                                  \
+    __builtin_types_compatible_p(__typeof__(fin_async_must_be_inside_fin_finish), struct fin_body_scope_ *)
+#define FIN_SITE_HERE_(stmt)                                                                                          \
+    do {                                                                                                              \
+        if (FIN_IN_BODY_)                                                                                             \
+            FIN_SITE_EAGER_HERE_(stmt);                                                                               \
+        else                                                                                                          \
+            FIN_LAZY_HERE_(fin_async_must_be_inside_fin_finish, stmt);                                                \
+    } while (0)
+#define FIN_SITE_EAGER_HERE_(stmt)                                                                                    \
+    do {                                                                                                              \
+        (void)fin_async_must_be_inside_fin_finish;                                                                    \
+        FIN_ARCH_FRAME_POINTER_();                                                                                    \
+        FIN_EAGER_HERE_(stmt);                                                                                        \
+    } while (0)
+#define FIN_SITE_CALL_(fn, arg)                                                                                       \
+    do {                                                                                                              \
+        void (*fin_fn_)(void *) = (fn);                                                                               \
+        void *fin_arg_ = (arg);                                                                                       \
+        if (FIN_IN_BODY_)                                                                                             \
+            fin_eager_call_(fin_fn_, fin_arg_);                                                                       \
+        else                                                                                                          \
+            FIN_LAZY_CALL_(fin_async_must_be_inside_fin_finish, fin_fn_, fin_arg_);                                   \
+    } while (0)
+#define FIN_SITE_EAGER_CALL_(fn, arg)                                                                                 \
+    do {                                                                                                              \
+        (void)fin_async_must_be_inside_fin_finish;                                                                    \
+        fin_eager_call_(fn, arg);                                                                                     \
+    } while (0)
+
+#define FIN_BODY_SCOPE_ struct fin_body_scope_ *fin_async_must_be_inside_fin_finish __attribute__((unused))
+
+// A local variable that a body changes: `fin_shared int n = 0;`. Needed where bodies are Clang blocks, nothing elsewhere.
+#if defined(__clang__) && defined(__BLOCKS__) && !defined(__cplusplus)
+#define fin_shared __block
+#else
+#define fin_shared
+#endif
+
+#ifndef __cplusplus
+#if defined(__clang__)
+// Clang's C has blocks instead of nested functions (-fblocks). The loop runs its body, which is the assignment of the block,
+// and then its condition, which runs the block. The block is copied to the stack that it runs on: the next iteration of a
+// loop around the async makes a new one in the same place.
+#if defined(__BLOCKS__)
+typedef void (^fin_block_t_)(struct fin_body_scope_ *);
+void fin_block_run_(void *block);
+#define FIN_BODY_(site, n)                                                                                            \
+    for (fin_block_t_ fin_body_ = NULL; !fin_body_ || (__extension__({                                                \
+                                                           site(fin_block_run_, (void *)fin_body_);                   \
+                                                           0;                                                         \
+                                                       }));)                                                          \
+    fin_body_ = ^(FIN_BODY_SCOPE_)
+#define FIN_ASYNC_(n) FIN_BODY_(FIN_SITE_CALL_, n)
+#define FIN_ASYNC_EAGER_(n) FIN_BODY_(FIN_SITE_EAGER_CALL_, n)
+#else
+#define FIN_ASYNC_(n) fin_async_with_a_body_needs_fblocks_in_clang_use_fin_async_call
+#define FIN_ASYNC_EAGER_(n) FIN_ASYNC_(n)
+#endif
+#else
+#define FIN_BODY_(site, n)                                                                                            \
+    __attribute__((noinline, noclone)) auto void FIN_CAT_(fin_body_, n)(FIN_BODY_SCOPE_);                             \
+    site(FIN_CAT_(fin_body_, n)(NULL));                                                                               \
+    void FIN_CAT_(fin_body_, n)(FIN_BODY_SCOPE_)
+#define FIN_ASYNC_(n) FIN_BODY_(FIN_SITE_HERE_, n)
+#define FIN_ASYNC_EAGER_(n) FIN_BODY_(FIN_SITE_EAGER_HERE_, n)
+#endif
+
+#ifndef FIN_ELIDE
+#define fin_finish FIN_FINISH_(0, fin_no_label_)
+#define fin_finish_as(label) FIN_FINISH_(0, fin_cancel_as_needs_fin_finish_as_##label)
+#define fin_finish_nc FIN_FINISH_(FIN_FINISH_NC, fin_no_label_)
+#define fin_async FIN_ASYNC_(__COUNTER__)
+#define fin_async_eager FIN_ASYNC_EAGER_(__COUNTER__)
+#endif
+#endif
+
+#ifndef FIN_ELIDE
+#define fin_async_call(fn, arg) FIN_SITE_CALL_(fn, arg)
+#define fin_async_eager_call(fn, arg) FIN_SITE_EAGER_CALL_(fn, arg)
+#define fin_cancel() fin_cancel_block_(fin_cancel_must_be_inside_fin_finish)
+#define fin_cancel_as(label) fin_cancel_block_(fin_cancel_as_needs_fin_finish_as_##label)
+#else
+#include <fin/elide.h>
+#endif
+#endif

@@ -1,0 +1,94 @@
+// SPDX-License-Identifier: BSD-2-Clause
+// The low-level API (ac 4.3, figure 7): what asynchronous operations are built from.
+// An AWE belongs to the OS thread that it was started on and never moves to another.
+#ifndef FIN_AWE_H
+#define FIN_AWE_H
+
+#include <fin/finish.h>
+#if defined(__x86_64__)
+#include <fin/arch/x86_64.h>
+#elif defined(__aarch64__)
+#include <fin/arch/aarch64.h>
+#endif
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+// The values are far from what stale memory holds: a pointer to an AWE that is gone is told from one that waits in most cases.
+// Only ids (fin/awe_id.h) are told apart in all.
+enum fin_awe_state {
+    FIN_AWE_RUNNING = 0x52554e10,   // resumed: the AWE is over, its frame may be reused
+    FIN_AWE_QUEUED = 0x51554520,    // in the run queue
+    FIN_AWE_SUSPENDED = 0x53555330, // waits for fin_schedule or fin_yield_to
+    FIN_AWE_WOKEN = 0x574f4b40,     // scheduled by another thread, in the inbox
+    FIN_AWE_SAVED = 0x53415650,     // on no list: waits for a directed yield of its own thread
+};
+
+// entry points of the core, reached through FIN_ARCH_BLOCK_ only
+void fin_core_yield_(struct fin_awe *a, struct fin_thread *t);
+void fin_core_yield_to_(struct fin_awe *a, struct fin_thread *t, struct fin_awe *to);
+void fin_core_suspend_(struct fin_awe *a, struct fin_thread *t, struct fin_awe **slot, void *then);
+void fin_finish_wait_(struct fin_awe *a, struct fin_finish_block *b);
+void fin_async_done_(void);
+void fin_track_landed_(void);
+
+struct fin_then_ {
+    void (*fn)(void *);
+    void *arg;
+};
+
+#define FIN_LEAVE_AWE_(entry, a, b, c, d)                                                                             \
+    do {                                                                                                              \
+        FIN_ARCH_BLOCK_(entry, a, b, c, d);                                                                           \
+        if (FIN_SANITIZED)                                                                                            \
+            fin_track_landed_();                                                                                      \
+    } while (0)
+
+// Puts the running AWE at the tail of the run queue and runs the next (ac 4.3). The continuation of an enclosing async that
+// has not run yet goes first. Blocking, not cancellable.
+static inline void FIN_BLOCKING fin_yield(void) {
+    struct fin_awe a;
+    FIN_LEAVE_AWE_(fin_core_yield_, &a, fin_thread_here_(), 0, 0);
+}
+
+// Puts the running AWE at the tail of the run queue and runs `to` now; where `to` is queued it leaves the queue first. Pending
+// continuations of enclosing asyncs go to the head of the queue. An AWE of another thread is scheduled there instead, and the
+// caller runs on. Returns 0; -EALREADY where `to` has been resumed or woken already, -EINVAL where it is no AWE that waits.
+// Blocking, not cancellable.
+static inline int FIN_BLOCKING fin_yield_to(struct fin_awe *to) {
+    struct fin_awe a;
+    FIN_LEAVE_AWE_(fin_core_yield_to_, &a, fin_thread_here_(), to, 0);
+    return a.result;
+}
+
+// Ends the running AWE and stores its continuation in *slot (ac 4.3). Returns when somebody schedules it. Blocking; not
+// cancellable by itself: a cancel item can schedule the AWE.
+static inline void FIN_BLOCKING fin_suspend(struct fin_awe **slot) {
+    struct fin_awe a;
+    FIN_LEAVE_AWE_(fin_core_suspend_, &a, fin_thread_here_(), slot, 0);
+}
+
+// The same; then(arg) runs once the AWE can be resumed (the paper's SuspendUnlock: release the lock that guards *slot there).
+// `then` must not block.
+static inline void FIN_BLOCKING fin_suspend_then(struct fin_awe **slot, void (*then)(void *), void *arg) {
+    struct fin_awe a;
+    struct fin_then_ t = {then, arg};
+    FIN_LEAVE_AWE_(fin_core_suspend_, &a, fin_thread_here_(), slot, &t);
+}
+
+// Makes a suspended AWE runnable, at the tail of its owner's queue. From any thread; wakes the owner where it is idle. Returns
+// 0; -EALREADY where it was scheduled before, -EINVAL where it is no AWE that waits. Does not block. Once it returned 0 the
+// AWE may be gone: the pointer is not to be used again.
+int fin_schedule(struct fin_awe *a);
+
+// The same at the head of the queue: it runs next.
+int fin_schedule_front(struct fin_awe *a);
+
+// Gives the running AWE a name for gdb, for the report of a stack overflow and the like. The string is not copied.
+void fin_set_name(const char *name);
+
+#ifdef __cplusplus
+}
+#endif
+#endif

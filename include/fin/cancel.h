@@ -1,0 +1,29 @@
+// SPDX-License-Identifier: BSD-2-Clause
+// Cancellation, seen from the operations that can be cancelled (ac 2.2, 4.3).
+#ifndef FIN_CANCEL_H
+#define FIN_CANCEL_H
+
+#include <fin/finish.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+// Has a block around the running AWE been cancelled, up to and including the first fin_finish_nc? Does not block.
+bool fin_cancelled(void);
+
+// Has fn(arg) run when the current finish block, or one around it up to a fin_finish_nc, is cancelled: at once where it has
+// been already. Items run newest first, on the stack of the AWE that cancels; fn must not block. The item stays the caller's
+// and must be removed before its storage ends. Does not block. Own thread only.
+void fin_cancel_item_add(struct fin_cancel_item *item, void (*fn)(void *), void *arg);
+
+// Takes the item off. Returns false where it ran. Does not block. Own thread only.
+bool fin_cancel_item_remove(struct fin_cancel_item *item);
+
+// Did the item run?
+static inline bool fin_cancel_item_ran(const struct fin_cancel_item *item) { return item->link.next == NULL; }
+
+#ifdef __cplusplus
+}
+#endif
+#endif

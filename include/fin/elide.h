@@ -1,0 +1,34 @@
+// SPDX-License-Identifier: BSD-2-Clause
+// FIN_ELIDE: the words of <fin/async.h> as the sequential program has them (ac 2, serial elision; ac 3, the elisions ae and
+// ce): an async is a call of its body, a finish block is a block, a cancel does nothing. The scoping rules stay checked.
+#ifndef FIN_ELIDE_H
+#define FIN_ELIDE_H
+
+#define FIN_ELIDED_FINISH_(label)                                                                                     \
+    for (int fin_async_must_be_inside_fin_finish __attribute__((unused)) = 1,                                         \
+             fin_cancel_must_be_inside_fin_finish __attribute__((unused)) = 1, label __attribute__((unused)) = 1,     \
+             fin_once_ = 1;                                                                                           \
+         fin_once_; fin_once_ = 0)
+#define FIN_ELIDED_CALL_(fn, arg) ((void)fin_async_must_be_inside_fin_finish, (fn)(arg))
+
+#define fin_finish FIN_ELIDED_FINISH_(fin_no_label_)
+#define fin_finish_as(label) FIN_ELIDED_FINISH_(fin_cancel_as_needs_fin_finish_as_##label)
+#define fin_finish_nc FIN_ELIDED_FINISH_(fin_no_label_)
+#define fin_async_call(fn, arg) FIN_ELIDED_CALL_(fn, arg)
+#define fin_async_eager_call(fn, arg) FIN_ELIDED_CALL_(fn, arg)
+#define fin_cancel() ((void)fin_cancel_must_be_inside_fin_finish)
+#define fin_cancel_as(label) ((void)fin_cancel_as_needs_fin_finish_as_##label)
+
+#ifdef __cplusplus
+#define fin_async ((void)fin_async_must_be_inside_fin_finish, ::fin::detail::elided()) % [&]()
+#elif defined(__clang__)
+#define fin_async FIN_BODY_(FIN_ELIDED_BLOCK_, 0)
+#define FIN_ELIDED_BLOCK_(fn, block) ((void)fin_async_must_be_inside_fin_finish, fin_block_run_(block))
+#else
+#define FIN_ELIDED_BODY_(call) ((void)fin_async_must_be_inside_fin_finish, call)
+#define FIN_ELIDED_ASYNC_(n) FIN_BODY_(FIN_ELIDED_BODY_, n)
+#define fin_async FIN_ELIDED_ASYNC_(__COUNTER__)
+#endif
+#define fin_async_eager fin_async
+
+#endif

@@ -1,0 +1,126 @@
+// SPDX-License-Identifier: BSD-2-Clause
+// Finish blocks: the data that async, finish and cancel share with the runtime. The words that programs write
+// (fin_finish, fin_async, fin_cancel) are in <fin/async.h> for C and <fin.hpp> for C++.
+#ifndef FIN_FINISH_H
+#define FIN_FINISH_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+// A function so marked may block: other AWEs of the thread may run before it returns. It is documentation for readers and
+// tools; the compilers do not act on it.
+#define FIN_BLOCKING
+
+#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+#define FIN_SANITIZED 1
+#elif defined(__has_feature)
+#if __has_feature(address_sanitizer) || __has_feature(thread_sanitizer)
+#define FIN_SANITIZED 1
+#endif
+#endif
+#ifndef FIN_SANITIZED
+#define FIN_SANITIZED 0
+#endif
+
+struct fin_awe;
+struct fin_finish_block;
+struct fin_runtime;
+
+// What it takes to continue somewhere: every other register is declared clobbered where execution may stop.
+// The offsets are known to the assembly in fin/arch and src/arch.
+struct fin_context {
+    void *ip; // where
+    void *sp; // on which stack
+    void *fp; // the frame of the function
+    void *bx; // the register that a compiler may reserve as base pointer: rbx, x19
+};
+
+struct fin_link {
+    struct fin_link *next, *prev;
+};
+
+// An atomic work element: a piece of work that waits to be continued (ac-extensions 3.1; AC calls it AWI). It lives in the
+// frame of the function that blocked, from the moment it blocks until it is resumed.
+struct fin_awe {
+    struct fin_context context;
+    struct fin_link link;      // run queue, or the list of suspended AWEs
+    struct fin_finish_block *block;  // innermost finish block around it
+    struct fin_runtime *owner; // the thread that runs it, always
+    uint32_t state;            // enum fin_awe_state; atomic
+    uint32_t id;               // 0, or the id that names it (fin/awe_id.h)
+    struct fin_awe *inbox;     // next in the owner's inbox
+    struct fin_body *body;     // the async body that it is in, NULL outside any
+    void *saved[2];            // C++ exception state, only where in use
+    int result;                // of a yield that may fail
+};
+
+// The state of an async body, on the stack that it runs on, just above its first frame.
+struct fin_body {
+    struct fin_finish_block *block; // whose mark names this body while it is pending
+    void *entry;              // body function, or NULL where the body is a nested function
+    const char *name;         // fin_set_name
+    void *pad;
+};
+
+// Something to run when a block is cancelled (ac 4.3, figure 7). The storage is the caller's.
+struct fin_cancel_item {
+    struct fin_link link; // link.next is NULL when the item is on no list
+    void (*fn)(void *);
+    void *arg;
+};
+
+enum {
+    FIN_FINISH_NC = 1,        // shielded: cancellation of the blocks around it stops here
+    FIN_FINISH_CANCELLED = 2, // fin_cancel was called on this block
+    FIN_FINISH_CLEAN = 4,     // no block outside this one has a pending async
+    FIN_FINISH_LISTS = 8,     // the list of cancel items is in use
+    FIN_FINISH_EAGER = 16,    // not a block of the program: an async body on a stack of its own
+    FIN_FINISH_WAITING = 32,  // the owner waits at the end of the block, in `awe`
+};
+
+// A finish block, in the frame of the function that contains it. Entering one writes four words.
+struct fin_finish_block {
+    void *pending; // stack pointer of the async call in progress whose body has not blocked yet; NULL when there is none
+    void *fp, *bx; // registers of the owner at that call
+    struct fin_finish_block *away; // the stack that the owner runs on since a body blocked on its own, by the block at its top
+    uint32_t count;          // bodies that have blocked and not ended
+    uint32_t flags;
+    struct fin_finish_block *parent;
+    void *home_sp; // while away: the first body that blocked, on the owner's own stack
+    // from here on written only when used
+    struct fin_awe awe;           // the owner, when it waits at the end or was queued (also: eager caller's context)
+    struct fin_link items;        // cancel items of this block, newest first
+    struct fin_cancel_item inner; // this block as an item of the one around it
+};
+
+// The runtime of one OS thread, as far as the inlined fast paths see it.
+struct fin_thread {
+    struct fin_finish_block *current; // innermost finish block of the running AWE
+    struct fin_finish_block **spare;  // free stacks, hottest last; each named by the block at its top
+    size_t spares;
+};
+
+extern __thread struct fin_thread *fin_self __attribute__((tls_model("initial-exec")));
+
+// Prepares the calling thread; called by the first fin_finish of a thread. Ends the program with a message when there is no
+// memory for it. Not blocking.
+struct fin_thread *fin_thread_begin_(void);
+
+// Makes `fn` the handler of the situation that no memory is left for a stack: the default prints a message and aborts.
+// Slow path of taking a spare stack.
+struct fin_finish_block *fin_stack_more_(struct fin_thread *t);
+
+static inline struct fin_thread *fin_thread_here_(void) {
+    struct fin_thread *t = fin_self;
+    return __builtin_expect(t != NULL, 1) ? t : fin_thread_begin_();
+}
+
+#ifdef __cplusplus
+}
+#endif
+#endif

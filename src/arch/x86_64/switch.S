@@ -1,0 +1,48 @@
+// SPDX-License-Identifier: BSD-2-Clause
+// x86-64: the machine-dependent end of the core. Prototypes and contracts are in src/core/arch.h.
+#define HIDDEN(name) .globl name; .hidden name; .type name, @function
+#define SIZE(name) .size name, . - name
+
+        .text
+        .p2align 4
+// void fin_arch_resume(struct fin_context *c)
+        HIDDEN(fin_arch_resume)
+fin_arch_resume:
+        .cfi_startproc
+        movq    (%rdi), %rax
+        movq    8(%rdi), %rsp
+        movq    16(%rdi), %rbp
+        movq    24(%rdi), %rbx
+        jmp     *%rax
+        .cfi_endproc
+        SIZE(fin_arch_resume)
+
+        .p2align 4
+// void fin_arch_on_stack(void *top, void (*fn)(void *), void *arg)
+        HIDDEN(fin_arch_on_stack)
+fin_arch_on_stack:
+        .cfi_startproc
+        .cfi_undefined rip
+        leaq    -8(%rdi), %rsp
+        xorl    %ebp, %ebp
+        movq    %rbp, (%rsp)
+        movq    %rdx, %rdi
+        jmp     *%rsi
+        .cfi_endproc
+        SIZE(fin_arch_on_stack)
+
+        .p2align 4
+// Where an async body arrives that ended after it had blocked: rdi its block, rsp its struct fin_body.
+        .globl  fin_async_done_
+        .type   fin_async_done_, @function
+fin_async_done_:
+        .cfi_startproc
+        .cfi_undefined rip
+        movq    %rsp, %rsi
+        andq    $-16, %rsp
+        subq    $8, %rsp
+        jmp     fin_core_async_done
+        .cfi_endproc
+        SIZE(fin_async_done_)
+
+        .section .note.GNU-stack, "", @progbits

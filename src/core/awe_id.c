@@ -1,0 +1,167 @@
+// SPDX-License-Identifier: BSD-2-Clause
+// Ids of AWEs (ac-extensions 5.1, 5.2). An id is a place in the thread's table and the generation of that place. A place that
+// is given back is used again only after REST others, so that a stale id keeps failing for a long time.
+#include <fin/awe_id.h>
+
+#include "core/dispatch.h"
+
+enum { INDEX_BITS = 20, REST = 1024, FIRST_CAPACITY = 256 };
+#define INDEX(id) ((id) & ((1u << INDEX_BITS) - 1))
+#define USED UINT32_MAX
+
+// Index 0 is never handed out, and a slot that was never used has generation 0, which no id has.
+static inline struct fin_id_slot *live(struct fin_runtime *rt, uint32_t id) {
+    uint32_t i = INDEX(id);
+    if (FIN_UNLIKELY(i >= rt->id_count || rt->ids[i].id != id || rt->ids[i].next != USED))
+        return NULL;
+    return &rt->ids[i];
+}
+
+static bool grow(struct fin_runtime *rt) {
+    uint32_t capacity = rt->id_capacity ? rt->id_capacity * 2 : FIRST_CAPACITY;
+    struct fin_id_slot *ids = fin_host_map(capacity * sizeof *ids, 0);
+    if (!ids)
+        return false;
+    for (uint32_t i = 0; i < rt->id_count; i++)
+        ids[i] = rt->ids[i];
+    if (rt->ids)
+        fin_host_unmap(rt->ids, rt->id_capacity * sizeof *ids);
+    rt->ids = ids;
+    rt->id_capacity = capacity;
+    if (rt->id_count == 0)
+        rt->id_count = 1;
+    return true;
+}
+
+static bool fresh(struct fin_runtime *rt, uint32_t *index) {
+    if (rt->id_count >> INDEX_BITS)
+        return false;
+    if (rt->id_count == rt->id_capacity && !grow(rt))
+        return false;
+    *index = rt->id_count++;
+    rt->ids[*index] = (struct fin_id_slot){.id = *index};
+    return true;
+}
+
+int fin_awe_id_create(uint32_t *id) {
+    struct fin_runtime *rt = fin_here();
+    uint32_t i;
+    if (rt->id_frees <= REST && fresh(rt, &i)) {
+        // fresh
+    } else if (rt->id_frees) {
+        i = rt->id_free;
+        rt->id_free = rt->ids[i].next;
+        rt->id_frees--;
+    } else {
+        return rt->id_count >> INDEX_BITS ? -ENOSPC : -ENOMEM;
+    }
+    struct fin_id_slot *s = &rt->ids[i];
+    s->id += 1u << INDEX_BITS;
+    if (s->id >> INDEX_BITS == 0)
+        s->id += 1u << INDEX_BITS; // generation 0 means: never used
+    s->awe = NULL;
+    s->next = USED;
+    *id = s->id;
+    return 0;
+}
+
+static inline void save(struct fin_id_slot *s, struct fin_awe *a) {
+    if (s->awe)
+        s->awe->id = 0;
+    s->awe = a;
+    if (a)
+        a->id = s->id;
+}
+
+int fin_awe_id_remove(uint32_t id) {
+    struct fin_runtime *rt = fin_here();
+    struct fin_id_slot *s = live(rt, id);
+    if (!s)
+        return -ESRCH;
+    save(s, NULL);
+    uint32_t i = INDEX(id);
+    s->next = 0;
+    if (rt->id_frees++)
+        rt->ids[rt->id_last_free].next = i;
+    else
+        rt->id_free = i;
+    rt->id_last_free = i;
+    return 0;
+}
+
+void fin_id_resumed(struct fin_runtime *rt, struct fin_awe *a) { rt->ids[INDEX(a->id)].awe = NULL; }
+
+int fin_awe_id_set(uint32_t id, struct fin_awe *a) {
+    struct fin_runtime *rt = fin_here();
+    struct fin_id_slot *s = live(rt, id);
+    if (!s)
+        return -ESRCH;
+    if (a && (a->owner != rt || !fin_awe_waits(a)))
+        return -EINVAL;
+    if (a && a->id)
+        fin_id_resumed(rt, a);
+    save(s, a);
+    return 0;
+}
+
+struct fin_awe *fin_awe_id_get(uint32_t id) {
+    struct fin_id_slot *s = live(fin_here(), id);
+    return s ? s->awe : NULL;
+}
+
+// A yield that fails goes back to where it came from.
+static void fail(struct fin_awe *a) {
+    a->result = -ESRCH;
+    fin_arch_resume(&a->context);
+}
+
+static inline void yield(struct fin_awe *a, struct fin_thread *t, bool directed, uintptr_t to, uintptr_t from, bool queue) {
+    struct fin_runtime *rt = fin_rt(t);
+    struct fin_id_slot *target = directed ? live(rt, (uint32_t)to) : NULL, *self = from ? live(rt, (uint32_t)from) : NULL;
+    if (FIN_UNLIKELY((directed && (!target || !target->awe)) || (from && !self))) {
+        fail(a);
+        return;
+    }
+    struct fin_awe *next = directed ? target->awe : NULL;
+    struct fin_finish_block *p = stop(rt, a, queue ? FIN_AWE_QUEUED : FIN_AWE_SAVED);
+    a->result = 0;
+    if (next)
+        take(rt, next);
+    if (self)
+        save(self, a);
+    if (FIN_UNLIKELY(p != NULL) && next)
+        fin_queue_pending(rt, rt->thread.current);
+    if (queue)
+        fin_link_back(&rt->queue, &a->link);
+    if (next)
+        resume(rt, next);
+    else if (p)
+        fin_continue_pending(rt, p);
+    else
+        dispatch(rt);
+}
+
+void fin_core_yield_save_(struct fin_awe *a, struct fin_thread *t, uintptr_t from) { yield(a, t, false, 0, from, true); }
+
+void fin_core_yield_to_save_(struct fin_awe *a, struct fin_thread *t, uintptr_t to, uintptr_t from) {
+    yield(a, t, true, to, from, true);
+}
+
+void fin_core_switch_save_(struct fin_awe *a, struct fin_thread *t, uintptr_t from) { yield(a, t, false, 0, from, false); }
+
+void fin_core_switch_to_save_(struct fin_awe *a, struct fin_thread *t, uintptr_t to, uintptr_t from) {
+    yield(a, t, true, to, from, false);
+}
+
+void fin_core_switch_to_(struct fin_awe *a, struct fin_thread *t, uintptr_t to, struct fin_awe **slot) {
+    if (slot)
+        *slot = a;
+    yield(a, t, true, to, 0, false);
+}
+
+void fin_id_end(struct fin_runtime *rt) {
+    if (rt->ids)
+        fin_host_unmap(rt->ids, rt->id_capacity * sizeof *rt->ids);
+    rt->ids = NULL;
+    rt->id_count = rt->id_capacity = rt->id_frees = 0;
+}

@@ -1,0 +1,98 @@
+// SPDX-License-Identifier: BSD-2-Clause
+// Block-structured cancellation (ac 2.2, 4.3). A block's list holds its cancel items and, as an item of its own kind, each
+// block inside it that has some. A block is linked to those around it when the first item appears in it, so that blocks
+// without cancellable work never touch a list.
+#include "core/runtime.h"
+
+static void run_items(void *block) {
+    struct fin_finish_block *b = block;
+    // An item may add and remove others: only the head is ever looked at.
+    while (!fin_link_empty(&b->items)) {
+        struct fin_cancel_item *item = (struct fin_cancel_item *)b->items.next;
+        fin_link_remove(&item->link);
+        item->link.next = NULL;
+        fin_rt(fin_self)->stats.cancelled += item->fn != run_items;
+        item->fn(item->arg);
+    }
+}
+
+void fin_cancel_block_(struct fin_finish_block *b) {
+    if (b->flags & FIN_FINISH_CANCELLED)
+        return;
+    b->flags |= FIN_FINISH_CANCELLED;
+    if (b->flags & FIN_FINISH_LISTS)
+        run_items(b);
+}
+
+static bool cancelled(const struct fin_finish_block *b) {
+    for (; b; b = b->parent) {
+        if (b->flags & FIN_FINISH_CANCELLED)
+            return true;
+        if (b->flags & FIN_FINISH_NC)
+            return false;
+    }
+    return false;
+}
+
+bool fin_cancelled(void) { return fin_self && cancelled(fin_self->current); }
+
+// The block that items are kept in: an eager body's pseudo-block keeps none.
+static struct fin_finish_block *keeper(struct fin_finish_block *b) {
+    while (b->flags & FIN_FINISH_EAGER)
+        b = b->parent;
+    return b;
+}
+
+static void link_block(struct fin_finish_block *b) {
+    struct fin_finish_block *inside = NULL;
+    for (;; b = keeper(b->parent)) {
+        bool known = b->flags & FIN_FINISH_LISTS;
+        if (!known) {
+            b->flags |= FIN_FINISH_LISTS;
+            fin_link_init(&b->items);
+            b->inner = (struct fin_cancel_item){.fn = run_items, .arg = b};
+        }
+        if (inside)
+            fin_link_front(&b->items, &inside->inner.link);
+        if (known || !b->parent || (b->flags & FIN_FINISH_NC))
+            return;
+        inside = b;
+    }
+}
+
+void fin_cancel_item_add(struct fin_cancel_item *item, void (*fn)(void *), void *arg) {
+    struct fin_runtime *rt = fin_here();
+    struct fin_finish_block *b = keeper(rt->thread.current);
+    item->fn = fn;
+    item->arg = arg;
+    item->link.next = NULL;
+    if (cancelled(b)) {
+        rt->stats.cancelled++;
+        fn(arg);
+        return;
+    }
+    link_block(b);
+    fin_link_front(&b->items, &item->link);
+}
+
+bool fin_cancel_item_remove(struct fin_cancel_item *item) {
+    if (item->link.next == NULL)
+        return false;
+    fin_link_remove(&item->link);
+    item->link.next = NULL;
+    return true;
+}
+
+// The block ends: it leaves the list of the one around it. Items that the program forgot become invalid with the block; they
+// are marked as run, so that a late removal does nothing.
+void fin_cancel_leave(struct fin_finish_block *b) {
+    if (!(b->flags & FIN_FINISH_LISTS))
+        return;
+    b->flags &= ~(uint32_t)FIN_FINISH_LISTS;
+    if (b->inner.link.next)
+        fin_link_remove(&b->inner.link);
+    for (struct fin_link *l = b->items.next, *next; l != &b->items; l = next) {
+        next = l->next;
+        l->next = NULL;
+    }
+}

@@ -1,0 +1,119 @@
+// SPDX-License-Identifier: BSD-2-Clause
+// The slow paths of dispatch.h.
+#include "core/dispatch.h"
+
+// C++ keeps the exceptions being handled per OS thread; an AWE that blocks in a catch clause takes its own with it.
+// In a sanitized program the words are never zero, so that this path is taken always.
+void fin_save_exceptions(struct fin_runtime *rt, struct fin_awe *a) {
+    if (fin_tracking(rt))
+        return;
+    a->saved[0] = rt->exceptions[0];
+    a->saved[1] = rt->exceptions[1];
+    rt->exceptions[0] = rt->exceptions[1] = NULL;
+    a->state |= FIN_AWE_EXCEPTIONS;
+}
+
+void fin_restore_extra(struct fin_runtime *rt, struct fin_awe *a) {
+    if (a->state & FIN_AWE_OWNER)
+        a->block->pending = a->context.sp;
+    if (a->state & FIN_AWE_EXCEPTIONS) {
+        rt->exceptions[0] = a->saved[0];
+        rt->exceptions[1] = a->saved[1];
+    }
+}
+
+void fin_drain_inbox(struct fin_runtime *rt) {
+    if (__atomic_load_n(&rt->inbox, __ATOMIC_RELAXED) == NULL)
+        return;
+    // acquire: pairs with the push; what the waker did happens before the AWE runs on
+    struct fin_awe *a = __atomic_exchange_n(&rt->inbox, NULL, __ATOMIC_ACQUIRE), *first = NULL;
+    while (a) {
+        struct fin_awe *next = a->inbox;
+        a->inbox = first;
+        first = a;
+        a = next;
+    }
+    for (; first; first = a) {
+        a = first->inbox;
+        fin_link_remove(&first->link);
+        first->state = FIN_AWE_QUEUED | (first->state & FIN_AWE_EXTRA);
+        fin_link_back(&rt->queue, &first->link);
+        rt->stats.woken_remotely++;
+    }
+}
+
+// On the scheduler stack: looks at the other sources of work, sleeps while there is none, then runs the first AWE.
+void fin_find_work(void *arg) {
+    struct fin_runtime *rt = arg;
+    rt->ticks = FIN_TICKS;
+    fin_drain_inbox(rt);
+    if (rt->poller)
+        rt->poller->poll(rt->poller, false);
+    while (fin_link_empty(&rt->queue)) {
+        fin_stack_trim(rt);
+        // The flag goes up before the last look at the inbox, and only we take it down: a waker that pushed before that look
+        // is seen by it, one that pushed after it sees the flag. (models: the sleep/wake protocol)
+        __atomic_store_n(&rt->asleep, 1, __ATOMIC_SEQ_CST);
+        if (__atomic_load_n(&rt->inbox, __ATOMIC_SEQ_CST) == NULL) {
+            rt->stats.slept++;
+            if (rt->poller)
+                rt->poller->poll(rt->poller, true);
+            else
+                fin_host_sleep(rt);
+        }
+        __atomic_store_n(&rt->asleep, 0, __ATOMIC_RELAXED);
+        fin_drain_inbox(rt);
+    }
+    struct fin_awe *a = FIN_AWE_OF(rt->queue.next);
+    fin_link_remove(&a->link);
+    resume(rt, a);
+}
+
+// Counts the body of p's pending async as blocked, and says where the owner goes on. `current` becomes the owner's block.
+static void detach(struct fin_runtime *rt, struct fin_finish_block *p, struct fin_context *c) {
+    rt->stats.detached++;
+    written_block(p)->count++;
+    if (p->flags & FIN_FINISH_EAGER) {
+        p->pending = NULL;
+        rt->thread.current = p->parent;
+        *c = p->awe.context;
+        return;
+    }
+    if (!p->away)
+        p->home_sp = p->pending;
+    else if (FIN_UNLIKELY(fin_stack_top(rt, p->pending) != p->away))
+        fin_host_die("the stack changed inside a fin_finish block: a variable-length array or alloca() between the start of "
+                     "the block and a fin_async, or a jump; move it into the async body or before the block");
+    p->away = fin_stack_take(rt);
+    rt->thread.current = p;
+    fin_arch_continue_owner(c, p, p->away);
+}
+
+void fin_continue_pending(struct fin_runtime *rt, struct fin_finish_block *p) {
+    struct fin_context c;
+    detach(rt, p, &c);
+    go(rt, &c);
+}
+
+// Makes AWEs of all pending owners from `from` outwards, at the head of the queue, innermost first. Theirs is the stack space
+// below where they stopped: they stand still until resumed.
+void fin_queue_pending(struct fin_runtime *rt, struct fin_finish_block *from) {
+    struct fin_finish_block *p = pending_of(from);
+    struct fin_link *after = &rt->queue;
+    while (p) {
+        struct fin_context c;
+        detach(rt, p, &c);
+        struct fin_awe *a = (struct fin_awe *)(((uintptr_t)c.sp - 256 - sizeof *a) & ~(uintptr_t)63);
+        struct fin_finish_block *next = pending_of(p->parent);
+        a->context = c;
+        a->block = rt->thread.current;
+        a->owner = rt;
+        a->id = 0;
+        a->state = FIN_AWE_QUEUED | (p->flags & FIN_FINISH_EAGER ? 0 : FIN_AWE_OWNER);
+        p->pending = NULL; // until resumed
+        a->body = next ? next->pending : rt->body;
+        fin_link_between(&a->link, after, after->next);
+        after = &a->link;
+        p = next;
+    }
+}

@@ -1,0 +1,47 @@
+// SPDX-License-Identifier: BSD-2-Clause
+// The end of a finish block, and the end of an async body that had blocked (ac 4.1, figure 6; rules Pool-1 to Pool-3).
+#include "core/dispatch.h"
+
+// The owner arrived at the end of its block and something is left to do. It goes on, on the stack that it entered the block
+// on, when no body is left.
+void fin_finish_wait_(struct fin_awe *a, struct fin_finish_block *b) {
+    struct fin_runtime *rt = fin_rt(fin_self);
+    if (b->away) {
+        if (FIN_UNLIKELY(fin_stack_top(rt, a->context.sp) != b->away))
+            fin_host_die("the stack changed inside a fin_finish block: a variable-length array or alloca() between the start "
+                         "of the block and its end; move it into the async body or before the block");
+        fin_stack_put(rt, b->away);
+        b->away = NULL;
+        a->context.sp = (struct fin_body *)b->home_sp + 1;
+    }
+    if (b->count == 0) {
+        fin_cancel_leave(b);
+        rt->thread.current = b;
+        go(rt, &a->context);
+        return;
+    }
+    struct fin_finish_block *p = stop(rt, a, FIN_AWE_SAVED);
+    b->flags |= FIN_FINISH_WAITING;
+    if (p)
+        fin_continue_pending(rt, p);
+    else
+        dispatch(rt);
+}
+
+// A body ended that had blocked. Its stack is free, unless it is the one that the owner entered the block on.
+void fin_core_async_done(struct fin_finish_block *block, struct fin_body *body) {
+    struct fin_runtime *rt = fin_rt(fin_self);
+    struct fin_finish_block *b = written_block(block);
+    if (block->flags & FIN_FINISH_EAGER) {
+        fin_stack_put(rt, block);
+    } else if (body != b->home_sp) {
+        fin_stack_put(rt, fin_stack_top(rt, body));
+    }
+    if (--b->count == 0 && (b->flags & FIN_FINISH_WAITING)) {
+        b->flags &= ~(uint32_t)FIN_FINISH_WAITING;
+        fin_cancel_leave(b);
+        resume(rt, &b->awe);
+    } else {
+        dispatch(rt);
+    }
+}

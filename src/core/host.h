@@ -1,0 +1,44 @@
+// SPDX-License-Identifier: BSD-2-Clause
+// What the core needs of the system under it; src/host/<system> has it. Nothing here may run an AWE.
+#ifndef FIN_CORE_HOST_H
+#define FIN_CORE_HOST_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+struct fin_runtime;
+
+// Zeroed memory in pages, committed when touched. NULL when there is none.
+void *fin_host_map(size_t size, size_t align);
+void fin_host_unmap(void *p, size_t size);
+
+// Makes a page inaccessible. Returns 0, or -errno where the system cannot guard any more pages: the stack then works unguarded.
+int fin_host_guard(void *page, size_t size);
+
+// Gives the contents of a range back to the system. Post: the range is usable and reads as zeroes.
+void fin_host_release(void *p, size_t size);
+
+// Called once a thread, before its first AWE runs; sets what belongs to the host in the runtime. Returns 0 or -errno.
+int fin_host_thread_begin(struct fin_runtime *rt);
+void fin_host_thread_end(struct fin_runtime *rt);
+
+// Sleeps until fin_host_wake, at once where that was called since the last sleep. May return early. Own thread.
+void fin_host_sleep(struct fin_runtime *rt);
+// Any thread.
+void fin_host_wake(struct fin_runtime *rt);
+
+// The two words of C++ exception state of the calling OS thread, or NULL in a program without C++.
+void **fin_host_exception_state(void);
+
+// A line on the standard error stream, "fin: " before it; then the end of the program.
+// The calling OS thread's own stack; for sanitizers.
+void fin_host_os_stack(void **lo, size_t *size);
+
+_Noreturn void fin_host_die(const char *text);
+
+// The size of a stack in bytes: a power of two.
+size_t fin_host_stack_size(void);
+size_t fin_host_page_size(void);
+
+#endif

@@ -1,0 +1,118 @@
+// SPDX-License-Identifier: BSD-2-Clause
+// The runtime of one OS thread, and what the files of the core share.
+#ifndef FIN_CORE_RUNTIME_H
+#define FIN_CORE_RUNTIME_H
+
+#include <errno.h>
+
+#include <fin/awe.h>
+#include <fin/cancel.h>
+#include <fin/stats.h>
+
+#include "core/arch.h"
+#include "core/host.h"
+#include "core/link.h"
+
+#define FIN_LIKELY(x) __builtin_expect(!!(x), 1)
+#define FIN_UNLIKELY(x) __builtin_expect(!!(x), 0)
+
+// A source of events that the thread's one sleep waits for: the I/O ring, where there is one.
+struct fin_poller {
+    void (*poll)(struct fin_poller *, bool wait); // handles what is ready; waits for something, if asked to
+    void (*wake)(struct fin_poller *);            // any thread: ends the wait, or the next one
+    void (*end)(struct fin_poller *);             // own thread, at its end
+};
+
+// The top of every stack. The block is what an eager body runs in; the rest describes the stack to sanitizers.
+struct fin_stack {
+    struct fin_finish_block block;
+    void *fiber;      // TSan's
+    void *fake_stack; // ASan's
+    void *lo;
+    size_t size;
+} __attribute__((aligned(64)));
+
+struct fin_slab {
+    struct fin_slab *next;
+    char *base;
+    size_t stacks;
+};
+
+struct fin_id_slot {
+    struct fin_awe *awe;
+    uint32_t id;   // with generation; the last one where free
+    uint32_t next; // free list; SLOT_USED where not on it
+};
+
+enum { FIN_TICKS = 61 }; // dispatches between two looks at other threads' and the kernel's events
+
+struct fin_runtime {
+    struct fin_thread thread; // the part that headers see; first
+    struct fin_link queue;    // AWEs that can run
+    void **exceptions;        // see block.c
+    struct fin_body *body;    // async body of the running AWE, once detached
+    uint32_t ticks;
+    const char *name; // of what runs outside any async
+    struct fin_finish_block root; // what `current` is outside any finish block
+    struct fin_link suspended;
+    struct fin_stack *scheduler; // where the thread waits for work
+    struct fin_poller *poller;
+
+    struct fin_slab *slabs;
+    size_t stack_size, spare_capacity, spares_released;
+
+    struct fin_id_slot *ids;
+    uint32_t id_count, id_capacity, id_free, id_last_free, id_frees;
+
+    struct fin_stack os_stack; // describes the stack that the OS thread came with
+    struct fin_stack *running; // sanitizers only: the stack in use
+    struct fin_stats stats;
+
+    struct fin_awe *inbox __attribute__((aligned(64))); // AWEs that other threads scheduled, newest first
+    uint32_t asleep;                                    // written by this thread only
+    uint32_t in_use;
+    uint32_t futex;
+    int32_t tid;
+    struct fin_runtime *next; // all that ever existed; none is freed, so that a late waker finds one
+};
+
+extern struct fin_runtime *fin_runtimes;
+
+static inline struct fin_runtime *fin_rt(struct fin_thread *t) { return (struct fin_runtime *)t; }
+static inline struct fin_runtime *fin_here(void) { return (struct fin_runtime *)fin_thread_here_(); }
+
+#define FIN_AWE_OF(l) ((struct fin_awe *)((char *)(l)-offsetof(struct fin_awe, link)))
+
+// dispatch.c
+void fin_continue_pending(struct fin_runtime *rt, struct fin_finish_block *p);  // never returns
+void fin_queue_pending(struct fin_runtime *rt, struct fin_finish_block *from);
+void fin_drain_inbox(struct fin_runtime *rt);
+
+// cancel.c
+void fin_cancel_leave(struct fin_finish_block *b);
+
+// thread.c
+void fin_runtime_wake(struct fin_runtime *rt); // any thread: ends the sleep of rt's thread, or its next one
+void fin_runtime_end(struct fin_runtime *rt);  // own thread
+
+// stack.c
+struct fin_finish_block *fin_stack_take(struct fin_runtime *rt);
+void fin_stack_put(struct fin_runtime *rt, struct fin_finish_block *top);
+// The top of the stack that sp lies on, if it lies on one of rt's: plain arithmetic, for comparison where that is not sure.
+struct fin_finish_block *fin_stack_top(struct fin_runtime *rt, void *sp);
+void fin_stack_trim(struct fin_runtime *rt);
+void fin_stack_end(struct fin_runtime *rt);
+
+// awe_id.c
+void fin_id_resumed(struct fin_runtime *rt, struct fin_awe *a);
+void fin_id_end(struct fin_runtime *rt);
+
+// track.c
+void fin_track_begin(struct fin_runtime *rt);
+void fin_track_switch(struct fin_runtime *rt, void *sp);
+void fin_track_stack(struct fin_stack *s, void *lo, size_t size);
+void fin_track_stack_end(struct fin_stack *s);
+extern void *fin_track_always[2];
+static inline bool fin_tracking(const struct fin_runtime *rt) { return rt->exceptions == fin_track_always; }
+
+#endif

@@ -1,0 +1,112 @@
+// SPDX-License-Identifier: BSD-2-Clause
+// Stacks: carved from slabs of address space, committed when touched, each with a guard page at its low end. A stack is named
+// by the struct fin_finish_block at its top. Tops are coloured: they lie at different offsets in their pages, because stacks are
+// used in the same pattern and would otherwise fight for the same cache sets.
+#include "core/runtime.h"
+
+enum {
+    STACKS_PER_SLAB = 256,
+    COLOURS = 24, // times a cache line: what the colour takes of the first page
+    HOT = 64,     // spare stacks that keep their memory while the thread sleeps
+};
+
+static struct fin_stack *stack_at(struct fin_runtime *rt, uintptr_t base) {
+    size_t colour = base / rt->stack_size % COLOURS * 64;
+    return (struct fin_stack *)(base + rt->stack_size - colour) - 1;
+}
+
+struct fin_finish_block *fin_stack_top(struct fin_runtime *rt, void *sp) {
+    return &stack_at(rt, ((uintptr_t)sp - 1) & ~(uintptr_t)(rt->stack_size - 1))->block;
+}
+
+static bool spare_room(struct fin_runtime *rt, size_t stacks) {
+    if (stacks <= rt->spare_capacity)
+        return true;
+    size_t capacity = rt->spare_capacity ? rt->spare_capacity : STACKS_PER_SLAB;
+    while (capacity < stacks)
+        capacity *= 2;
+    struct fin_finish_block **spare = fin_host_map(capacity * sizeof *spare, 0);
+    if (!spare)
+        return false;
+    for (size_t i = 0; i < rt->thread.spares; i++)
+        spare[i] = rt->thread.spare[i];
+    if (rt->thread.spare)
+        fin_host_unmap(rt->thread.spare, rt->spare_capacity * sizeof *spare);
+    rt->thread.spare = spare;
+    rt->spare_capacity = capacity;
+    return true;
+}
+
+static struct fin_slab *slab_new(struct fin_runtime *rt) {
+    size_t stacks = rt->slabs ? STACKS_PER_SLAB : STACKS_PER_SLAB / 16;
+    if (!spare_room(rt, rt->stats.stacks + stacks))
+        return NULL;
+    char *base = fin_host_map(stacks * rt->stack_size, rt->stack_size);
+    struct fin_slab *s = base ? fin_host_map(sizeof *s, 0) : NULL;
+    if (!s) {
+        if (base)
+            fin_host_unmap(base, stacks * rt->stack_size);
+        return NULL;
+    }
+    *s = (struct fin_slab){.next = rt->slabs, .base = base, .stacks = stacks};
+    rt->slabs = s;
+    return s;
+}
+
+// Adds a slab's worth of spare stacks, or ends the program: an async has no way to say that there is no memory.
+struct fin_finish_block *fin_stack_more_(struct fin_thread *t) {
+    struct fin_runtime *rt = fin_rt(t);
+    struct fin_slab *s = slab_new(rt);
+    if (!s)
+        fin_host_die("no memory for another stack");
+    size_t page = fin_host_page_size();
+    for (size_t i = s->stacks; i-- > 0;) {
+        uintptr_t base = (uintptr_t)s->base + i * rt->stack_size;
+        if (fin_host_guard((void *)base, page) != 0)
+            rt->stats.unguarded++;
+        struct fin_stack *stack = stack_at(rt, base);
+        if (fin_tracking(rt))
+            fin_track_stack(stack, (void *)(base + page), rt->stack_size - page);
+        t->spare[t->spares++] = &stack->block;
+    }
+    rt->stats.stacks += s->stacks;
+    return t->spare[--t->spares];
+}
+
+struct fin_finish_block *fin_stack_take(struct fin_runtime *rt) {
+    struct fin_thread *t = &rt->thread;
+    return FIN_LIKELY(t->spares != 0) ? t->spare[--t->spares] : fin_stack_more_(t);
+}
+
+void fin_stack_put(struct fin_runtime *rt, struct fin_finish_block *top) { rt->thread.spare[rt->thread.spares++] = top; }
+
+// Gives the memory of the coldest spare stacks back. Called when the thread has nothing to run, on the scheduler stack. The
+// first `spares_released` entries have no memory already: whatever is taken comes from the other end.
+void fin_stack_trim(struct fin_runtime *rt) {
+    size_t spares = rt->thread.spares, page = fin_host_page_size();
+    if (rt->spares_released > spares)
+        rt->spares_released = spares;
+    while (rt->spares_released + HOT < spares) {
+        struct fin_finish_block *top = rt->thread.spare[rt->spares_released++];
+        uintptr_t base = ((uintptr_t)top) & ~(uintptr_t)(rt->stack_size - 1);
+        fin_host_release((void *)(base + page), rt->stack_size - page);
+        rt->stats.stacks_released++;
+    }
+}
+
+void fin_stack_end(struct fin_runtime *rt) {
+    for (struct fin_slab *s = rt->slabs, *next; s; s = next) {
+        next = s->next;
+        if (fin_tracking(rt))
+            for (size_t i = 0; i < s->stacks; i++)
+                fin_track_stack_end(stack_at(rt, (uintptr_t)s->base + i * rt->stack_size));
+        fin_host_unmap(s->base, s->stacks * rt->stack_size);
+        fin_host_unmap(s, sizeof *s);
+    }
+    if (rt->thread.spare)
+        fin_host_unmap(rt->thread.spare, rt->spare_capacity * sizeof *rt->thread.spare);
+    rt->slabs = NULL;
+    rt->thread.spare = NULL;
+    rt->thread.spares = rt->spare_capacity = rt->spares_released = 0;
+    rt->stats.stacks = 0;
+}

@@ -1,0 +1,81 @@
+// SPDX-License-Identifier: BSD-2-Clause
+// The runtime of an OS thread: made by the first finish block of the thread, given back when the thread ends.
+#include "core/runtime.h"
+
+__thread struct fin_thread *fin_self __attribute__((tls_model("initial-exec")));
+struct fin_runtime *fin_runtimes;
+
+// A runtime that no thread uses, or a new one. They are never freed: a waker may still look at one whose thread has ended.
+static struct fin_runtime *claim_runtime(void) {
+    for (struct fin_runtime *rt = __atomic_load_n(&fin_runtimes, __ATOMIC_ACQUIRE); rt; rt = rt->next) {
+        uint32_t unused = 0;
+        if (__atomic_compare_exchange_n(&rt->in_use, &unused, 1, false, __ATOMIC_ACQ_REL, __ATOMIC_RELAXED))
+            return rt;
+    }
+    struct fin_runtime *rt = fin_host_map(sizeof *rt, 0);
+    if (!rt)
+        return NULL;
+    rt->in_use = 1;
+    rt->next = __atomic_load_n(&fin_runtimes, __ATOMIC_RELAXED);
+    while (!__atomic_compare_exchange_n(&fin_runtimes, &rt->next, rt, true, __ATOMIC_RELEASE, __ATOMIC_RELAXED)) {
+    }
+    return rt;
+}
+
+static void *no_exceptions[2];
+
+struct fin_thread *fin_thread_begin_(void) {
+    struct fin_runtime *rt = claim_runtime();
+    if (!rt)
+        fin_host_die("no memory for a thread's runtime");
+    fin_link_init(&rt->queue);
+    fin_link_init(&rt->suspended);
+    rt->ticks = FIN_TICKS;
+    rt->body = NULL;
+    rt->name = NULL;
+    rt->root = (struct fin_finish_block){.flags = FIN_FINISH_CLEAN};
+    rt->thread.current = &rt->root;
+    rt->stack_size = fin_host_stack_size();
+    rt->stats = (struct fin_stats){0};
+    rt->exceptions = fin_host_exception_state();
+    if (!rt->exceptions)
+        rt->exceptions = no_exceptions;
+    fin_track_begin(rt);
+    if (fin_host_thread_begin(rt) != 0)
+        fin_host_die("the system refuses what a thread's runtime needs");
+    rt->scheduler = (struct fin_stack *)fin_stack_take(rt);
+    fin_self = &rt->thread;
+    return fin_self;
+}
+
+void fin_runtime_end(struct fin_runtime *rt) {
+    fin_self = NULL;
+    if (rt->poller)
+        rt->poller->end(rt->poller);
+    rt->poller = NULL;
+    fin_id_end(rt);
+    fin_stack_end(rt);
+    fin_host_thread_end(rt);
+    __atomic_store_n(&rt->inbox, NULL, __ATOMIC_RELAXED);
+    __atomic_store_n(&rt->in_use, 0, __ATOMIC_RELEASE);
+}
+
+void fin_runtime_wake(struct fin_runtime *rt) {
+    struct fin_poller *poller = __atomic_load_n(&rt->poller, __ATOMIC_ACQUIRE);
+    if (poller)
+        poller->wake(poller);
+    else
+        fin_host_wake(rt);
+}
+
+void fin_stats(struct fin_stats *out) {
+    struct fin_runtime *rt = fin_here();
+    *out = rt->stats;
+    out->stacks_used = rt->stats.stacks - rt->thread.spares;
+}
+
+void fin_stats_clear(void) {
+    struct fin_runtime *rt = fin_here();
+    uint64_t stacks = rt->stats.stacks;
+    rt->stats = (struct fin_stats){.stacks = stacks};
+}

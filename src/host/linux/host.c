@@ -1,0 +1,133 @@
+// SPDX-License-Identifier: BSD-2-Clause
+// Linux under the core: memory, identity, sleep and wake of threads.
+#define _GNU_SOURCE
+#include <pthread.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+#include <linux/futex.h>
+
+#include "core/runtime.h"
+#include "host/linux/overflow.h"
+
+#ifndef MADV_GUARD_INSTALL
+#define MADV_GUARD_INSTALL 102 // Linux 6.13
+#endif
+
+enum { DEFAULT_STACK_SIZE = 64 * 1024, LEAST_STACK_SIZE = 16 * 1024 };
+
+size_t fin_host_page_size(void) {
+    static size_t size;
+    if (!size)
+        size = (size_t)sysconf(_SC_PAGESIZE);
+    return size;
+}
+
+// FIN_STACK_SIZE in bytes, rounded up to a power of two.
+size_t fin_host_stack_size(void) {
+    static size_t size;
+    if (!size) {
+        const char *text = getenv("FIN_STACK_SIZE");
+        size_t want = text ? strtoul(text, NULL, 0) : DEFAULT_STACK_SIZE, n = LEAST_STACK_SIZE;
+        while (n < want && n < (size_t)1 << 30)
+            n *= 2;
+        size = n;
+    }
+    return size;
+}
+
+void *fin_host_map(size_t size, size_t align) {
+    size_t page = fin_host_page_size();
+    size = (size + page - 1) & ~(page - 1);
+    size_t more = align > page ? align : 0;
+    char *p = mmap(NULL, size + more, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+    if (p == MAP_FAILED)
+        return NULL;
+    if (more) {
+        char *q = (char *)(((uintptr_t)p + align - 1) & ~(align - 1));
+        if (q != p)
+            munmap(p, (size_t)(q - p));
+        munmap(q + size, more - (size_t)(q - p));
+        p = q;
+        // a huge page under a stack would cost 2 MiB where 4 KiB are used
+        madvise(p, size, MADV_NOHUGEPAGE);
+    }
+    return p;
+}
+
+void fin_host_unmap(void *p, size_t size) {
+    size_t page = fin_host_page_size();
+    munmap(p, (size + page - 1) & ~(page - 1));
+}
+
+int fin_host_guard(void *page, size_t size) {
+    static bool no_markers; // a race writes the same value
+    if (!no_markers) {
+        if (madvise(page, size, MADV_GUARD_INSTALL) == 0)
+            return 0;
+        no_markers = true;
+    }
+    return mprotect(page, size, PROT_NONE) == 0 ? 0 : -errno;
+}
+
+void fin_host_release(void *p, size_t size) { madvise(p, size, MADV_DONTNEED); }
+
+static long futex(uint32_t *word, int op, uint32_t value) { return syscall(SYS_futex, word, op, value, NULL, NULL, 0); }
+
+void fin_host_sleep(struct fin_runtime *rt) {
+    if (__atomic_exchange_n(&rt->futex, 0, __ATOMIC_ACQUIRE) == 0)
+        futex(&rt->futex, FUTEX_WAIT_PRIVATE, 0);
+    __atomic_store_n(&rt->futex, 0, __ATOMIC_RELAXED);
+}
+
+void fin_host_wake(struct fin_runtime *rt) {
+    if (__atomic_exchange_n(&rt->futex, 1, __ATOMIC_RELEASE) == 0)
+        futex(&rt->futex, FUTEX_WAKE_PRIVATE, 1);
+}
+
+__attribute__((weak)) void *__cxa_get_globals(void);
+
+void **fin_host_exception_state(void) { return __cxa_get_globals ? __cxa_get_globals() : NULL; }
+
+void fin_host_os_stack(void **lo, size_t *size) {
+    pthread_attr_t attr;
+    pthread_getattr_np(pthread_self(), &attr);
+    pthread_attr_getstack(&attr, lo, size);
+    pthread_attr_destroy(&attr);
+}
+
+_Noreturn void fin_host_die(const char *text) {
+    fprintf(stderr, "fin: %s\n", text);
+    abort();
+}
+
+// A thread that ends gives its runtime back. The main thread's stays until the process ends.
+static pthread_key_t end_key;
+static pthread_once_t once = PTHREAD_ONCE_INIT;
+
+static void thread_ends(void *rt) {
+    fin_self = rt; // for what the end of the runtime calls
+    fin_runtime_end(rt);
+}
+
+static void begin_process(void) {
+    pthread_key_create(&end_key, thread_ends);
+    fin_overflow_begin();
+}
+
+int fin_host_thread_begin(struct fin_runtime *rt) {
+    pthread_once(&once, begin_process);
+    rt->tid = (int32_t)syscall(SYS_gettid);
+    rt->futex = 0;
+    fin_overflow_thread_begin();
+    return -pthread_setspecific(end_key, rt);
+}
+
+void fin_host_thread_end(struct fin_runtime *rt) {
+    pthread_setspecific(end_key, NULL);
+    rt->tid = 0;
+    fin_overflow_thread_end();
+}

@@ -1,0 +1,79 @@
+// SPDX-License-Identifier: BSD-2-Clause
+#define _GNU_SOURCE
+#include "host/linux/overflow.h"
+
+#include <dlfcn.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "core/dispatch.h"
+
+enum { SIGNAL_STACK = 32 * 1024 };
+static __thread void *signal_stack;
+
+static bool in_guard(struct fin_runtime *rt, uintptr_t p) {
+    for (struct fin_slab *s = rt->slabs; s; s = s->next)
+        if (p - (uintptr_t)s->base < s->stacks * rt->stack_size)
+            return (p & (rt->stack_size - 1)) < fin_host_page_size();
+    return false;
+}
+
+static const char *function_at(void *ip, char *buffer, size_t size) {
+    Dl_info info;
+    if (ip && dladdr(ip, &info) && info.dli_sname)
+        snprintf(buffer, size, "%s", info.dli_sname);
+    else if (ip && dladdr(ip, &info) && info.dli_fname)
+        snprintf(buffer, size, "%s+%#zx", info.dli_fname, (size_t)((char *)ip - (char *)info.dli_fbase));
+    else
+        snprintf(buffer, size, "%p", ip);
+    return buffer;
+}
+
+// The program ends here, so what is not async-signal-safe is used where it cannot deadlock in practice: on our own signal
+// stack, with a formatted buffer and one write.
+static void on_fault(int sig, siginfo_t *info, void *context) {
+    struct fin_runtime *rt = (struct fin_runtime *)fin_self;
+    (void)context;
+    if (rt && in_guard(rt, (uintptr_t)info->si_addr)) {
+        struct fin_finish_block *p = pending_of(rt->thread.current);
+        struct fin_body *body = p ? p->pending : rt->body;
+        const char *name = body ? body->name : rt->name;
+        char text[512], entry[256];
+        // the body's entry, or the place of its async where it is a nested function
+        void *ip = body ? (body->entry ? body->entry : ((void **)body)[-1]) : NULL;
+        int n = snprintf(text, sizeof text,
+                         "fin: stack overflow in AWE \"%s\", %s %s: its %zu KiB are used up. Set FIN_STACK_SIZE (bytes), or put "
+                         "what is large on the heap.\n",
+                         name ? name : "unnamed", body && body->entry ? "entry" : "started in",
+                         function_at(ip, entry, sizeof entry), rt->stack_size / 1024);
+        if (n > 0 && write(STDERR_FILENO, text, (size_t)n < sizeof text ? (size_t)n : sizeof text - 1) < 0)
+            _exit(127);
+    }
+    signal(sig, SIG_DFL); // the fault repeats, with the usual end
+}
+
+void fin_overflow_begin(void) {
+    struct sigaction old, action = {.sa_sigaction = on_fault, .sa_flags = SA_SIGINFO | SA_ONSTACK};
+    if (sigaction(SIGSEGV, NULL, &old) == 0 && !(old.sa_flags & SA_SIGINFO) && old.sa_handler == SIG_DFL)
+        sigaction(SIGSEGV, &action, NULL);
+}
+
+void fin_overflow_thread_begin(void) {
+    stack_t old;
+    if (sigaltstack(NULL, &old) != 0 || !(old.ss_flags & SS_DISABLE))
+        return;
+    signal_stack = malloc(SIGNAL_STACK);
+    if (signal_stack)
+        sigaltstack(&(stack_t){.ss_sp = signal_stack, .ss_size = SIGNAL_STACK}, NULL);
+}
+
+void fin_overflow_thread_end(void) {
+    if (!signal_stack)
+        return;
+    sigaltstack(&(stack_t){.ss_flags = SS_DISABLE}, NULL);
+    free(signal_stack);
+    signal_stack = NULL;
+}
