@@ -24,6 +24,7 @@ int fin_awe_id_set(uint32_t id, struct fin_awe *a);
 struct fin_awe *fin_awe_id_get(uint32_t id);
 
 void fin_core_yield_save_(struct fin_awe *a, struct fin_thread *t, uintptr_t from);
+void fin_core_yield_to_id_(struct fin_awe *a, struct fin_thread *t, uintptr_t to);
 void fin_core_yield_to_save_(struct fin_awe *a, struct fin_thread *t, uintptr_t to, uintptr_t from);
 void fin_core_switch_save_(struct fin_awe *a, struct fin_thread *t, uintptr_t from);
 void fin_core_switch_to_save_(struct fin_awe *a, struct fin_thread *t, uintptr_t to, uintptr_t from);
@@ -44,7 +45,7 @@ static inline int FIN_BLOCKING fin_yield_and_save(uint32_t from) {
 
 // fin_yield_to the AWE that `to` names.
 static inline int FIN_BLOCKING fin_yield_to_id(uint32_t to) {
-    FIN_ID_YIELD_(fin_core_yield_to_save_, (uintptr_t)to, 0);
+    FIN_ID_YIELD_(fin_core_yield_to_id_, (uintptr_t)to, 0);
 }
 
 // Both. Where `to` and `from` are the same id, it must name an AWE: that one runs, and the id then names this one.

@@ -4,6 +4,7 @@
 #ifndef FIN_FINISH_H
 #define FIN_FINISH_H
 
+#include <errno.h> // results are negative errnos
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>

@@ -109,54 +109,61 @@ struct fin_awe *fin_awe_id_get(uint32_t id) {
     return s ? s->awe : NULL;
 }
 
-// A yield that fails goes back to where it came from.
-static void fail(struct fin_awe *a) {
-    a->result = -ESRCH;
-    fin_arch_resume(&a->context);
-}
+enum { DIRECTED = 1, SAVES = 2, QUEUES = 4 };
 
-static inline void yield(struct fin_awe *a, struct fin_thread *t, bool directed, uintptr_t to, uintptr_t from, bool queue) {
+// All yields by id: constant flags, so that each entry point is compiled for its own case.
+static inline __attribute__((always_inline)) void yield(struct fin_awe *a, struct fin_thread *t, int how, uint32_t to,
+                                                        uint32_t from) {
     struct fin_runtime *rt = fin_rt(t);
-    struct fin_id_slot *target = directed ? live(rt, (uint32_t)to) : NULL, *self = from ? live(rt, (uint32_t)from) : NULL;
-    if (FIN_UNLIKELY((directed && (!target || !target->awe)) || (from && !self))) {
-        fail(a);
+    struct fin_id_slot *target = how & DIRECTED ? live(rt, to) : NULL, *self = how & SAVES ? live(rt, from) : NULL;
+    if (FIN_UNLIKELY((how & DIRECTED && (!target || !target->awe)) || (how & SAVES && !self))) {
+        a->result = -ESRCH;
+        fin_arch_resume(&a->context);
         return;
     }
-    struct fin_awe *next = directed ? target->awe : NULL;
-    struct fin_finish_block *p = stop(rt, a, queue ? FIN_AWE_QUEUED : FIN_AWE_SAVED);
+    struct fin_awe *next = how & DIRECTED ? target->awe : NULL;
+    struct fin_finish_block *p = stop(rt, a, how & QUEUES ? FIN_AWE_QUEUED : FIN_AWE_SAVED);
     a->result = 0;
-    if (next)
+    if (how & DIRECTED)
         take(rt, next);
-    if (self)
+    if (how & SAVES)
         save(self, a);
-    if (FIN_UNLIKELY(p != NULL) && next)
+    if (FIN_UNLIKELY(p != NULL) && how & DIRECTED)
         fin_queue_pending(rt, rt->thread.current);
-    if (queue)
+    if (how & QUEUES)
         fin_link_back(&rt->queue, &a->link);
-    if (next)
+    if (how & DIRECTED)
         resume(rt, next);
-    else if (p)
+    else if (FIN_UNLIKELY(p != NULL))
         fin_continue_pending(rt, p);
     else
         dispatch(rt);
 }
 
-void fin_core_yield_save_(struct fin_awe *a, struct fin_thread *t, uintptr_t from) { yield(a, t, false, 0, from, true); }
-
-void fin_core_yield_to_save_(struct fin_awe *a, struct fin_thread *t, uintptr_t to, uintptr_t from) {
-    yield(a, t, true, to, from, true);
+void fin_core_yield_save_(struct fin_awe *a, struct fin_thread *t, uintptr_t from) {
+    yield(a, t, SAVES | QUEUES, 0, (uint32_t)from);
 }
 
-void fin_core_switch_save_(struct fin_awe *a, struct fin_thread *t, uintptr_t from) { yield(a, t, false, 0, from, false); }
+void fin_core_yield_to_id_(struct fin_awe *a, struct fin_thread *t, uintptr_t to) {
+    yield(a, t, DIRECTED | QUEUES, (uint32_t)to, 0);
+}
+
+void fin_core_yield_to_save_(struct fin_awe *a, struct fin_thread *t, uintptr_t to, uintptr_t from) {
+    yield(a, t, DIRECTED | SAVES | QUEUES, (uint32_t)to, (uint32_t)from);
+}
+
+void fin_core_switch_save_(struct fin_awe *a, struct fin_thread *t, uintptr_t from) {
+    yield(a, t, SAVES, 0, (uint32_t)from);
+}
 
 void fin_core_switch_to_save_(struct fin_awe *a, struct fin_thread *t, uintptr_t to, uintptr_t from) {
-    yield(a, t, true, to, from, false);
+    yield(a, t, DIRECTED | SAVES, (uint32_t)to, (uint32_t)from);
 }
 
 void fin_core_switch_to_(struct fin_awe *a, struct fin_thread *t, uintptr_t to, struct fin_awe **slot) {
     if (slot)
         *slot = a;
-    yield(a, t, true, to, 0, false);
+    yield(a, t, DIRECTED, (uint32_t)to, 0);
 }
 
 void fin_id_end(struct fin_runtime *rt) {

@@ -3,8 +3,6 @@
 #ifndef FIN_CORE_RUNTIME_H
 #define FIN_CORE_RUNTIME_H
 
-#include <errno.h>
-
 #include <fin/awe.h>
 #include <fin/cancel.h>
 #include <fin/stats.h>

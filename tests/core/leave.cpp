@@ -1,0 +1,176 @@
+// SPDX-License-Identifier: BSD-2-Clause
+// C++: exceptions that leave a body or the block, destructors, and return, break, goto out of a block.
+#include <cstring>
+#include <memory>
+#include <stdexcept>
+#include <string>
+
+#include <fin.hpp>
+
+#include "check.h"
+
+namespace {
+
+struct Mark {
+    const char *text;
+    ~Mark() { LOG("~%s ", text); }
+};
+
+int by_return(int n) {
+    fin_finish {
+        fin_async { fin_yield(); LOG("t "); };
+        Mark m{"m"};
+        if (n)
+            return n;
+    }
+    return -1;
+}
+
+void by_goto_and_break() {
+    for (int i = 0; i < 2; i++) {
+        fin_finish {
+            fin_async { fin_yield(); LOG("t "); };
+            if (i == 0)
+                break;
+            goto out;
+        }
+        LOG("%d ", i);
+    }
+out:
+    LOG("o ");
+}
+
+void body_throws_after_blocking() {
+    try {
+        fin_finish {
+            fin_async {
+                Mark m{"body"};
+                fin_yield();
+                throw std::runtime_error("boom");
+            };
+            fin_async {
+                fin_yield();
+                fin_yield();
+                LOG(fin_cancelled() ? "cancelled " : "not cancelled ");
+            };
+            LOG("end ");
+        }
+        LOG("not reached ");
+    } catch (const std::runtime_error &e) {
+        LOG("caught %s ", e.what());
+    }
+}
+
+void body_throws_at_once() {
+    try {
+        fin_finish {
+            fin_async { throw 1; };
+            LOG("goes on %d ", fin_cancelled());
+            fin_async { throw 2; };
+        }
+    } catch (int n) {
+        LOG("caught %d ", n); // the first
+    }
+}
+
+void block_throws() {
+    try {
+        fin_finish {
+            fin_async {
+                fin_yield();
+                LOG("waited %d ", fin_cancelled());
+            };
+            Mark m{"m"};
+            throw std::string("out");
+        }
+    } catch (const std::string &s) {
+        LOG("caught %s ", s.c_str());
+    }
+}
+
+// The block's exception wins over one of a body.
+void both_throw() {
+    try {
+        fin_finish {
+            fin_async { fin_yield(); throw 1; };
+            throw 'x';
+        }
+    } catch (char c) {
+        LOG("char ");
+    } catch (int) {
+        LOG("int ");
+    }
+}
+
+void deep(int n) {
+    if (n == 0)
+        throw n;
+    fin_finish {
+        fin_async {
+            fin_yield();
+            deep(n - 1);
+        };
+    }
+}
+
+// Each AWE has its own stack of exceptions being handled.
+void handlers_interleave() {
+    fin_finish {
+        for (int i = 0; i < 3; i++) {
+            fin_async_eager {
+                int mine = i;
+                try {
+                    throw mine;
+                } catch (int) {
+                    for (int k = 0; k < mine + 1; k++)
+                        fin_yield();
+                    try {
+                        throw;
+                    } catch (int again) {
+                        LOG("%d=%d ", mine, again);
+                    }
+                }
+            };
+        }
+    }
+    CHECK(!std::current_exception());
+}
+
+void in_a_destructor_while_unwinding() {
+    struct Waits {
+        ~Waits() {
+            fin_finish {
+                fin_async { fin_yield(); LOG("w "); };
+            }
+        }
+    };
+    try {
+        Waits w;
+        throw 1;
+    } catch (int) {
+        LOG("caught ");
+    }
+}
+
+template <class F> void expect(F f, const char *log) {
+    check_log[0] = 0;
+    f();
+    CHECK_LOG(log);
+}
+
+} // namespace
+
+int main() {
+    expect([] { CHECK_EQ(by_return(7), 7); }, "~m t ");
+    expect(by_goto_and_break, "t 0 t o ");
+    expect(body_throws_after_blocking, "end ~body cancelled caught boom ");
+    expect(body_throws_at_once, "goes on 1 caught 1 ");
+    expect(block_throws, "~m waited 1 caught out ");
+    expect(both_throw, "char ");
+    expect([] { try { deep(20); } catch (int n) { LOG("%d", n); } }, "0");
+    expect(handlers_interleave, "0=0 1=1 2=2 ");
+    expect(in_a_destructor_while_unwinding, "w caught ");
+    for (int i = 0; i < 2000; i++)
+        expect([] { try { deep(3); } catch (int n) { LOG("%d", n); } }, "0");
+    return 0;
+}
