@@ -65,7 +65,7 @@ struct fin_body {
     struct fin_finish_block *block; // whose mark names this body while it is pending
     void *entry;              // body function, or NULL where the body is a nested function
     const char *name;         // fin_set_name
-    void *pad;
+    void *resume;             // behind the async; only where a call leaves no return address on the stack
 };
 
 // Something to run when a block is cancelled (ac 4.3, figure 7). The storage is the caller's.

@@ -17,4 +17,7 @@ void fin_arch_on_stack(void *top, void (*fn)(void *), void *arg);
 // the stack below `top`. Post: block->pending fits that context.
 void fin_arch_continue_owner(struct fin_context *c, struct fin_finish_block *block, void *top);
 
+// The place behind the async of a body that has not ended.
+void *fin_arch_site(const struct fin_body *body);
+
 #endif

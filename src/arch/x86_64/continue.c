@@ -11,3 +11,5 @@ void fin_arch_continue_owner(struct fin_context *c, struct fin_finish_block *blo
     c->bx = block->bx;
     block->pending = fresh;
 }
+
+void *fin_arch_site(const struct fin_body *body) { return ((void *const *)body)[-1]; }

@@ -43,7 +43,7 @@ static void on_fault(int sig, siginfo_t *info, void *context) {
         const char *name = body ? body->name : rt->name;
         char text[512], entry[256];
         // the body's entry, or the place of its async where it is a nested function
-        void *ip = body ? (body->entry ? body->entry : ((void **)body)[-1]) : NULL;
+        void *ip = body ? (body->entry ? body->entry : fin_arch_site(body)) : NULL;
         int n = snprintf(text, sizeof text,
                          "fin: stack overflow in AWE \"%s\", %s %s: its %zu KiB are used up. Set FIN_STACK_SIZE (bytes), or put "
                          "what is large on the heap.\n",

@@ -1,0 +1,61 @@
+// SPDX-License-Identifier: BSD-2-Clause
+// aarch64: the machine-dependent end of the core. Prototypes and contracts are in src/core/arch.h.
+#define HIDDEN(name) .globl name; .hidden name; .type name, %function
+#define SIZE(name) .size name, . - name
+
+// Jumps go through x16: with branch target identification they may then arrive at `bti j` and at the start of a function.
+        .text
+        .p2align 4
+// void fin_arch_resume(struct fin_context *c)
+        HIDDEN(fin_arch_resume)
+fin_arch_resume:
+        .cfi_startproc
+        hint    #34 // bti c
+        ldp     x16, x9, [x0]
+        ldp     x29, x19, [x0, #16]
+        mov     sp, x9
+        br      x16
+        .cfi_endproc
+        SIZE(fin_arch_resume)
+
+        .p2align 4
+// void fin_arch_on_stack(void *top, void (*fn)(void *), void *arg)
+        HIDDEN(fin_arch_on_stack)
+fin_arch_on_stack:
+        .cfi_startproc
+        .cfi_undefined x30
+        hint    #34
+        mov     x16, x1
+        mov     sp, x0
+        mov     x29, xzr
+        mov     x30, xzr
+        mov     x0, x2
+        br      x16
+        .cfi_endproc
+        SIZE(fin_arch_on_stack)
+
+        .p2align 4
+// Where an async body arrives that ended after it had blocked: x0 its block, sp its struct fin_body.
+        .globl  fin_async_done_
+        .type   fin_async_done_, %function
+fin_async_done_:
+        .cfi_startproc
+        .cfi_undefined x30
+        hint    #34
+        mov     x1, sp
+        mov     x29, xzr
+        mov     x30, xzr
+        b       fin_core_async_done
+        .cfi_endproc
+        SIZE(fin_async_done_)
+
+        .section .note.GNU-stack, "", %progbits
+
+#if defined(__ARM_FEATURE_BTI_DEFAULT)
+// The note without which a linker drops the protection of the whole program: GNU_PROPERTY_AARCH64_FEATURE_1_AND, BTI and PAC.
+        .section .note.gnu.property, "a", %note
+        .p2align 3
+        .word   4, 16, 5
+        .asciz  "GNU"
+        .word   0xc0000000, 4, 3, 0
+#endif
