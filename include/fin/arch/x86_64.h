@@ -18,6 +18,14 @@
         "xmm7", "xmm8", "xmm9", "xmm10", "xmm11", "xmm12", "xmm13", "xmm14", "xmm15", "st", "st(1)", "st(2)",         \
         "st(3)", "st(4)", "st(5)", "st(6)", "st(7)", "cc", "memory" FIN_ARCH_CLOBBER_512_
 
+// A lazy async may end on another stack. Clang must hear that the stack pointer changed, or it reuses a saved one for the next
+// alloca in the function, own or inlined. GCC would put the old value back, and reloads it anyway.
+#ifdef __clang__
+#define FIN_ARCH_MOVES_SP_ "rsp",
+#else
+#define FIN_ARCH_MOVES_SP_
+#endif
+
 #define FIN_ARCH_OFFSETS_                                                                                             \
     [pending] "i"(offsetof(struct fin_finish_block, pending)), [fp] "i"(offsetof(struct fin_finish_block, fp)),                   \
         [bx] "i"(offsetof(struct fin_finish_block, bx)), [ip] "i"(offsetof(struct fin_finish_block, awe.context.ip)),             \
@@ -86,7 +94,7 @@
                                               "call *%%rax\n\t" FIN_ARCH_LAZY_LEAVE_                                  \
                          : "+D"(fin_di_), "+S"(fin_si_), "+a"(fin_ax_)                                                \
                          : FIN_ARCH_OFFSETS_                                                                          \
-                         : "rdx", "rcx", FIN_ARCH_CLOBBERS_);                                                         \
+                         : FIN_ARCH_MOVES_SP_ "rdx", "rcx", FIN_ARCH_CLOBBERS_);                                      \
     } while (0)
 
 // The same for a body that can only be called by name (a GNU C nested function, whose address would need a trampoline): the
