@@ -7,6 +7,7 @@
 #include <fin/awe.h>
 #include <fin/awe_id.h>
 #include <fin/cancel.h>
+#include <fin/io.h>
 #include <fin/stats.h>
 
 #endif
