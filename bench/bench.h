@@ -1,0 +1,89 @@
+// SPDX-License-Identifier: BSD-2-Clause
+// The harness of the benchmarks. A table's rows are measured in turns (A B C A B C ...), so that what disturbs the machine
+// disturbs all of them alike; what is reported is the median of the repetitions and their 5-95% range. A row may have a
+// target: at most so many times another row, or at most so much. Speed never fails a run: the table says what was met.
+#ifndef FIN_BENCH_H
+#define FIN_BENCH_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+#if defined(__x86_64__)
+#define BENCH_CYCLES_PER_TICK 1.0 // the unit is the cycle of the time stamp counter, as in the papers
+static inline uint64_t bench_ticks(void) {
+    uint32_t lo, hi;
+    __asm__ volatile("rdtsc" : "=a"(lo), "=d"(hi)::"memory");
+    return (uint64_t)hi << 32 | lo;
+}
+#elif defined(__aarch64__)
+#define BENCH_CYCLES_PER_TICK bench_core_cycles_per_tick // the counter is too slow to be a unit
+static inline uint64_t bench_ticks(void) {
+    uint64_t t;
+    __asm__ volatile("isb\n\tmrs %0, cntvct_el0" : "=r"(t)::"memory");
+    return t;
+}
+#endif
+
+extern double bench_core_cycles_per_tick; // of the core, measured at the start by a chain of additions
+extern double bench_ticks_per_ns;
+
+// Cycles per operation, of `operations` since `start`.
+static inline double bench_since(uint64_t start, double operations) {
+    return (double)(bench_ticks() - start) * BENCH_CYCLES_PER_TICK / operations;
+}
+
+struct bench_options {
+    bool quick;
+    const char *table, *csv, *rivals;
+};
+extern struct bench_options bench_options;
+
+enum { BENCH_REPETITIONS = 301, BENCH_QUICK = 41 };
+
+struct bench_row {
+    const char *name;
+    double (*run)(long n); // one repetition, of n operations: its result, per operation
+    long n;
+    const char *published; // what papers or others measured for the like, or NULL
+    int base;              // 1 + the row that this one is compared with; 0: none
+    double times;          // target: at most so many times the base; 0: none
+    double at_most;        // target: at most this; 0: none
+    double *samples;
+    double median, lo, hi; // 5% and 95%
+};
+
+// Measures the rows in turns. The first repetition of each warms it up and is forgotten.
+void bench_measure(struct bench_row *rows, size_t count);
+// Prints them as an aligned table and, where asked for, to the CSV file.
+void bench_print(const char *table, const char *title, const char *unit, const struct bench_row *rows, size_t count);
+
+// The two together, with the samples' memory.
+void bench_table(const char *table, const char *title, const char *unit, struct bench_row *rows, size_t count);
+
+// For tables of another shape. Values go to the CSV file as table,row,column,value.
+void bench_csv(const char *table, const char *row, const char *column, double value);
+// Sorts; then bench_at(sorted, n, 0.5) is the median.
+void bench_sort(double *samples, size_t n);
+double bench_at(const double *sorted, size_t n, double quantile);
+// Is the range so wide that the median means little?
+bool bench_noisy(double median, double lo, double hi);
+
+// The machine, the compiler, the clock; measures the clock.
+void bench_begin(const char *program);
+void bench_end(void);
+
+// A line for a rival that this machine cannot run.
+void bench_skip(const char *row, const char *why);
+
+#define BENCH_COUNT(rows) (sizeof(rows) / sizeof *(rows))
+
+#ifdef __cplusplus
+}
+#endif
+#endif

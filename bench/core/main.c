@@ -1,0 +1,47 @@
+// SPDX-License-Identifier: BSD-2-Clause
+#include <string.h>
+
+#include "rows.h"
+
+static const struct {
+    const char *name, *what;
+    void (*run)(void);
+} tables[] = {
+    {"async", "an async that does not block, against a plain call", table_async},
+    {"create", "finish + async + one yield + completion", table_create},
+    {"switch", "two AWEs that switch to one another", table_switch},
+    {"ring", "10,000 AWEs round-robin", table_ring},
+};
+
+static int usage(const char *program) {
+    printf("usage: %s [--quick] [--csv FILE] [--rivals DIR] [--table NAME]\ntables:\n", program);
+    for (size_t i = 0; i < BENCH_COUNT(tables); i++)
+        printf("  %-12s%s\n", tables[i].name, tables[i].what);
+    return 2;
+}
+
+int main(int argc, char **argv) {
+    for (int i = 1; i < argc; i++) {
+        const char **value = strcmp(argv[i], "--csv") == 0      ? &bench_options.csv
+                             : strcmp(argv[i], "--table") == 0  ? &bench_options.table
+                             : strcmp(argv[i], "--rivals") == 0 ? &bench_options.rivals
+                                                                : NULL;
+        if (value && i + 1 < argc)
+            *value = argv[++i];
+        else if (strcmp(argv[i], "--quick") == 0)
+            bench_options.quick = true;
+        else
+            return usage(argv[0]);
+    }
+    bool found = false;
+    for (size_t i = 0; i < BENCH_COUNT(tables); i++)
+        found |= !bench_options.table || strcmp(tables[i].name, bench_options.table) == 0;
+    if (!found)
+        return usage(argv[0]);
+    bench_begin("fin-bench-core");
+    for (size_t i = 0; i < BENCH_COUNT(tables); i++)
+        if (!bench_options.table || strcmp(tables[i].name, bench_options.table) == 0)
+            tables[i].run();
+    bench_end();
+    return 0;
+}
