@@ -9,5 +9,7 @@
 #include <fin/cancel.h>
 #include <fin/io.h>
 #include <fin/stats.h>
+#include <fin/sync.h>
+#include <fin/thread.h>
 
 #endif

@@ -1,0 +1,64 @@
+// SPDX-License-Identifier: BSD-2-Clause
+// An entry that leaves early hands what it counted to the one before it, so nothing of it stays behind.
+#include "sync/wait.h"
+
+void fin_queue_init(struct fin_queue *q) { *q = (struct fin_queue)FIN_QUEUE_INIT; }
+
+void fin_queue_enter(struct fin_queue *q, struct fin_queue_entry *e) {
+    fin_latch_acquire(&q->waiters.latch);
+    *e = (struct fin_queue_entry){.prev = q->last};
+    *(q->last ? &q->last->next : &q->first) = e;
+    q->last = e;
+    fin_latch_release(&q->waiters.latch);
+}
+
+static inline int await(struct fin_queue *q, struct fin_queue_entry *e, bool cancellable) {
+    fin_latch_acquire(&q->waiters.latch);
+    if (q->first == e) {
+        fin_latch_release(&q->waiters.latch);
+        return 0;
+    }
+    struct fin_waiter w;
+    w.mutex = NULL;
+    w.cancellable = cancellable;
+    e->waiter = &w;
+    fin_waiters_insert(&q->waiters, &w, q->waiters.last);
+    int result = fin_waiter_wait(&q->waiters, &w);
+    if (result != 0) {
+        // until here fin_queue_leave may look at w, and finds that it does not wait any more
+        fin_latch_acquire(&q->waiters.latch);
+        e->waiter = NULL;
+        fin_latch_release(&q->waiters.latch);
+    }
+    return result;
+}
+
+int fin_queue_await_turn(struct fin_queue *q, struct fin_queue_entry *e) {
+    if (fin_cancelled())
+        return -ECANCELED;
+    return await(q, e, true);
+}
+
+void fin_queue_await_turn_nc(struct fin_queue *q, struct fin_queue_entry *e) { await(q, e, false); }
+
+int fin_queue_leave(struct fin_queue *q, struct fin_queue_entry *e) {
+    struct fin_waiter *w = NULL;
+    int result = 0;
+    fin_latch_acquire(&q->waiters.latch);
+    *(e->prev ? &e->prev->next : &q->first) = e->next;
+    *(e->next ? &e->next->prev : &q->last) = e->prev;
+    if (e->prev) {
+        e->prev->left_behind += 1 + e->left_behind;
+    } else {
+        result = 1 + (int)e->left_behind;
+        w = q->first ? q->first->waiter : NULL;
+        if (w && w->waiting)
+            fin_waiters_take(&q->waiters, w);
+        else
+            w = NULL;
+    }
+    fin_latch_release(&q->waiters.latch);
+    if (w)
+        fin_waiter_run(w);
+    return result;
+}

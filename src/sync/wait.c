@@ -1,0 +1,81 @@
+// SPDX-License-Identifier: BSD-2-Clause
+#include "sync/wait.h"
+
+#include "sync/host.h"
+
+enum { SPINS = 100 };
+
+#if defined(__x86_64__)
+#define PAUSE() __asm__ volatile("pause")
+#else
+#define PAUSE() __asm__ volatile("yield")
+#endif
+
+// The holder may have lost its CPU, to a thread like this one where threads are more than CPUs.
+void fin_latch_wait_(struct fin_latch *l) {
+    do {
+        for (unsigned i = 1; __atomic_load_n(&l->held, __ATOMIC_RELAXED); i++) {
+            if (i % SPINS == 0)
+                fin_host_give_way();
+            else
+                PAUSE();
+        }
+    } while (__atomic_exchange_n(&l->held, 1, __ATOMIC_ACQUIRE));
+}
+
+void fin_waiters_insert(struct fin_waiters *q, struct fin_waiter *w, struct fin_waiter *after) {
+    w->prev = after;
+    w->next = after ? after->next : q->first;
+    *(after ? &after->next : &q->first) = w;
+    *(w->next ? &w->next->prev : &q->last) = w;
+}
+
+static void unlink(struct fin_waiters *q, struct fin_waiter *w) {
+    *(w->prev ? &w->prev->next : &q->first) = w->next;
+    *(w->next ? &w->next->prev : &q->last) = w->prev;
+}
+
+void fin_waiters_take(struct fin_waiters *q, struct fin_waiter *w) {
+    unlink(q, w);
+    // A waiter that fin_mutex_pass brought here has had this done under another latch, whose holder may look at this moment.
+    if (w->at == q)
+        w->waiting = false;
+}
+
+static void cancel(void *arg) {
+    struct fin_waiter *w = arg;
+    fin_latch_acquire(&w->at->latch);
+    bool first = w->waiting;
+    if (first) {
+        unlink(w->at, w);
+        w->waiting = false;
+        w->result = -ECANCELED;
+    }
+    fin_latch_release(&w->at->latch);
+    if (!first)
+        return; // granted: somebody else makes it run
+    if (w->mutex)
+        fin_mutex_pass(w->mutex, w);
+    else
+        fin_waiter_run(w);
+}
+
+// The AWE can be resumed from here on, but this thread does not do so before this function has returned: w stays.
+static void stopped(void *arg) {
+    struct fin_waiter *w = arg;
+    fin_latch_release(&w->at->latch);
+    if (w->cancellable)
+        fin_cancel_item_add(&w->item, cancel, w);
+    if (w->mutex)
+        fin_mutex_unlock(w->mutex);
+}
+
+int fin_waiter_wait(struct fin_waiters *q, struct fin_waiter *w) {
+    w->at = q;
+    w->result = 0;
+    w->waiting = true;
+    fin_suspend_then(&w->awe, stopped, w);
+    if (w->cancellable)
+        fin_cancel_item_remove(&w->item);
+    return w->result;
+}
