@@ -56,7 +56,8 @@
 
 // Leaves the running AWE: its context goes to `awe`, then entry(awe, a, b, c) runs below it on the same stack, never returns,
 // and may look at nothing of the frame. Execution continues after the statement when the AWE is resumed. The entry sees the
-// site as its caller.
+// site as its caller. Between them lies room for a struct fin_body: fin_finish_wait_ gives the owner's stack back, and it may
+// be the very next to be taken, for the owner of an outer block.
 #define FIN_ARCH_BLOCK_(entry, awe_, a_, b_, c_)                                                                      \
     do {                                                                                                              \
         void *fin_0_ = (void *)(awe_), *fin_1_ = (void *)(a_), *fin_2_ = (void *)(b_), *fin_3_ = (void *)(c_);        \
@@ -68,6 +69,7 @@
                          "mov x9, sp\n\t"                                                                             \
                          "stp x30, x9, [x0]\n\t"                                                                      \
                          "stp x29, x19, [x0, #16]\n\t"                                                                \
+                         "sub sp, sp, #32\n\t"                                                                        \
                          "b " #entry "\n"                                                                             \
                          "1:\t" FIN_ARCH_LANDING_                                                                     \
                          : "+r"(fin_x0_), "+r"(fin_x1_), "+r"(fin_x2_), "+r"(fin_x3_)                                 \

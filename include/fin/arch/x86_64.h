@@ -48,7 +48,8 @@
     }))
 
 // Leaves the running AWE: its context goes to `awe`, then entry(awe, a, b, c) runs below it on the same stack, never returns,
-// and may look at nothing of the frame. Execution continues after the statement when the AWE is resumed. The red zone is kept.
+// and may look at nothing of the frame. Execution continues after the statement when the AWE is resumed. The red zone is kept;
+// so is room for a struct fin_body: fin_finish_wait_ gives the owner's stack back, and it may be the very next to be taken.
 #define FIN_ARCH_BLOCK_(entry, awe_, a_, b_, c_)                                                                      \
     do {                                                                                                              \
         void *fin_di_ = (void *)(awe_), *fin_si_ = (void *)(a_), *fin_dx_ = (void *)(b_), *fin_cx_ = (void *)(c_);    \
