@@ -1,0 +1,24 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: BSD-2-Clause
+"""What must not compile does not, and the one error says why: refused.py INCLUDE COMPILER... -- FILE..."""
+import subprocess
+import sys
+
+REASON = {'async': 'fin_async_must_be_inside_fin_finish', 'cancel': 'fin_cancel_must_be_inside_fin_finish',
+          'cancel_as': 'fin_cancel_as_needs_fin_finish_as_queries', 'async_body': 'fin_async_must_be_inside_fin_finish',
+          'async_eager': 'fin_async_must_be_inside_fin_finish'}
+
+split = sys.argv.index('--')
+include, compiler, files = sys.argv[1], sys.argv[2:split], sys.argv[split + 1:]
+bad = 0
+for name in files:
+    case, kind = name.rsplit('/', 1)[1].rsplit('.', 1)
+    for elide in ([], ['-DFIN_ELIDE']):
+        std = '-std=c++17' if kind == 'cpp' else '-std=gnu11'
+        run = subprocess.run(compiler + [std, '-fsyntax-only', '-I' + include, *elide, name], capture_output=True, text=True)
+        errors = [line for line in run.stderr.splitlines() if ' error: ' in line]
+        reasons = [line for line in errors if REASON[case] in line]
+        if run.returncode == 0 or not reasons or errors[0] != reasons[0]:
+            bad += 1
+            print(f'{name} {elide}: compiled, or for another reason:\n' + '\n'.join(errors[:4]))
+sys.exit(bad != 0)

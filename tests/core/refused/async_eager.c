@@ -1,0 +1,4 @@
+// SPDX-License-Identifier: BSD-2-Clause
+#include <fin.h>
+void f(void *);
+void start(void *x) { fin_async_eager_call(f, x); }

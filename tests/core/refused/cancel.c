@@ -1,0 +1,3 @@
+// SPDX-License-Identifier: BSD-2-Clause
+#include <fin.h>
+void stop(void) { fin_cancel(); }
