@@ -1,0 +1,153 @@
+// SPDX-License-Identifier: BSD-2-Clause
+// The I/O of a thread: made at its first call, given back when the thread ends; its place to sleep meanwhile.
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/eventfd.h>
+#include <unistd.h>
+
+#include "io/io.h"
+
+static struct io *ios; // all that ever existed
+
+static struct io *claim(void) {
+    for (struct io *io = __atomic_load_n(&ios, __ATOMIC_ACQUIRE); io; io = io->next) {
+        uint32_t unused = 0;
+        if (__atomic_compare_exchange_n(&io->in_use, &unused, 1, false, __ATOMIC_ACQ_REL, __ATOMIC_RELAXED))
+            return io;
+    }
+    struct io *io = fin_host_map(sizeof *io, 0);
+    if (!io)
+        return NULL;
+    io->in_use = 1;
+    io->wake_fd = -1;
+    io->next = __atomic_load_n(&ios, __ATOMIC_RELAXED);
+    while (!__atomic_compare_exchange_n(&ios, &io->next, io, true, __ATOMIC_RELEASE, __ATOMIC_RELAXED)) {
+    }
+    return io;
+}
+
+static void give_back(struct io *io) { __atomic_store_n(&io->in_use, 0, __ATOMIC_RELEASE); }
+
+// Where nothing can run, the caller asks again at once, to sleep: requests and events are then handled in that system call.
+static void poll(struct fin_poller *p, bool wait) {
+    struct io *io = (struct io *)p;
+    int64_t ns = 0;
+    if (wait) {
+        ns = -1;
+        if (io->timers) {
+            uint64_t now = fin_now(), due = io->timers->due;
+            ns = due <= now ? 0 : due - now > INT64_MAX ? INT64_MAX : (int64_t)(due - now);
+        }
+    } else if (fin_link_empty(&io->rt->queue)) {
+        return;
+    }
+    io->backend->poll(io, ns);
+    fin_timers_run(io);
+}
+
+// One write for many wakers. The flag is taken down by the reader after it read, and the inbox is looked at after that.
+static void wake(struct fin_poller *p) {
+    struct io *io = (struct io *)p;
+    if (__atomic_exchange_n(&io->woken, 1, __ATOMIC_SEQ_CST) == 0)
+        eventfd_write(io->wake_fd, 1);
+}
+
+void fin_io_woken(struct io *io) { __atomic_store_n(&io->woken, 0, __ATOMIC_SEQ_CST); }
+
+static void end(struct fin_poller *p) {
+    struct io *io = (struct io *)p;
+    io->ending = true;
+    io->backend->end(io);
+    give_back(io);
+}
+
+static const char *why_not(int error) {
+    switch (error) {
+    case -EPERM:
+        return "epoll, because io_uring is denied: by a seccomp filter (most containers have one) or kernel.io_uring_disabled";
+    case -ENOSYS:
+        return "epoll, because the system has no io_uring, or a seccomp filter hides it";
+    case -ENOMEM:
+        return "epoll, because there is no memory for an io_uring: is RLIMIT_MEMLOCK low?";
+    default:
+        return "epoll, because this io_uring is older than that of Linux 5.15";
+    }
+}
+
+static int choose(struct io *io) {
+    const char *want = getenv("FIN_IO");
+    io->plain = want && strcmp(want, "plain") == 0;
+    int error;
+    if (want && strcmp(want, "epoll") == 0) {
+        io->name = "epoll, because of FIN_IO=epoll";
+    } else {
+        io->backend = &fin_io_uring;
+        error = io->backend->begin(io);
+        if (error == 0 || error == -EMFILE || error == -ENFILE)
+            return error;
+        io->name = why_not(error);
+    }
+    io->backend = &fin_io_epoll;
+    return io->backend->begin(io);
+}
+
+static int begin(struct fin_runtime *rt) {
+    struct io *io = claim();
+    if (!io)
+        return -ENOMEM;
+    if (io->wake_fd < 0)
+        io->wake_fd = eventfd(0, EFD_CLOEXEC);
+    int error = io->wake_fd < 0 ? -errno : 0;
+    io->poller = (struct fin_poller){.poll = poll, .wake = wake, .end = end};
+    io->rt = rt;
+    io->timers = NULL;
+    io->ending = false;
+    if (error == 0)
+        error = choose(io);
+    if (error != 0) {
+        give_back(io);
+        return error;
+    }
+    // A waker that finds no poller has pushed before this thread's next look at the inbox, which comes before it sleeps:
+    // see fin_find_work. release: it finds the rest, too.
+    __atomic_store_n(&rt->poller, &io->poller, __ATOMIC_RELEASE);
+    return 0;
+}
+
+int fin_io_here(struct io **io) {
+    struct fin_runtime *rt = fin_here();
+    int error = FIN_LIKELY(rt->poller != NULL) ? 0 : begin(rt);
+    *io = (struct io *)rt->poller;
+    return error;
+}
+
+const char *fin_io_backend(void) {
+    struct io *io;
+    int error = fin_io_here(&io);
+    return error == 0 ? io->name : strerror(-error);
+}
+
+void fin_io_suspend(struct waiter *w) {
+    fin_suspend(&w->awe);
+    // This file may be built without the sanitizer that the program runs under.
+    if (!FIN_SANITIZED && fin_tracking(fin_here()))
+        fin_track_landed_();
+}
+
+void fin_io_resume(struct io *io, struct waiter *w, int result) {
+    w->result = result;
+    if (!io->ending)
+        fin_schedule(w->awe);
+}
+
+// The kernel goes on connecting when the wait for it is cancelled.
+int fin_io_connect_ended(int fd) {
+    struct sockaddr_storage peer;
+    socklen_t size = sizeof peer;
+    if (getpeername(fd, (struct sockaddr *)&peer, &size) == 0)
+        return 0;
+    struct sockaddr none = {.sa_family = AF_UNSPEC};
+    connect(fd, &none, sizeof none);
+    return -ECANCELED;
+}

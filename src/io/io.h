@@ -1,0 +1,93 @@
+// SPDX-License-Identifier: BSD-2-Clause
+// What the files of this room share. A thread's I/O has one back end, a table of functions: uring.c, or epoll.c where io_uring
+// is denied. Time is the same in both: a heap of timers, whose first one bounds the thread's sleep.
+#ifndef FIN_IO_IO_H
+#define FIN_IO_IO_H
+
+#include <liburing.h>
+
+#include <fin/io.h>
+
+#include "core/runtime.h"
+
+struct io;
+
+// A system call, in the words of a submission queue entry.
+struct call {
+    uint8_t op; // IORING_OP_...
+    bool nc;
+    int fd;
+    uint32_t flags; // also: events of a poll
+    uint32_t len;
+    const void *addr;
+    uint64_t off; // also: second address, size of a socket address
+};
+
+struct backend {
+    int (*begin)(struct io *io); // 0 or -errno
+    void (*end)(struct io *io);
+    // Handles what is ready; waits for something first where ns is not 0: so long, or without limit where it is negative.
+    void (*poll)(struct io *io, int64_t ns);
+    int (*run)(struct io *io, const struct call *c);
+};
+
+extern const struct backend fin_io_uring, fin_io_epoll;
+
+struct uring {
+    struct io_uring ring;
+    uint64_t wake_value;
+    uint64_t in_flight; // completions to come
+    bool wake_armed, cancels_all;
+};
+
+struct watch;
+struct epoll {
+    int fd;
+    int watches;
+    struct watch **watch; // by descriptor; NULL where nothing ever waited for it
+};
+
+// The I/O of a thread. It is never freed, and its wake_fd never closed, because a waker may be late: the next thread that
+// takes it over may find itself woken for nothing.
+struct io {
+    struct fin_poller poller; // first
+    struct fin_runtime *rt;
+    const struct backend *backend;
+    const char *name;
+    struct fin_timer *timers;
+    uint64_t timer_order;
+    bool plain;  // asked for an io_uring as Linux 5.15 has it
+    bool ending; // no AWE will run any more
+    union {
+        struct uring uring;
+        struct epoll epoll;
+    };
+    struct io *next;
+    int wake_fd;
+    uint32_t in_use;
+    uint32_t woken __attribute__((aligned(64))); // wake_fd has been written and not read since
+};
+
+// An AWE that waits, in the frame of its call.
+struct waiter {
+    struct fin_awe *awe;
+    struct fin_cancel_item item;
+    int result;
+};
+
+// io.c
+int fin_io_here(struct io **io); // the calling thread's, made on first use; 0 or -errno
+void fin_io_suspend(struct waiter *w);
+void fin_io_resume(struct io *io, struct waiter *w, int result);
+void fin_io_woken(struct io *io); // wake_fd was read
+int fin_io_connect_ended(int fd); // what a cancelled connect comes to: 0 where it is connected all the same, or -ECANCELED
+
+// timer.c
+void fin_timer_add(struct io *io, struct fin_timer *t, uint64_t due, void (*fn)(struct fin_timer *));
+void fin_timer_remove(struct io *io, struct fin_timer *t); // does nothing where it ran
+void fin_timers_run(struct io *io);
+static inline bool fin_timer_waits(const struct fin_timer *t) { return t->order != 0; }
+
+#define FIN_OF(type, member, p) ((type *)((char *)(p)-offsetof(type, member)))
+
+#endif

@@ -1,0 +1,160 @@
+// SPDX-License-Identifier: BSD-2-Clause
+// Timers of a thread: a pairing heap through the timers themselves, so that starting one cannot fail; the order of equal
+// times is that of their start. Sleep, and the finish block with a timeout, are timers.
+#include <time.h>
+
+#include "io/io.h"
+
+static bool before(const struct fin_timer *a, const struct fin_timer *b) {
+    return a->due != b->due ? a->due < b->due : a->order < b->order;
+}
+
+// Of two heaps, neither with siblings, either empty. A first child's `prev` is its parent, another's the sibling before it.
+static struct fin_timer *merge(struct fin_timer *a, struct fin_timer *b) {
+    if (!a || !b)
+        return a ? a : b;
+    if (before(b, a)) {
+        struct fin_timer *t = a;
+        a = b;
+        b = t;
+    }
+    b->prev = a;
+    b->next = a->child;
+    if (b->next)
+        b->next->prev = b;
+    a->child = b;
+    return a;
+}
+
+// Of a list of siblings: in pairs from the left, the pairs from the right. That is what bounds the cost.
+static struct fin_timer *merge_all(struct fin_timer *list) {
+    struct fin_timer *pairs = NULL, *heap = NULL;
+    while (list) {
+        struct fin_timer *a = list, *b = a->next;
+        list = b ? b->next : NULL;
+        a->next = a->prev = NULL;
+        if (b)
+            b->next = b->prev = NULL;
+        a = merge(a, b);
+        a->next = pairs;
+        pairs = a;
+    }
+    while (pairs) {
+        struct fin_timer *next = pairs->next;
+        pairs->next = NULL;
+        heap = merge(heap, pairs);
+        pairs = next;
+    }
+    return heap;
+}
+
+void fin_timer_add(struct io *io, struct fin_timer *t, uint64_t due, void (*fn)(struct fin_timer *)) {
+    *t = (struct fin_timer){.due = due, .order = ++io->timer_order, .fn = fn};
+    io->timers = merge(io->timers, t);
+}
+
+void fin_timer_remove(struct io *io, struct fin_timer *t) {
+    if (!fin_timer_waits(t))
+        return;
+    t->order = 0;
+    struct fin_timer *below = merge_all(t->child);
+    if (t == io->timers) {
+        io->timers = below;
+        return;
+    }
+    if (t->prev->child == t)
+        t->prev->child = t->next;
+    else
+        t->prev->next = t->next;
+    if (t->next)
+        t->next->prev = t->prev;
+    io->timers = merge(io->timers, below);
+}
+
+void fin_timers_run(struct io *io) {
+    if (!io->timers)
+        return;
+    uint64_t now = fin_now();
+    while (io->timers && io->timers->due <= now) {
+        struct fin_timer *t = io->timers;
+        fin_timer_remove(io, t);
+        t->fn(t);
+    }
+}
+
+uint64_t fin_now(void) {
+    struct timespec t;
+    clock_gettime(CLOCK_MONOTONIC, &t);
+    return (uint64_t)t.tv_sec * FIN_S + (uint64_t)t.tv_nsec;
+}
+
+static uint64_t after(uint64_t ns) {
+    uint64_t now = fin_now();
+    return now + ns < now ? UINT64_MAX : now + ns;
+}
+
+struct sleeper {
+    struct waiter waiter;
+    struct fin_timer timer;
+    struct io *io;
+};
+
+static void slept(struct fin_timer *t) {
+    struct sleeper *s = FIN_OF(struct sleeper, timer, t);
+    fin_io_resume(s->io, &s->waiter, 0);
+}
+
+static void cancel_sleep(void *sleeper) {
+    struct sleeper *s = sleeper;
+    if (!fin_timer_waits(&s->timer))
+        return;
+    fin_timer_remove(s->io, &s->timer);
+    fin_io_resume(s->io, &s->waiter, -ECANCELED);
+}
+
+static int sleep_until(uint64_t when, bool nc) {
+    struct sleeper s;
+    int error = fin_io_here(&s.io);
+    if (error)
+        return error;
+    s.timer.order = 0;
+    if (!nc) {
+        fin_cancel_item_add(&s.waiter.item, cancel_sleep, &s);
+        if (fin_cancel_item_ran(&s.waiter.item))
+            return -ECANCELED;
+    }
+    fin_timer_add(s.io, &s.timer, when, slept);
+    fin_io_suspend(&s.waiter);
+    if (!nc)
+        fin_cancel_item_remove(&s.waiter.item);
+    return s.waiter.result;
+}
+
+int fin_sleep(uint64_t ns) { return sleep_until(after(ns), false); }
+int fin_sleep_nc(uint64_t ns) { return sleep_until(after(ns), true); }
+int fin_sleep_until(uint64_t when) { return sleep_until(when, false); }
+int fin_sleep_until_nc(uint64_t when) { return sleep_until(when, true); }
+
+static void time_is_over(struct fin_timer *t) { fin_cancel_block_(t->arg); }
+
+static __thread bool timed_out;
+
+// Entered with the block begun. A timer that does not wait is one that ran.
+void fin_timeout_begin_(struct fin_finish_block *block, struct fin_timer *timer, uint64_t ns) {
+    struct io *io;
+    timer->order = 0;
+    if (ns == 0 || fin_io_here(&io) != 0) {
+        fin_cancel_block_(block);
+        return;
+    }
+    fin_timer_add(io, timer, after(ns), time_is_over);
+    timer->arg = block;
+}
+
+void fin_timeout_end_(struct fin_timer *timer) {
+    timed_out = !fin_timer_waits(timer);
+    if (!timed_out)
+        fin_timer_remove((struct io *)fin_here()->poller, timer);
+}
+
+bool fin_timed_out(void) { return timed_out; }
