@@ -107,6 +107,7 @@ struct fin_timer {
     uint64_t due, order;
     struct fin_timer *child, *next, *prev; // pairing heap
     void (*fn)(struct fin_timer *);
+    void *arg;
 };
 
 struct fin_timeout_block {
