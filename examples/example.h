@@ -1,0 +1,73 @@
+// SPDX-License-Identifier: BSD-2-Clause
+// What the examples share and what is not about Fin: child processes that do not outlive their parent, a progress bar,
+// expectations that make each example a test of its own.
+#ifndef FIN_EXAMPLES_EXAMPLE_H
+#define FIN_EXAMPLES_EXAMPLE_H
+
+#include <signal.h>
+#include <stdbool.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+// Ends the program with a message where something that the example relies on is not so.
+#define EXPECT(condition)                                                                                                   \
+    do {                                                                                                                    \
+        if (!(condition)) {                                                                                                 \
+            fprintf(stderr, "\n%s:%d: not so: %s\n", __FILE__, __LINE__, #condition);                                       \
+            exit(1);                                                                                                        \
+        }                                                                                                                   \
+    } while (0)
+
+// Starts a process that runs fn(arg). Call it before the first use of Fin: the runtime of a thread does not survive a fork.
+// The child dies with its parent, however that ends.
+static inline pid_t start_process(void (*fn)(void *), void *arg) {
+    pid_t parent = getpid();
+    fflush(NULL);
+    pid_t child = fork();
+    if (child == 0) {
+        prctl(PR_SET_PDEATHSIG, SIGKILL);
+        if (getppid() == parent)
+            fn(arg);
+        fflush(NULL);
+        _exit(0);
+    }
+    return child;
+}
+
+// A bar on the terminal, redrawn in place; nothing where standard error is not a terminal. done == total clears it.
+static inline void show_progress(const char *what, uint64_t done, uint64_t total) {
+    static int terminal = -1;
+    static uint64_t drawn = UINT64_MAX;
+    if (terminal < 0)
+        terminal = isatty(STDERR_FILENO);
+    uint64_t width = total ? done * 40 / total : 40;
+    if (!terminal || (width == drawn && done != total))
+        return;
+    drawn = width;
+    if (done == total)
+        fprintf(stderr, "\r\033[K");
+    else
+        fprintf(stderr, "\r  %-28s [%-40.*s]", what, (int)width, "########################################");
+}
+
+static inline bool has_option(int argc, char **argv, const char *option) {
+    for (int i = 1; i < argc; i++)
+        if (strcmp(argv[i], option) == 0)
+            return true;
+    return false;
+}
+
+// The number after an option, or a default.
+static inline long option_value(int argc, char **argv, const char *option, long otherwise) {
+    for (int i = 1; i + 1 < argc; i++)
+        if (strcmp(argv[i], option) == 0)
+            return strtol(argv[i + 1], NULL, 0);
+    return otherwise;
+}
+
+#endif

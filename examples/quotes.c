@@ -1,0 +1,261 @@
+// SPDX-License-Identifier: BSD-2-Clause
+// The stock-quote server of the paper (ac 5.3, figure 12): every client that has subscribed gets one quote a second.
+//
+// The server is the first page of this file: a loop that accepts, and for each client an async whose body reads like a program
+// with one client. It runs in a process of its own, in one thread. The rest is the measurement: this process is all the
+// clients, counts what they get, and asks the system for the server's CPU time and memory.
+//
+//   quotes [--clients 10000] [--seconds 10] [--short]
+#include <arpa/inet.h>
+#include <errno.h>
+#include <netinet/in.h>
+#include <sys/mman.h>
+#include <sys/resource.h>
+#include <time.h>
+
+#include <fin.h>
+
+#include "example.h"
+
+// ---- the server
+
+struct quote {
+    uint64_t due;    // when it should have left, on the clock of fin_now
+    uint32_t number; // of this client's quotes
+    uint32_t price;
+};
+
+static uint64_t period = FIN_S; // from quote to quote
+
+static void serve_client(int fd) {
+    uint32_t price;
+    if (fin_recv(fd, &price, sizeof price, 0) == sizeof price) {
+        struct quote quote = {.due = fin_now(), .price = price};
+        while (fin_send(fd, &quote, sizeof quote, 0) == sizeof quote) {
+            quote.due += period;
+            quote.number++;
+            quote.price += quote.number % 3 - 1;
+            fin_sleep_until(quote.due);
+        }
+    }
+    fin_close(fd);
+}
+
+static void serve(void *listener) {
+    fin_finish {
+        for (;;) {
+            int fd = fin_accept(*(int *)listener, NULL, NULL);
+            EXPECT(fd >= 0);
+            fin_async_eager { serve_client(fd); }; // eager: it always waits for the subscription
+        }
+    }
+}
+
+// ---- the clients
+
+enum { BATCH = 256, PER_ADDRESS = 8000 };
+
+struct client {
+    int fd;
+    uint32_t quotes;
+    int error;
+};
+
+struct load {
+    struct sockaddr_in address;
+    pid_t server;
+    long memory; // the most that the server used, in KiB
+    struct client *clients;
+    uint32_t *late; // of each quote that came, in microseconds
+    int count, quotes;
+    uint32_t arrived;
+};
+
+// The clients' addresses are spread: one address has fewer ports than some would need.
+static void connect_client(struct load *load, int i) {
+    struct client *c = &load->clients[i];
+    struct sockaddr_in own = {.sin_family = AF_INET,
+                              .sin_addr.s_addr = htonl(INADDR_LOOPBACK + 1 + (uint32_t)i / PER_ADDRESS)};
+    struct linger reset = {.l_onoff = 1}; // closing leaves nothing in TIME_WAIT: the ports are free for the next run
+    int later = 1;
+    c->fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+    if (c->fd < 0) {
+        c->error = -errno;
+        return;
+    }
+    setsockopt(c->fd, SOL_SOCKET, SO_LINGER, &reset, sizeof reset);
+    setsockopt(c->fd, IPPROTO_IP, IP_BIND_ADDRESS_NO_PORT, &later, sizeof later);
+    if (bind(c->fd, (struct sockaddr *)&own, sizeof own) != 0)
+        c->error = -errno;
+    else
+        c->error = fin_connect(c->fd, (struct sockaddr *)&load->address, sizeof load->address);
+}
+
+// A batch at a time: the server's queue of new connections is limited.
+static void connect_all(struct load *load) {
+    for (int begin = 0; begin < load->count; begin += BATCH) {
+        fin_finish {
+            for (int i = begin; i < load->count && i < begin + BATCH; i++) {
+                fin_async { connect_client(load, i); };
+            }
+        }
+        show_progress("connecting", (uint64_t)begin, (uint64_t)load->count);
+    }
+    show_progress("connecting", 1, 1);
+}
+
+// Subscribes, and reads as many quotes as it is due.
+static void run_client(struct load *load, struct client *c, uint64_t start) {
+    uint32_t price = 10000;
+    if (fin_sleep_until(start) != 0 || fin_send(c->fd, &price, sizeof price, 0) != sizeof price)
+        return;
+    for (int k = 0; k < load->quotes; k++) {
+        struct quote quote;
+        if (fin_recv(c->fd, &quote, sizeof quote, MSG_WAITALL) != sizeof quote || quote.number != c->quotes)
+            return;
+        c->quotes++;
+        load->late[load->arrived++] = (uint32_t)((fin_now() - quote.due) / 1000);
+    }
+}
+
+// Memory and page tables of a process, in KiB.
+static long memory(pid_t process) {
+    char path[64], line[256];
+    long sum = 0, n;
+    snprintf(path, sizeof path, "/proc/%d/status", (int)process);
+    FILE *f = fopen(path, "r");
+    while (f && fgets(line, sizeof line, f))
+        if (sscanf(line, "VmRSS: %ld", &n) == 1 || sscanf(line, "VmPTE: %ld", &n) == 1)
+            sum += n;
+    if (f)
+        fclose(f);
+    return sum;
+}
+
+// All clients, their seconds spread evenly over the first. Nobody waits for ever: what has not come long after it was due is
+// not delivered.
+static void trade(struct load *load) {
+    uint64_t start = fin_now(), total = (uint64_t)load->count * (uint64_t)load->quotes;
+    fin_timeout((uint64_t)load->quotes * period + 20 * FIN_S) {
+        for (int i = 0; i < load->count; i++) {
+            fin_async_eager {
+                struct client *c = &load->clients[i];
+                run_client(load, c, start + period * (uint64_t)i / (uint64_t)load->count);
+                close(c->fd);
+            };
+        }
+        fin_async {
+            while (load->arrived < total && fin_sleep(period / 10) == 0) {
+                long now = memory(load->server);
+                load->memory = now > load->memory ? now : load->memory;
+                show_progress("quotes", load->arrived, total);
+            }
+        };
+    }
+    show_progress("quotes", 1, 1);
+}
+
+// ---- the measurement
+
+// CPU time of another process, in nanoseconds.
+static uint64_t cpu_time(pid_t process) {
+    clockid_t clock;
+    struct timespec t = {0};
+    EXPECT(clock_getcpuclockid(process, &clock) == 0 && clock_gettime(clock, &t) == 0);
+    return (uint64_t)t.tv_sec * FIN_S + (uint64_t)t.tv_nsec;
+}
+
+// Each client is a descriptor here and one in the server. Returns how many clients the limit allows.
+static int allowed_clients(int wanted) {
+    struct rlimit limit;
+    EXPECT(getrlimit(RLIMIT_NOFILE, &limit) == 0);
+    rlim_t need = (rlim_t)wanted + 64;
+    if (limit.rlim_cur < need) {
+        struct rlimit more = {.rlim_cur = need, .rlim_max = limit.rlim_max > need ? limit.rlim_max : need};
+        if (setrlimit(RLIMIT_NOFILE, &more) != 0) { // only root may raise rlim_max
+            limit.rlim_cur = limit.rlim_max;
+            setrlimit(RLIMIT_NOFILE, &limit);
+        }
+        EXPECT(getrlimit(RLIMIT_NOFILE, &limit) == 0);
+    }
+    if (limit.rlim_cur >= need)
+        return wanted;
+    EXPECT(limit.rlim_cur > 128);
+    printf("  the limit of open files (%lu, ulimit -Hn) allows fewer than %d clients\n", (unsigned long)limit.rlim_cur,
+           wanted);
+    return (int)limit.rlim_cur - 64;
+}
+
+static int listen_somewhere(struct sockaddr_in *address) {
+    *address = (struct sockaddr_in){.sin_family = AF_INET, .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
+    socklen_t size = sizeof *address;
+    int fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+    EXPECT(bind(fd, (struct sockaddr *)address, size) == 0 && listen(fd, 4096) == 0);
+    EXPECT(getsockname(fd, (struct sockaddr *)address, &size) == 0);
+    return fd;
+}
+
+static int by_value(const void *a, const void *b) {
+    uint32_t x = *(const uint32_t *)a, y = *(const uint32_t *)b;
+    return (x > y) - (x < y);
+}
+
+static double late_ms(const struct load *load, double part) {
+    return load->late[(size_t)(part * (load->arrived - 1))] / 1e3;
+}
+
+int main(int argc, char **argv) {
+    bool brief = has_option(argc, argv, "--short");
+    struct load load = {.quotes = (int)option_value(argc, argv, "--seconds", brief ? 3 : 10)};
+    if (brief)
+        period = 20 * FIN_MS;
+    load.count = allowed_clients((int)option_value(argc, argv, "--clients", brief ? 200 : 10000));
+    size_t expected = (size_t)load.count * (size_t)load.quotes;
+    EXPECT(load.count > 0 && load.quotes > 0);
+    load.clients = calloc((size_t)load.count, sizeof *load.clients);
+    load.late = calloc(expected, sizeof *load.late);
+    EXPECT(load.clients && load.late);
+
+    int listener = listen_somewhere(&load.address);
+    pid_t server = load.server = start_process(serve, &listener);
+    EXPECT(server > 0);
+    close(listener);
+
+    // One client first: when it has its quote, the server's runtime stands, and what follows is the cost of clients.
+    struct client first;
+    struct load probe = {
+        .address = load.address, .server = server, .clients = &first, .late = &(uint32_t){0}, .count = 1, .quotes = 1};
+    connect_all(&probe);
+    EXPECT(first.error == 0);
+    trade(&probe);
+    EXPECT(first.quotes == 1);
+    long before = memory(server);
+
+    uint64_t t0 = fin_now();
+    connect_all(&load);
+    int failed = 0;
+    for (int i = 0; i < load.count; i++)
+        failed += load.clients[i].error != 0;
+    uint64_t t1 = fin_now(), cpu1 = cpu_time(server);
+    trade(&load);
+    uint64_t t2 = fin_now(), cpu2 = cpu_time(server);
+
+    kill(server, SIGTERM);
+    struct rusage usage;
+    EXPECT(wait4(server, NULL, 0, &usage) == server);
+    printf("  %d clients connected in %.2f s%s, I/O through %s\n", load.count - failed, (double)(t1 - t0) / 1e9,
+           failed ? "; the others FAILED" : "", fin_io_backend());
+    printf("  %u quotes delivered of %zu expected in %.2f s\n", load.arrived, expected, (double)(t2 - t1) / 1e9);
+    if (load.arrived) {
+        qsort(load.late, load.arrived, sizeof *load.late, by_value);
+        printf("  from due to read: median %.2f ms, 99%% %.2f ms, worst %.2f ms\n", late_ms(&load, 0.5),
+               late_ms(&load, 0.99), late_ms(&load, 1));
+    }
+    printf("  the server used %.2f s of CPU for them, %.1f%% of one core", (double)(cpu2 - cpu1) / 1e9,
+           100.0 * (double)(cpu2 - cpu1) / (double)(t2 - t1));
+    printf(" (in all, with connecting: user %ld.%02ld s, system %ld.%02ld s)\n", (long)usage.ru_utime.tv_sec,
+           (long)usage.ru_utime.tv_usec / 10000, (long)usage.ru_stime.tv_sec, (long)usage.ru_stime.tv_usec / 10000);
+    printf("  its memory grew from %ld to %ld KiB: %.0f bytes a client, with page tables\n", before, load.memory,
+           1024.0 * (double)(load.memory - before) / load.count);
+    return load.arrived == expected ? 0 : 1;
+}
