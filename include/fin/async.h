@@ -205,13 +205,10 @@ void fin_block_run_(void *block);
 #define FIN_ASYNC_EAGER_(n) FIN_ASYNC_(n)
 #endif
 #else
-// A body is told its block: it may outlive the body around it, through whose frame it would find the variable.
-#define FIN_BODY_PARAMETERS_ FIN_BODY_SCOPE_, struct fin_finish_block *fin_cancel_must_be_inside_fin_finish __attribute__((unused))
-#define FIN_THE_BLOCK_ (void *)(uintptr_t) fin_async_must_be_inside_fin_finish
 #define FIN_BODY_(site, n)                                                                                            \
-    __attribute__((noinline, noclone)) auto void FIN_CAT_(fin_body_, n)(FIN_BODY_PARAMETERS_);                        \
-    site(FIN_CAT_(fin_body_, n)(FIN_THE_BLOCK_, FIN_THE_BLOCK_));                                                     \
-    void FIN_CAT_(fin_body_, n)(FIN_BODY_PARAMETERS_)
+    __attribute__((noinline, noclone)) auto void FIN_CAT_(fin_body_, n)(FIN_BODY_SCOPE_);                             \
+    site(FIN_CAT_(fin_body_, n)(NULL));                                                                               \
+    void FIN_CAT_(fin_body_, n)(FIN_BODY_SCOPE_)
 #define FIN_ASYNC_(n) FIN_BODY_(FIN_SITE_HERE_, n)
 #define FIN_ASYNC_EAGER_(n) FIN_BODY_(FIN_SITE_EAGER_HERE_, n)
 #endif

@@ -60,12 +60,14 @@ struct fin_awe {
     int result;                // of a yield that may fail
 };
 
-// The state of an async body, on the stack that it runs on, just above its first frame.
+// An async body, on the stack that it runs on, just above its first frame.
 struct fin_body {
-    struct fin_finish_block *block; // whose mark names this body while it is pending
-    void *entry;              // body function, or NULL where the body is a nested function
-    const char *name;         // fin_set_name
-    void *resume;             // behind the async; only where a call leaves no return address on the stack
+    struct fin_finish_block *block; // whose `pending` names this body until it blocks or ends
+    void *entry;                    // body function, or NULL where the body is a nested function
+    const char *name;               // fin_set_name
+    void *resume;                   // behind the async; only where a call leaves no return address on the stack
+    size_t inner;                   // asyncs directly inside the body that blocked and have not ended; see finish.c
+    size_t ended;                   // the body itself has
 };
 
 // Something to run when a block is cancelled (ac 4.3, figure 7). The storage is the caller's.
@@ -84,15 +86,18 @@ enum {
     FIN_FINISH_WAITING = 32,  // the owner waits at the end of the block, in `awe`
 };
 
+enum { FIN_PENDING_INNER = 1 };
+
 // A finish block, in the frame of the function that contains it. Entering one writes four words.
 struct fin_finish_block {
-    void *pending; // stack pointer of the async call in progress whose body has not blocked yet; NULL when there is none
-    void *fp, *bx; // registers of the owner at that call
+    void *pending; // the struct fin_body of the async in progress whose body has not blocked yet; NULL when there is none;
+                   // plus FIN_PENDING_INNER where an async inside that body has
+    void *fp, *bx; // registers of the owner at that async
     struct fin_finish_block *away; // the stack that the owner runs on since a body blocked on its own, by the block at its top
     uint32_t count;          // bodies that have blocked and not ended
     uint32_t flags;
     struct fin_finish_block *parent;
-    void *home_sp; // while away: the first body that blocked, on the owner's own stack
+    void *home_sp; // while away: the first body that blocked, on the owner's own stack (eager: the body around this one)
     // from here on written only when used
     struct fin_awe awe;           // the owner, when it waits at the end or was queued (also: eager caller's context)
     struct fin_link items;        // cancel items of this block, newest first
@@ -104,6 +109,7 @@ struct fin_thread {
     struct fin_finish_block *current; // innermost finish block of the running AWE
     struct fin_finish_block **spare;  // free stacks, hottest last; each named by the block at its top
     size_t spares;
+    void *scheduler; // top of a stack for the runtime itself, free while an AWE runs
 };
 
 extern __thread struct fin_thread *fin_self __attribute__((tls_model("initial-exec")));

@@ -84,8 +84,7 @@ void fin_core_yield_to_(struct fin_awe *a, struct fin_thread *t, struct fin_awe 
 
 void fin_set_name(const char *name) {
     struct fin_runtime *rt = fin_here();
-    struct fin_finish_block *p = pending_of(rt->thread.current);
-    struct fin_body *body = p ? p->pending : rt->body;
+    struct fin_body *body = running_body(rt, pending_of(rt->thread.current));
     if (body)
         body->name = name;
     else

@@ -69,22 +69,43 @@ void fin_find_work(void *arg) {
     resume(rt, a);
 }
 
+// An async inside the body of another, of the same block: the outer body may end first, but its frame is kept until then. (A
+// GNU C nested function finds the variables of the functions around it through the frames between.)
+static void keep_outer_body(struct fin_runtime *rt, struct fin_finish_block *inner) {
+    struct fin_finish_block *p = pending_of(inner->parent);
+    struct fin_body *outer = running_body(rt, p);
+    inner->home_sp = NULL;
+    if (!outer || written_block(outer->block) != written_block(inner))
+        return;
+    if (p && !((uintptr_t)p->pending & FIN_PENDING_INNER)) {
+        outer->inner = outer->ended = 0;
+        p->pending = (char *)outer + FIN_PENDING_INNER;
+    }
+    outer->inner++;
+    inner->home_sp = outer;
+}
+
 // Counts the body of p's pending async as blocked, and says where the owner goes on. `current` becomes the owner's block.
 static void detach(struct fin_runtime *rt, struct fin_finish_block *p, struct fin_context *c) {
+    struct fin_body *body = body_of(p);
+    if (!((uintptr_t)p->pending & FIN_PENDING_INNER))
+        body->inner = body->ended = 0;
     rt->stats.detached++;
     written_block(p)->count++;
     if (p->flags & FIN_FINISH_EAGER) {
         p->pending = NULL;
         rt->thread.current = p->parent;
+        keep_outer_body(rt, p);
         *c = p->awe.context;
         return;
     }
     if (!p->away)
-        p->home_sp = p->pending;
-    else if (FIN_UNLIKELY(fin_stack_top(rt, p->pending) != p->away))
+        p->home_sp = body;
+    else if (FIN_UNLIKELY(fin_stack_top(rt, body) != p->away))
         fin_host_die("the stack changed inside a fin_finish block: a variable-length array or alloca() between the start of "
                      "the block and a fin_async, or a jump; move it into the async body or before the block");
     p->away = fin_stack_take(rt);
+    p->pending = body;
     rt->thread.current = p;
     fin_arch_continue_owner(c, p, p->away);
 }
@@ -111,7 +132,7 @@ void fin_queue_pending(struct fin_runtime *rt, struct fin_finish_block *from) {
         a->id = 0;
         a->state = FIN_AWE_QUEUED | (p->flags & FIN_FINISH_EAGER ? 0 : FIN_AWE_OWNER);
         p->pending = NULL; // until resumed
-        a->body = next ? next->pending : rt->body;
+        a->body = running_body(rt, next);
         fin_link_between(&a->link, after, after->next);
         after = &a->link;
         p = next;

@@ -18,6 +18,10 @@ void fin_find_work(void *rt);
 // Beside the state: the AWE carries C++ exception state; it is the owner of `block`, whose note has to be put back.
 enum { FIN_AWE_EXCEPTIONS = 1, FIN_AWE_OWNER = 2, FIN_AWE_EXTRA = 3 };
 
+static inline struct fin_body *body_of(const struct fin_finish_block *b) {
+    return (struct fin_body *)((uintptr_t)b->pending & ~(uintptr_t)FIN_PENDING_INNER);
+}
+
 static inline struct fin_finish_block *pending_of(struct fin_finish_block *b) {
     for (;; b = b->parent) {
         if (b->pending)
@@ -33,13 +37,18 @@ static inline struct fin_finish_block *written_block(struct fin_finish_block *b)
     return b;
 }
 
+// The async body that runs; NULL outside any. `pending` is what pending_of found.
+static inline struct fin_body *running_body(struct fin_runtime *rt, struct fin_finish_block *pending) {
+    return FIN_UNLIKELY(pending != NULL) ? body_of(pending) : rt->body;
+}
+
 static inline struct fin_finish_block *stop(struct fin_runtime *rt, struct fin_awe *a, uint32_t state) {
     struct fin_finish_block *p = pending_of(rt->thread.current);
     a->block = rt->thread.current;
     a->owner = rt;
     a->id = 0;
     a->state = state;
-    a->body = FIN_UNLIKELY(p != NULL) ? p->pending : rt->body;
+    a->body = running_body(rt, p);
     if (FIN_UNLIKELY(((uintptr_t)rt->exceptions[0] | (uintptr_t)rt->exceptions[1]) != 0))
         fin_save_exceptions(rt, a);
     return p;
@@ -70,8 +79,8 @@ static inline void dispatch(struct fin_runtime *rt) {
     struct fin_link *l = rt->queue.next;
     if (FIN_UNLIKELY(l == &rt->queue || --rt->ticks == 0)) {
         if (fin_tracking(rt))
-            fin_track_switch(rt, rt->scheduler);
-        fin_arch_on_stack(rt->scheduler, fin_find_work, rt);
+            fin_track_switch(rt, rt->thread.scheduler);
+        fin_arch_on_stack(rt->thread.scheduler, fin_find_work, rt);
         return;
     }
     fin_link_remove(l);

@@ -28,16 +28,51 @@ void fin_finish_wait_(struct fin_awe *a, struct fin_finish_block *b) {
         dispatch(rt);
 }
 
-// A body ended that had blocked. Its stack is free, unless it is the one that the owner entered the block on.
+// The body, and all that was started directly inside it, is done with its stack: it is free, unless it is the one that the
+// owner entered the block on. Returns the body of the same block around it, if any.
+static struct fin_body *free_body(struct fin_runtime *rt, struct fin_body *body) {
+    struct fin_finish_block *block = body->block;
+    if (block->flags & FIN_FINISH_EAGER) {
+        struct fin_body *outer = block->home_sp;
+        fin_stack_put(rt, block);
+        return outer;
+    }
+    if (body != block->home_sp)
+        fin_stack_put(rt, fin_stack_top(rt, body));
+    return NULL;
+}
+
+// Goes back to the site of an async whose body never blocked.
+static void back_to_site(struct fin_runtime *rt, struct fin_finish_block *block, struct fin_body *body) {
+    bool eager = block->flags & FIN_FINISH_EAGER;
+    struct fin_context c = {fin_arch_site(body), body, eager ? block->awe.context.fp : block->fp,
+                            eager ? block->awe.context.bx : block->bx};
+    block->pending = body;
+    go(rt, &c);
+}
+
+// A body ended after it had blocked, or after an async directly inside it had. In the second case it counts as blocked as long
+// as one of those has not ended: its frame has to stay. Runs on the scheduler's stack.
 void fin_core_async_done(struct fin_finish_block *block, struct fin_body *body) {
     struct fin_runtime *rt = fin_rt(fin_self);
-    struct fin_finish_block *b = written_block(block);
-    if (block->flags & FIN_FINISH_EAGER) {
-        fin_stack_put(rt, block);
-    } else if (body != b->home_sp) {
-        fin_stack_put(rt, fin_stack_top(rt, body));
+    if (block->pending == (char *)body + FIN_PENDING_INNER) {
+        if (body->inner == 0) {
+            back_to_site(rt, block, body);
+            return;
+        }
+        body->ended = 1;
+        fin_continue_pending(rt, block);
+        return;
     }
-    if (--b->count == 0 && (b->flags & FIN_FINISH_WAITING)) {
+    struct fin_finish_block *b = written_block(block);
+    body->ended = 1;
+    while (body && body->ended && body->inner == 0) {
+        body = free_body(rt, body);
+        b->count--;
+        if (body)
+            body->inner--;
+    }
+    if (b->count == 0 && (b->flags & FIN_FINISH_WAITING)) {
         b->flags &= ~(uint32_t)FIN_FINISH_WAITING;
         fin_cancel_leave(b);
         resume(rt, &b->awe);

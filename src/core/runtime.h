@@ -53,7 +53,6 @@ struct fin_runtime {
     const char *name; // of what runs outside any async
     struct fin_finish_block root; // what `current` is outside any finish block
     struct fin_link suspended;
-    struct fin_stack *scheduler; // where the thread waits for work
     struct fin_poller *poller;
 
     struct fin_slab *slabs;

@@ -22,6 +22,8 @@ static struct fin_runtime *claim_runtime(void) {
     return rt;
 }
 
+_Static_assert(offsetof(struct fin_thread, scheduler) == 24, "FIN_THREAD_SCHEDULER in src/arch/*/switch.S");
+
 static void *no_exceptions[2];
 
 struct fin_thread *fin_thread_begin_(void) {
@@ -43,7 +45,7 @@ struct fin_thread *fin_thread_begin_(void) {
     fin_track_begin(rt);
     if (fin_host_thread_begin(rt) != 0)
         fin_host_die("the system refuses what a thread's runtime needs");
-    rt->scheduler = (struct fin_stack *)fin_stack_take(rt);
+    rt->thread.scheduler = fin_stack_take(rt);
     fin_self = &rt->thread;
     return fin_self;
 }

@@ -81,12 +81,46 @@ static void inner_after_outer_blocked(void) {
     check_log[0] = 0;
 }
 
+// GNU C finds `sum` through the frames of the bodies between, which have ended: they are kept.
+static void uses_locals_of_the_function(int rounds) {
+    fin_shared int sum = 0, ended = 0;
+    fin_finish {
+        for (int i = 0; i < rounds; i++) {
+            fin_async {
+                fin_async {
+                    int odd = i % 2;
+                    fin_async {
+                        fin_yield();
+                        fin_yield();
+                        sum += 1;
+                        ended++;
+                    };
+                    if (odd)
+                        fin_yield();
+                    sum += 1;
+                    ended++;
+                };
+                ended++;
+                if (i % 3 == 0)
+                    fin_yield();
+            };
+        }
+        CHECK(ended >= rounds);
+    }
+    CHECK_EQ(ended, 3 * rounds);
+    CHECK_EQ(sum, 2 * rounds);
+}
+
 int main(void) {
     for (int i = 0; i < 100; i++) {
         inner_blocks();
         inner_outlives_outer();
         nothing_blocks();
         inner_after_outer_blocked();
+        uses_locals_of_the_function(i);
     }
+    struct fin_stats stats;
+    fin_stats(&stats);
+    CHECK_EQ(stats.stacks_used, 1); // the scheduler's
     return 0;
 }

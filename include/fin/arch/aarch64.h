@@ -80,7 +80,7 @@
 // The lazy async (ac 4.1), see x86_64.h. On the stack: struct fin_body {block, entry, name, resume}. There is no return address
 // on the stack, so `resume` says where the owner goes on when the body blocks.
 #define FIN_ARCH_LAZY_ENTER_(entry)                                                                                   \
-    "sub sp, sp, #32\n\t"                                                                                             \
+    "sub sp, sp, #48\n\t"                                                                                             \
     "adr x9, 2f\n\t"                                                                                                  \
     "mov x10, sp\n\t"                                                                                                 \
     "stp x0, " entry ", [sp]\n\t"                                                                                     \
@@ -97,7 +97,7 @@
     "3:\t"
 #define FIN_ARCH_LAZY_LEAVE_                                                                                          \
     "2:\t" FIN_ARCH_LANDING_ FIN_ARCH_LEAVE_ "str xzr, [x0, %c[pending]]\n\t"                                         \
-    "add sp, sp, #32\n\t"
+    "add sp, sp, #48\n\t"
 
 #define FIN_ARCH_LAZY_CALL_(block_, fn_, arg_)                                                                        \
     do {                                                                                                              \
@@ -145,14 +145,14 @@
     "mov x10, sp\n\t"                                                                                                 \
     "stp x9, x10, [x0, %c[ip]]\n\t"                                                                                   \
     "stp x29, x19, [x0, %c[cfp]]\n\t"                                                                                 \
-    "sub sp, x0, #32\n\t"                                                                                             \
+    "sub sp, x0, #48\n\t"                                                                                             \
     "adr x9, 4f\n\t"                                                                                                  \
     "mov x10, sp\n\t"                                                                                                 \
     "stp x0, " entry ", [sp]\n\t"                                                                                     \
     "stp xzr, x9, [sp, #16]\n\t"                                                                                      \
     "str x10, [x0, %c[pending]]\n\t"
 #define FIN_ARCH_EAGER_LEAVE_                                                                                         \
-    "4:\t" FIN_ARCH_LEAVE_ "ldr x9, [x0, %c[sp]]\n\t"                                                                 \
+    "4:\t" FIN_ARCH_LANDING_ FIN_ARCH_LEAVE_ "ldr x9, [x0, %c[sp]]\n\t"                                                                 \
     "mov sp, x9\n\t"                                                                                                  \
     "b %l[fin_ended_]\n"                                                                                              \
     "2:\t" FIN_ARCH_LANDING_ "b %l[fin_blocked_]\n"

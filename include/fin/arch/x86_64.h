@@ -74,7 +74,7 @@
 // and this stack belongs to the body that just ended.
 // On the stack: struct fin_body {block, entry, name}, then the return address.
 #define FIN_ARCH_LAZY_ENTER_                                                                                          \
-    "subq $32, %%rsp\n\t"                                                                                             \
+    "subq $48, %%rsp\n\t"                                                                                             \
     "movq %%rdi, (%%rsp)\n\t"                                                                                         \
     "movq %%rax, 8(%%rsp)\n\t"                                                                                        \
     "movq $0, 16(%%rsp)\n\t"                                                                                          \
@@ -86,7 +86,7 @@
     "cmpq %%rsp, %c[pending](%%rdi)\n\t"                                                                              \
     "jne fin_async_done_@PLT\n\t"                                                                                     \
     "movq $0, %c[pending](%%rdi)\n\t"                                                                                 \
-    "addq $32, %%rsp\n\t"
+    "addq $48, %%rsp\n\t"
 
 #define FIN_ARCH_LAZY_CALL_(block_, fn_, arg_)                                                                        \
     do {                                                                                                              \
@@ -126,7 +126,7 @@
     "movq %%rsp, %c[sp](%%rdi)\n\t"                                                                                   \
     "movq %%rbp, %c[cfp](%%rdi)\n\t"                                                                                  \
     "movq %%rbx, %c[cbx](%%rdi)\n\t"                                                                                  \
-    "leaq -32(%%rdi), %%rsp\n\t"                                                                                      \
+    "leaq -48(%%rdi), %%rsp\n\t"                                                                                      \
     "movq %%rdi, (%%rsp)\n\t"                                                                                         \
     "movq %%rax, 8(%%rsp)\n\t"                                                                                        \
     "movq $0, 16(%%rsp)\n\t"                                                                                          \

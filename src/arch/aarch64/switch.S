@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
 // aarch64: the machine-dependent end of the core. Prototypes and contracts are in src/core/arch.h.
 #define HIDDEN(name) .globl name; .hidden name; .type name, %function
+#define FIN_THREAD_SCHEDULER 24 // checked in src/core/thread.c
 #define SIZE(name) .size name, . - name
 
 // Jumps go through x16: with branch target identification they may then arrive at `bti j` and at the start of a function.
@@ -35,7 +36,8 @@ fin_arch_on_stack:
         SIZE(fin_arch_on_stack)
 
         .p2align 4
-// Where an async body arrives that ended after it had blocked: x0 its block, sp its struct fin_body.
+// Where an async body arrives that ended after it, or an async inside it, had blocked: x0 its block, sp its struct fin_body.
+// Nothing below sp may be touched: an async inside the body may still use the body's frame.
         .globl  fin_async_done_
         .type   fin_async_done_, %function
 fin_async_done_:
@@ -43,6 +45,12 @@ fin_async_done_:
         .cfi_undefined x30
         hint    #34
         mov     x1, sp
+        adrp    x9, :gottprel:fin_self
+        ldr     x9, [x9, #:gottprel_lo12:fin_self]
+        mrs     x10, tpidr_el0
+        ldr     x9, [x10, x9]
+        ldr     x9, [x9, #FIN_THREAD_SCHEDULER]
+        mov     sp, x9
         mov     x29, xzr
         mov     x30, xzr
         b       fin_core_async_done

@@ -1,0 +1,112 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: BSD-2-Clause
+"""Builds the tree in every way that it must work in and runs its tests in each. ./test installs what this needs, then calls it.
+
+    tools/test.py            all builds
+    tools/test.py NAME...    some; tools/test.py --list names them
+"""
+import json
+import os
+import shutil
+import subprocess
+import sys
+import time
+
+TOP = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
+GCC = {'CC': 'gcc', 'CXX': 'g++'}
+CLANG = {'CC': 'clang-19', 'CXX': 'clang++-19', 'CC_LD': 'lld', 'CXX_LD': 'lld'}
+CORE = ['-Drooms=core,thc']  # where only what the compiler does to the call sites matters
+SANITIZER_ENV = {'ASAN_OPTIONS': 'detect_stack_use_after_return=1:detect_leaks=1', 'UBSAN_OPTIONS': 'halt_on_error=1',
+                 'TSAN_OPTIONS': 'halt_on_error=1'}
+VALGRIND = ['--wrapper', 'valgrind --quiet --error-exitcode=9 --leak-check=full --errors-for-leak-kinds=definite '
+            '--suppressions=' + os.path.join(TOP, 'tests', 'valgrind.supp')]
+
+# name: (environment, options of meson setup, options of meson test)
+BUILDS = {
+    'gcc': (GCC, [], []),
+    'clang': (CLANG, [], []),
+    'gcc-O0': (GCC, ['-Doptimization=0', *CORE], []),
+    'gcc-O1-frame-pointers': (GCC, ['-Doptimization=1', '-Dc_args=-fno-omit-frame-pointer',
+                                    '-Dcpp_args=-fno-omit-frame-pointer', *CORE], []),
+    'gcc-O3-lto-pie': (GCC, ['-Doptimization=3', '-Db_lto=true', '-Db_pie=true', *CORE], []),
+    'gcc-native-no-frame-pointers': (GCC, ['-Doptimization=2', '-Dc_args=-fomit-frame-pointer -march=native',
+                                           '-Dcpp_args=-fomit-frame-pointer -march=native', *CORE], []),
+    'clang-O0': (CLANG, ['-Doptimization=0', *CORE], []),
+    'clang-O1-no-frame-pointers': (CLANG, ['-Doptimization=1', '-Dc_args=-fomit-frame-pointer',
+                                           '-Dcpp_args=-fomit-frame-pointer', *CORE], []),
+    'clang-O3-lto-pie': (CLANG, ['-Doptimization=3', '-Db_lto=true', '-Db_pie=true', *CORE], []),
+    'gcc-asan-ubsan': ({**GCC, **SANITIZER_ENV}, ['-Db_sanitize=address,undefined', '-Doptimization=1'], ['-t', '3']),
+    'clang-tsan': ({**CLANG, **SANITIZER_ENV}, ['-Db_sanitize=thread', '-Db_lundef=false', '-Doptimization=1'], ['-t', '3']),
+    'valgrind': ({**GCC, 'FIN_FEW': '1'}, ['-Doptimization=1'], ['-t', '10', *VALGRIND]),
+    'aarch64-gcc': ({'FIN_FEW': '1'}, ['--cross-file', 'tools/aarch64.ini'], ['-t', '10']),
+    'aarch64-clang': ({'FIN_FEW': '1'}, ['--cross-file', 'tools/aarch64-clang.ini', *CORE], ['-t', '10']),
+}
+TWICE = ['gcc', 'clang']  # these also build the benchmarks
+
+
+def run(command, env, log):
+    with open(log, 'a') as f:
+        f.write('$ ' + ' '.join(command) + '\n')
+        f.flush()
+        return subprocess.run(command, cwd=TOP, env=env, stdout=f, stderr=subprocess.STDOUT).returncode
+
+
+def results(build):
+    passed, failed, skipped = [], [], []
+    path = os.path.join(build, 'meson-logs', 'testlog.json')
+    if not os.path.exists(path):
+        path = os.path.join(build, 'meson-logs', 'testlog-valgrind.json')
+    with open(path) as f:
+        for line in f:
+            test = json.loads(line)
+            where = {'OK': passed, 'SKIP': skipped}.get(test['result'], failed)
+            where.append(test)
+    return passed, failed, skipped
+
+
+def one(name):
+    env, setup, test = BUILDS[name]
+    build = os.path.join(TOP, '.build', name)
+    log = build + '.log'
+    shutil.rmtree(build, ignore_errors=True)
+    os.makedirs(os.path.dirname(build), exist_ok=True)
+    open(log, 'w').close()
+    full = {**os.environ, **env}
+    bench = '-Dbench=' + ('true' if name in TWICE else 'false')
+    start = time.time()
+    if run(['meson', 'setup', build, bench, *setup], full, log) or run(['ninja', '-C', build], full, log):
+        print(f'{name}: does not build; the end of {os.path.relpath(log, TOP)}:', flush=True)
+        with open(log) as f:
+            print(''.join(f.readlines()[-30:]))
+        return 0, 1, 0
+    run(['meson', 'test', '-C', build, '--no-rebuild', '--print-errorlogs', *test], full, log)
+    passed, failed, skipped = results(build)
+    print(f'{name}: {len(passed)} passed, {len(failed)} failed, {len(skipped)} skipped ({time.time() - start:.0f} s)', flush=True)
+    for t in failed:
+        print(f'  {t["name"]}: {t["result"]}\n' + (t.get('stdout') or '') + (t.get('stderr') or ''), flush=True)
+    for t in skipped:
+        print(f'  {t["name"]}: {(t.get("stderr") or t.get("stdout") or "skipped").strip().splitlines()[-1]}', flush=True)
+    return len(passed), len(failed), len(skipped)
+
+
+def main():
+    names = sys.argv[1:] or list(BUILDS)
+    if names == ['--list']:
+        print('\n'.join(BUILDS))
+        return 0
+    unknown = [n for n in names if n not in BUILDS]
+    if unknown:
+        print('no such build: ' + ', '.join(unknown))
+        return 2
+    total = [0, 0, 0]
+    for i, name in enumerate(names):
+        print(f'[{i + 1}/{len(names)}] {name} ...', flush=True)
+        for k, n in enumerate(one(name)):
+            total[k] += n
+    passed, failed, skipped = total
+    print(f'{passed} passed, {failed} failed' + (f', {skipped} skipped' if skipped else ''))
+    return 1 if failed or not passed else 0
+
+
+if __name__ == '__main__':
+    sys.exit(main())
