@@ -67,7 +67,7 @@ struct load {
     long memory; // the most that the server used, in KiB
     struct client *clients;
     uint32_t *late; // of each quote that came, in microseconds
-    int count, quotes;
+    int count, quotes, failed;
     uint32_t arrived;
 };
 
@@ -102,6 +102,8 @@ static void connect_all(struct load *load) {
         show_progress("connecting", (uint64_t)begin, (uint64_t)load->count);
     }
     show_progress("connecting", 1, 1);
+    for (int i = 0; i < load->count; i++)
+        load->failed += load->clients[i].error != 0;
 }
 
 // Subscribes, and reads as many quotes as it is due.
@@ -204,6 +206,26 @@ static double late_ms(const struct load *load, double part) {
     return load->late[(size_t)(part * (load->arrived - 1))] / 1e3;
 }
 
+// Times in nanoseconds.
+static void report(const struct load *load, uint64_t connecting, uint64_t trading, uint64_t cpu, long before,
+                   const struct rusage *usage) {
+    printf("  %d clients connected in %.2f s%s, I/O through %s\n", load->count - load->failed, (double)connecting / 1e9,
+           load->failed ? "; the others FAILED" : "", fin_io_backend());
+    printf("  %u quotes delivered of %zu expected in %.2f s\n", load->arrived, (size_t)load->count * (size_t)load->quotes,
+           (double)trading / 1e9);
+    if (load->arrived) {
+        qsort(load->late, load->arrived, sizeof *load->late, by_value);
+        printf("  from due to read: median %.2f ms, 99%% %.2f ms, worst %.2f ms\n", late_ms(load, 0.5), late_ms(load, 0.99),
+               late_ms(load, 1));
+    }
+    printf("  the server used %.2f s of CPU for them, %.1f%% of one core", (double)cpu / 1e9,
+           100.0 * (double)cpu / (double)trading);
+    printf(" (in all, with connecting: user %ld.%02ld s, system %ld.%02ld s)\n", (long)usage->ru_utime.tv_sec,
+           (long)usage->ru_utime.tv_usec / 10000, (long)usage->ru_stime.tv_sec, (long)usage->ru_stime.tv_usec / 10000);
+    printf("  its memory grew from %ld to %ld KiB: %.0f bytes a client, with page tables\n", before, load->memory,
+           1024.0 * (double)(load->memory - before) / load->count);
+}
+
 int main(int argc, char **argv) {
     bool brief = has_option(argc, argv, "--short");
     struct load load = {.quotes = (int)option_value(argc, argv, "--seconds", brief ? 3 : 10)};
@@ -222,20 +244,20 @@ int main(int argc, char **argv) {
     close(listener);
 
     // One client first: when it has its quote, the server's runtime stands, and what follows is the cost of clients.
-    struct client first;
+    struct client first = {0};
     struct load probe = {
         .address = load.address, .server = server, .clients = &first, .late = &(uint32_t){0}, .count = 1, .quotes = 1};
     connect_all(&probe);
-    EXPECT(first.error == 0);
+    if (first.error != 0) {
+        fprintf(stderr, "quotes: no connection over 127.0.0.1: %s\n", strerror(-first.error));
+        return 1;
+    }
     trade(&probe);
     EXPECT(first.quotes == 1);
     long before = memory(server);
 
     uint64_t t0 = fin_now();
     connect_all(&load);
-    int failed = 0;
-    for (int i = 0; i < load.count; i++)
-        failed += load.clients[i].error != 0;
     uint64_t t1 = fin_now(), cpu1 = cpu_time(server);
     trade(&load);
     uint64_t t2 = fin_now(), cpu2 = cpu_time(server);
@@ -243,19 +265,6 @@ int main(int argc, char **argv) {
     kill(server, SIGTERM);
     struct rusage usage;
     EXPECT(wait4(server, NULL, 0, &usage) == server);
-    printf("  %d clients connected in %.2f s%s, I/O through %s\n", load.count - failed, (double)(t1 - t0) / 1e9,
-           failed ? "; the others FAILED" : "", fin_io_backend());
-    printf("  %u quotes delivered of %zu expected in %.2f s\n", load.arrived, expected, (double)(t2 - t1) / 1e9);
-    if (load.arrived) {
-        qsort(load.late, load.arrived, sizeof *load.late, by_value);
-        printf("  from due to read: median %.2f ms, 99%% %.2f ms, worst %.2f ms\n", late_ms(&load, 0.5),
-               late_ms(&load, 0.99), late_ms(&load, 1));
-    }
-    printf("  the server used %.2f s of CPU for them, %.1f%% of one core", (double)(cpu2 - cpu1) / 1e9,
-           100.0 * (double)(cpu2 - cpu1) / (double)(t2 - t1));
-    printf(" (in all, with connecting: user %ld.%02ld s, system %ld.%02ld s)\n", (long)usage.ru_utime.tv_sec,
-           (long)usage.ru_utime.tv_usec / 10000, (long)usage.ru_stime.tv_sec, (long)usage.ru_stime.tv_usec / 10000);
-    printf("  its memory grew from %ld to %ld KiB: %.0f bytes a client, with page tables\n", before, load.memory,
-           1024.0 * (double)(load.memory - before) / load.count);
+    report(&load, t1 - t0, t2 - t1, cpu2 - cpu1, before, &usage);
     return load.arrived == expected ? 0 : 1;
 }

@@ -1,0 +1,26 @@
+#!/bin/sh
+# SPDX-License-Identifier: BSD-2-Clause
+# outside.sh BUILD PROGRAM shared|static: compiles a program far from the tree, without warnings, and runs it.
+set -eu
+build=$1 program=$2 linking=$3
+export PKG_CONFIG_PATH="$build/meson-uninstalled"
+scratch=$(mktemp -d)
+trap 'rm -rf "$scratch"' EXIT
+cd "$scratch"
+cp "$program" .
+program=${program##*/}
+case $program in
+*.cpp) std=c++17 ;;
+*) std=gnu11 ;;
+esac
+case $linking in
+static) fin="-static $(pkg-config --static --cflags --libs fin-uninstalled)" ;;
+shared) fin="$(pkg-config --cflags --libs fin-uninstalled) -Wl,-rpath,$build/src" ;;
+esac
+# shellcheck disable=SC2086
+$COMPILER -std=$std -O2 -Wall -Wextra -Werror "$program" -o outside $fin
+case $linking in
+static) ! readelf -d outside | grep NEEDED ;;
+shared) readelf -d outside | grep -q 'NEEDED.*libfin\.so\.0' ;;
+esac
+./outside
