@@ -11,7 +11,9 @@ missing() {
 apt() {
     local sudo=
     if [ "$(id -u)" != 0 ]; then
-        command -v sudo >/dev/null && sudo -n true 2>/dev/null && sudo=sudo || return 1
+        command -v sudo >/dev/null || return 1
+        sudo -n true 2>/dev/null || [ -t 0 ] || return 1 # sudo may ask for a password where there is somebody to ask
+        sudo=sudo
     fi
     DEBIAN_FRONTEND=noninteractive $sudo apt-get -qq -o Dpkg::Use-Pty=0 "$@" >/dev/null
 }
