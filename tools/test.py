@@ -14,7 +14,7 @@ import time
 
 TOP = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
 GCC = {'CC': 'gcc', 'CXX': 'g++'}
-CLANG = {'CC': 'clang-19', 'CXX': 'clang++-19', 'CC_LD': 'lld', 'CXX_LD': 'lld'}
+CLANG = {'CC': 'clang-19', 'CXX': 'clang++-19', 'CC_LD': 'lld', 'CXX_LD': 'lld', 'AR': 'llvm-ar-19'}
 CORE = ['-Drooms=core,thc']  # where only what the compiler does to the call sites matters
 SANITIZER_ENV = {'ASAN_OPTIONS': 'detect_stack_use_after_return=1:detect_leaks=1', 'UBSAN_OPTIONS': 'halt_on_error=1',
                  'TSAN_OPTIONS': 'halt_on_error=1'}

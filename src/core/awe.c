@@ -2,7 +2,7 @@
 // The ways to stop an AWE and to make one run (ac 4.3, figure 7).
 #include "core/dispatch.h"
 
-void fin_core_yield_(struct fin_awe *a, struct fin_thread *t) {
+FIN_ENTRY void fin_core_yield_(struct fin_awe *a, struct fin_thread *t) {
     struct fin_runtime *rt = fin_rt(t);
     struct fin_finish_block *p = stop(rt, a, FIN_AWE_QUEUED);
     fin_link_back(&rt->queue, &a->link);
@@ -12,7 +12,7 @@ void fin_core_yield_(struct fin_awe *a, struct fin_thread *t) {
         dispatch(rt);
 }
 
-void fin_core_suspend_(struct fin_awe *a, struct fin_thread *t, struct fin_awe **slot, void *then) {
+FIN_ENTRY void fin_core_suspend_(struct fin_awe *a, struct fin_thread *t, struct fin_awe **slot, void *then) {
     struct fin_runtime *rt = fin_rt(t);
     struct fin_finish_block *p = stop(rt, a, FIN_AWE_SUSPENDED);
     rt->stats.suspended++;
@@ -63,7 +63,7 @@ static void yield_to_result(struct fin_awe *a, int result) {
     fin_arch_resume(&a->context);
 }
 
-void fin_core_yield_to_(struct fin_awe *a, struct fin_thread *t, struct fin_awe *to) {
+FIN_ENTRY void fin_core_yield_to_(struct fin_awe *a, struct fin_thread *t, struct fin_awe *to) {
     struct fin_runtime *rt = fin_rt(t);
     if (FIN_UNLIKELY(to->owner != rt)) {
         yield_to_result(a, to->owner ? fin_schedule(to) : -EINVAL);

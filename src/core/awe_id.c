@@ -140,27 +140,27 @@ static inline __attribute__((always_inline)) void yield(struct fin_awe *a, struc
         dispatch(rt);
 }
 
-void fin_core_yield_save_(struct fin_awe *a, struct fin_thread *t, uintptr_t from) {
+FIN_ENTRY void fin_core_yield_save_(struct fin_awe *a, struct fin_thread *t, uintptr_t from) {
     yield(a, t, SAVES | QUEUES, 0, (uint32_t)from);
 }
 
-void fin_core_yield_to_id_(struct fin_awe *a, struct fin_thread *t, uintptr_t to) {
+FIN_ENTRY void fin_core_yield_to_id_(struct fin_awe *a, struct fin_thread *t, uintptr_t to) {
     yield(a, t, DIRECTED | QUEUES, (uint32_t)to, 0);
 }
 
-void fin_core_yield_to_save_(struct fin_awe *a, struct fin_thread *t, uintptr_t to, uintptr_t from) {
+FIN_ENTRY void fin_core_yield_to_save_(struct fin_awe *a, struct fin_thread *t, uintptr_t to, uintptr_t from) {
     yield(a, t, DIRECTED | SAVES | QUEUES, (uint32_t)to, (uint32_t)from);
 }
 
-void fin_core_switch_save_(struct fin_awe *a, struct fin_thread *t, uintptr_t from) {
+FIN_ENTRY void fin_core_switch_save_(struct fin_awe *a, struct fin_thread *t, uintptr_t from) {
     yield(a, t, SAVES, 0, (uint32_t)from);
 }
 
-void fin_core_switch_to_save_(struct fin_awe *a, struct fin_thread *t, uintptr_t to, uintptr_t from) {
+FIN_ENTRY void fin_core_switch_to_save_(struct fin_awe *a, struct fin_thread *t, uintptr_t to, uintptr_t from) {
     yield(a, t, DIRECTED | SAVES, (uint32_t)to, (uint32_t)from);
 }
 
-void fin_core_switch_to_(struct fin_awe *a, struct fin_thread *t, uintptr_t to, struct fin_awe **slot) {
+FIN_ENTRY void fin_core_switch_to_(struct fin_awe *a, struct fin_thread *t, uintptr_t to, struct fin_awe **slot) {
     if (slot)
         *slot = a;
     yield(a, t, DIRECTED, (uint32_t)to, 0);

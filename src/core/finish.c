@@ -4,7 +4,7 @@
 
 // The owner arrived at the end of its block and something is left to do. It goes on, on the stack that it entered the block
 // on, when no body is left.
-void fin_finish_wait_(struct fin_awe *a, struct fin_finish_block *b) {
+FIN_ENTRY void fin_finish_wait_(struct fin_awe *a, struct fin_finish_block *b) {
     struct fin_runtime *rt = fin_rt(fin_self);
     if (b->away) {
         if (FIN_UNLIKELY(fin_stack_top(rt, a->context.sp) != b->away))
@@ -53,7 +53,7 @@ static void back_to_site(struct fin_runtime *rt, struct fin_finish_block *block,
 
 // A body ended after it had blocked, or after an async directly inside it had. In the second case it counts as blocked as long
 // as one of those has not ended: its frame has to stay. Runs on the scheduler's stack.
-void fin_core_async_done(struct fin_finish_block *block, struct fin_body *body) {
+FIN_ENTRY void fin_core_async_done(struct fin_finish_block *block, struct fin_body *body) {
     struct fin_runtime *rt = fin_rt(fin_self);
     if (block->pending == (char *)body + FIN_PENDING_INNER) {
         if (body->inner == 0) {

@@ -11,6 +11,13 @@
 #include "core/host.h"
 #include "core/link.h"
 
+// A function that only assembly names: link-time optimization does not see that, and must keep it under its name.
+#ifdef __clang__
+#define FIN_ENTRY __attribute__((used))
+#else
+#define FIN_ENTRY __attribute__((used, externally_visible))
+#endif
+
 #define FIN_LIKELY(x) __builtin_expect(!!(x), 1)
 #define FIN_UNLIKELY(x) __builtin_expect(!!(x), 0)
 

@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
 // The runtime of an OS thread: made by the first finish block of the thread, given back when the thread ends.
+#include <fin/awe_id.h>
+
 #include "core/runtime.h"
 
 __thread struct fin_thread *fin_self __attribute__((tls_model("initial-exec")));
@@ -23,6 +25,15 @@ static struct fin_runtime *claim_runtime(void) {
 }
 
 _Static_assert(offsetof(struct fin_thread, scheduler) == 24, "FIN_THREAD_SCHEDULER in src/arch/*/switch.S");
+
+// With link-time optimization a linker takes the members of a static library that compiled code names. What is named by
+// inline assembly alone is named here, beside a function that every program calls.
+static __attribute__((used)) void (*const anchors[])(void) = {
+    fin_async_done_,
+    (void (*)(void))fin_core_yield_,
+    (void (*)(void))fin_core_yield_save_,
+    (void (*)(void))fin_finish_wait_,
+};
 
 static void *no_exceptions[2];
 
