@@ -244,6 +244,7 @@ int main(int argc, char **argv) {
     struct total expected = sum_tree_blocking(&tree);
     printf("%s: %zu files, %.0f MB, sum %016llx, the same in every pass\n", root, tree.count, (double)expected.bytes / 1e6,
            (unsigned long long)expected.sum);
+    printf("  I/O through %s\n", fin_io_backend());
     compare(&tree, "cached by the system", true, brief ? 1 : ROUNDS, &expected);
     compare(&tree, "to be read from the disk", false, 1, &expected);
     for (size_t i = 0; i < tree.count; i++)

@@ -209,8 +209,9 @@ static double late_ms(const struct load *load, double part) {
 // Times in nanoseconds.
 static void report(const struct load *load, uint64_t connecting, uint64_t trading, uint64_t cpu, long before,
                    const struct rusage *usage) {
-    printf("  %d clients connected in %.2f s%s, I/O through %s\n", load->count - load->failed, (double)connecting / 1e9,
-           load->failed ? "; the others FAILED" : "", fin_io_backend());
+    printf("  I/O through %s\n", fin_io_backend());
+    printf("  %d clients connected in %.2f s%s\n", load->count - load->failed, (double)connecting / 1e9,
+           load->failed ? "; the others FAILED" : "");
     printf("  %u quotes delivered of %zu expected in %.2f s\n", load->arrived, (size_t)load->count * (size_t)load->quotes,
            (double)trading / 1e9);
     if (load->arrived) {
