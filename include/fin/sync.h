@@ -116,7 +116,7 @@ struct fin_queue_entry {
 };
 
 struct fin_queue {
-    struct fin_waiters waiters; // a set here: the order is that of the entries
+    struct fin_waiters waiters; // the latch; the entries name their waiters
     struct fin_queue_entry *first, *last;
 };
 

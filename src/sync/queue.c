@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
+// The line is that of the entries, each of which names its waiter; the list of waiters stays empty, and a waiter by itself.
 // An entry that leaves early hands what it counted to the one before it, so nothing of it stays behind.
 #include "sync/wait.h"
 
@@ -21,8 +22,8 @@ static inline int await(struct fin_queue *q, struct fin_queue_entry *e, bool can
     struct fin_waiter w;
     w.mutex = NULL;
     w.cancellable = cancellable;
+    w.next = w.prev = NULL;
     e->waiter = &w;
-    fin_waiters_insert(&q->waiters, &w, q->waiters.last);
     int result = fin_waiter_wait(&q->waiters, &w);
     if (result != 0) {
         // until here fin_queue_leave may look at w, and finds that it does not wait any more

@@ -54,6 +54,52 @@ static void turns(void) {
     CHECK_LOG("t0 l0 t1 l1 t2 l2 t3 l3 ");
 }
 
+static void __attribute__((noinline)) clobber(void) {
+    char junk[1024];
+    memset(junk, 0xff, sizeof junk);
+    __asm__ volatile("" : : "r"(junk) : "memory");
+}
+
+// An entry whose wait was cancelled stays in the queue: its turn comes and finds nobody waiting.
+static void stays(void) {
+    struct fin_queue_entry e[3];
+    for (int i = 0; i < 3; i++)
+        fin_queue_enter(&q, &e[i]);
+    struct fin_queue_entry *p = e;
+    fin_finish {
+        fin_finish {
+            fin_async {
+                CHECK_EQ(fin_queue_await_turn(&q, &p[1]), -ECANCELED);
+                clobber();
+            };
+            fin_async {
+                fin_queue_await_turn_nc(&q, &p[2]);
+                LOG("third ");
+            };
+            fin_cancel();
+            // the waiter has not run since: it is still marked in its entry
+            CHECK_EQ(fin_queue_leave(&q, &p[0]), 1);
+            fin_yield();
+            CHECK_LOG("");
+            CHECK_EQ(fin_queue_leave(&q, &p[1]), 1);
+        }
+        CHECK_LOG("third ");
+        fin_queue_enter(&q, &p[0]);
+        fin_finish {
+            fin_async {
+                CHECK_EQ(fin_queue_await_turn(&q, &p[0]), -ECANCELED);
+                clobber();
+            };
+            fin_cancel();
+        }
+        clobber();
+        CHECK_EQ(fin_queue_leave(&q, &p[2]), 1);
+        CHECK_EQ(fin_queue_await_turn(&q, &p[0]), 0);
+        CHECK_EQ(fin_queue_leave(&q, &p[0]), 1);
+    }
+    check_log[0] = 0;
+}
+
 // The oldest that was interrupted while it waited: its turn has come meanwhile, so it leaves as the others do.
 static void interrupted(void) {
     check_log[0] = 0;
@@ -117,6 +163,7 @@ static void nc(void) {
 
 int main(void) {
     results();
+    stays();
     turns();
     interrupted();
     nc();
