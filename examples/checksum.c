@@ -249,5 +249,6 @@ int main(int argc, char **argv) {
     compare(&tree, "to be read from the disk", false, 1, &expected);
     for (size_t i = 0; i < tree.count; i++)
         free(tree.paths[i]);
+    free(tree.paths);
     return 0;
 }
