@@ -6,42 +6,42 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#define CHECK(condition)                                                                                              \
-    do {                                                                                                              \
-        if (!(condition)) {                                                                                           \
-            fprintf(stderr, "%s:%d: not so: %s\n", __FILE__, __LINE__, #condition);                                   \
-            _Exit(1);                                                                                                 \
-        }                                                                                                             \
+#define CHECK(condition)                                                                                                    \
+    do {                                                                                                                    \
+        if (!(condition)) {                                                                                                 \
+            fprintf(stderr, "%s:%d: not so: %s\n", __FILE__, __LINE__, #condition);                                         \
+            _Exit(1);                                                                                                       \
+        }                                                                                                                   \
     } while (0)
 
-#define CHECK_EQ(a, b)                                                                                                \
-    do {                                                                                                              \
-        long long check_a_ = (long long)(a), check_b_ = (long long)(b);                                               \
-        if (check_a_ != check_b_) {                                                                                   \
-            fprintf(stderr, "%s:%d: %s is %lld, not %lld (%s)\n", __FILE__, __LINE__, #a, check_a_, check_b_, #b);    \
-            _Exit(1);                                                                                                 \
-        }                                                                                                             \
+#define CHECK_EQ(a, b)                                                                                                      \
+    do {                                                                                                                    \
+        long long check_a_ = (long long)(a), check_b_ = (long long)(b);                                                     \
+        if (check_a_ != check_b_) {                                                                                         \
+            fprintf(stderr, "%s:%d: %s is %lld, not %lld (%s)\n", __FILE__, __LINE__, #a, check_a_, check_b_, #b);          \
+            _Exit(1);                                                                                                       \
+        }                                                                                                                   \
     } while (0)
 
-#define SKIP(why)                                                                                                     \
-    do {                                                                                                              \
-        fprintf(stderr, "skipped: %s\n", why);                                                                        \
-        _Exit(77);                                                                                                    \
+#define SKIP(why)                                                                                                           \
+    do {                                                                                                                    \
+        fprintf(stderr, "skipped: %s\n", why);                                                                              \
+        _Exit(77);                                                                                                          \
     } while (0)
 
 // A string that a scenario appends to, to compare the order of events with the one expected.
 static char check_log[4096] __attribute__((unused));
-#define LOG(...)                                                                                                      \
-    do {                                                                                                              \
-        size_t check_n_ = strlen(check_log);                                                                          \
-        snprintf(check_log + check_n_, sizeof check_log - check_n_, __VA_ARGS__);                                     \
+#define LOG(...)                                                                                                            \
+    do {                                                                                                                    \
+        size_t check_n_ = strlen(check_log);                                                                                \
+        snprintf(check_log + check_n_, sizeof check_log - check_n_, __VA_ARGS__);                                           \
     } while (0)
-#define CHECK_LOG(expected)                                                                                           \
-    do {                                                                                                              \
-        if (strcmp(check_log, expected) != 0) {                                                                       \
-            fprintf(stderr, "%s:%d: events\n  %s\nnot\n  %s\n", __FILE__, __LINE__, check_log, expected);             \
-            _Exit(1);                                                                                                 \
-        }                                                                                                             \
+#define CHECK_LOG(expected)                                                                                                 \
+    do {                                                                                                                    \
+        if (strcmp(check_log, expected) != 0) {                                                                             \
+            fprintf(stderr, "%s:%d: events\n  %s\nnot\n  %s\n", __FILE__, __LINE__, check_log, expected);                   \
+            _Exit(1);                                                                                                       \
+        }                                                                                                                   \
     } while (0)
 
 #endif

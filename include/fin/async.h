@@ -122,11 +122,11 @@ FIN_INLINE_ void fin_eager_call_(void (*fn)(void *), void *arg) {
 
 #if FIN_SANITIZED
 #define FIN_LAZY_CALL_(block, fn, arg) ((void)(block), fin_eager_call_(fn, arg))
-#define FIN_EAGER_HERE_(stmt)                                                                                         \
-    do {                                                                                                              \
+#define FIN_EAGER_HERE_(stmt)                                                                                               \
+    do {                                                                                                                    \
         struct fin_finish_block *fin_here_ = fin_eager_begin_();                                                            \
-        FIN_ARCH_EAGER_HERE_(fin_here_, fin_track_body_enter_(fin_here_); stmt; fin_track_body_leave_(fin_here_));    \
-        fin_track_landed_();                                                                                          \
+        FIN_ARCH_EAGER_HERE_(fin_here_, fin_track_body_enter_(fin_here_); stmt; fin_track_body_leave_(fin_here_));          \
+        fin_track_landed_();                                                                                                \
     } while (0)
 #define FIN_LAZY_HERE_(block, stmt) FIN_EAGER_HERE_(stmt)
 #else
@@ -136,43 +136,43 @@ FIN_INLINE_ void fin_eager_call_(void (*fn)(void *), void *arg) {
 #endif
 
 // Entering a finish block. `for` gives the block a scope in C without its closing brace; the cleanup waits however it is left.
-#define FIN_FINISH_(flags, label)                                                                                     \
+#define FIN_FINISH_(flags, label)                                                                                           \
     for (struct fin_finish_block fin_block_ __attribute__((cleanup(fin_finish_leave_), unused)),                            \
-         *const fin_async_must_be_inside_fin_finish __attribute__((unused)) =                                         \
-             (FIN_ARCH_FRAME_POINTER_(), fin_finish_enter_(&fin_block_, flags)),                                      \
-         *const fin_cancel_must_be_inside_fin_finish __attribute__((unused)) = &fin_block_,                           \
-         *const label __attribute__((unused)) = &fin_block_, *fin_once_ = &fin_block_;                                \
+         *const fin_async_must_be_inside_fin_finish __attribute__((unused)) =                                               \
+             (FIN_ARCH_FRAME_POINTER_(), fin_finish_enter_(&fin_block_, flags)),                                            \
+         *const fin_cancel_must_be_inside_fin_finish __attribute__((unused)) = &fin_block_,                                 \
+         *const label __attribute__((unused)) = &fin_block_, *fin_once_ = &fin_block_;                                      \
          fin_once_; fin_once_ = NULL)
 
 // Inside an async body the name that an async looks for has another type: that is how it knows.
-#define FIN_IN_BODY_                                                                                                  \
+#define FIN_IN_BODY_                                                                                                        \
     __builtin_types_compatible_p(__typeof__(fin_async_must_be_inside_fin_finish), struct fin_body_scope_ *)
-#define FIN_SITE_HERE_(stmt)                                                                                          \
-    do {                                                                                                              \
-        if (FIN_IN_BODY_)                                                                                             \
-            FIN_SITE_EAGER_HERE_(stmt);                                                                               \
-        else                                                                                                          \
-            FIN_LAZY_HERE_(fin_async_must_be_inside_fin_finish, stmt);                                                \
+#define FIN_SITE_HERE_(stmt)                                                                                                \
+    do {                                                                                                                    \
+        if (FIN_IN_BODY_)                                                                                                   \
+            FIN_SITE_EAGER_HERE_(stmt);                                                                                     \
+        else                                                                                                                \
+            FIN_LAZY_HERE_(fin_async_must_be_inside_fin_finish, stmt);                                                      \
     } while (0)
-#define FIN_SITE_EAGER_HERE_(stmt)                                                                                    \
-    do {                                                                                                              \
-        (void)fin_async_must_be_inside_fin_finish;                                                                    \
-        FIN_ARCH_FRAME_POINTER_();                                                                                    \
-        FIN_EAGER_HERE_(stmt);                                                                                        \
+#define FIN_SITE_EAGER_HERE_(stmt)                                                                                          \
+    do {                                                                                                                    \
+        (void)fin_async_must_be_inside_fin_finish;                                                                          \
+        FIN_ARCH_FRAME_POINTER_();                                                                                          \
+        FIN_EAGER_HERE_(stmt);                                                                                              \
     } while (0)
-#define FIN_SITE_CALL_(fn, arg)                                                                                       \
-    do {                                                                                                              \
-        void (*fin_fn_)(void *) = (fn);                                                                               \
-        void *fin_arg_ = (arg);                                                                                       \
-        if (FIN_IN_BODY_)                                                                                             \
-            fin_eager_call_(fin_fn_, fin_arg_);                                                                       \
-        else                                                                                                          \
-            FIN_LAZY_CALL_(fin_async_must_be_inside_fin_finish, fin_fn_, fin_arg_);                                   \
+#define FIN_SITE_CALL_(fn, arg)                                                                                             \
+    do {                                                                                                                    \
+        void (*fin_fn_)(void *) = (fn);                                                                                     \
+        void *fin_arg_ = (arg);                                                                                             \
+        if (FIN_IN_BODY_)                                                                                                   \
+            fin_eager_call_(fin_fn_, fin_arg_);                                                                             \
+        else                                                                                                                \
+            FIN_LAZY_CALL_(fin_async_must_be_inside_fin_finish, fin_fn_, fin_arg_);                                         \
     } while (0)
-#define FIN_SITE_EAGER_CALL_(fn, arg)                                                                                 \
-    do {                                                                                                              \
-        (void)fin_async_must_be_inside_fin_finish;                                                                    \
-        fin_eager_call_(fn, arg);                                                                                     \
+#define FIN_SITE_EAGER_CALL_(fn, arg)                                                                                       \
+    do {                                                                                                                    \
+        (void)fin_async_must_be_inside_fin_finish;                                                                          \
+        fin_eager_call_(fn, arg);                                                                                           \
     } while (0)
 
 #define FIN_BODY_SCOPE_ struct fin_body_scope_ *fin_async_must_be_inside_fin_finish __attribute__((unused))
@@ -192,11 +192,11 @@ FIN_INLINE_ void fin_eager_call_(void (*fn)(void *), void *arg) {
 #if defined(__BLOCKS__)
 typedef void (^fin_block_t_)(struct fin_body_scope_ *);
 void fin_block_run_(void *block);
-#define FIN_BODY_(site, n)                                                                                            \
-    for (fin_block_t_ fin_body_ = NULL; !fin_body_ || (__extension__({                                                \
-                                                           site(fin_block_run_, (void *)fin_body_);                   \
-                                                           0;                                                         \
-                                                       }));)                                                          \
+#define FIN_BODY_(site, n)                                                                                                  \
+    for (fin_block_t_ fin_body_ = NULL; !fin_body_ || (__extension__({                                                      \
+                                                           site(fin_block_run_, (void *)fin_body_);                         \
+                                                           0;                                                               \
+                                                       }));)                                                                \
     fin_body_ = ^(FIN_BODY_SCOPE_)
 #define FIN_ASYNC_(n) FIN_BODY_(FIN_SITE_CALL_, n)
 #define FIN_ASYNC_EAGER_(n) FIN_BODY_(FIN_SITE_EAGER_CALL_, n)
@@ -205,9 +205,9 @@ void fin_block_run_(void *block);
 #define FIN_ASYNC_EAGER_(n) FIN_ASYNC_(n)
 #endif
 #else
-#define FIN_BODY_(site, n)                                                                                            \
-    __attribute__((noinline, noclone)) auto void FIN_CAT_(fin_body_, n)(FIN_BODY_SCOPE_);                             \
-    site(FIN_CAT_(fin_body_, n)(NULL));                                                                               \
+#define FIN_BODY_(site, n)                                                                                                  \
+    __attribute__((noinline, noclone)) auto void FIN_CAT_(fin_body_, n)(FIN_BODY_SCOPE_);                                   \
+    site(FIN_CAT_(fin_body_, n)(NULL));                                                                                     \
     void FIN_CAT_(fin_body_, n)(FIN_BODY_SCOPE_)
 #define FIN_ASYNC_(n) FIN_BODY_(FIN_SITE_HERE_, n)
 #define FIN_ASYNC_EAGER_(n) FIN_BODY_(FIN_SITE_EAGER_HERE_, n)

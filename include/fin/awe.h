@@ -38,11 +38,11 @@ struct fin_then_ {
     void *arg;
 };
 
-#define FIN_LEAVE_AWE_(entry, a, b, c, d)                                                                             \
-    do {                                                                                                              \
-        FIN_ARCH_BLOCK_(entry, a, b, c, d);                                                                           \
-        if (FIN_SANITIZED)                                                                                            \
-            fin_track_landed_();                                                                                      \
+#define FIN_LEAVE_AWE_(entry, a, b, c, d)                                                                                   \
+    do {                                                                                                                    \
+        FIN_ARCH_BLOCK_(entry, a, b, c, d);                                                                                 \
+        if (FIN_SANITIZED)                                                                                                  \
+            fin_track_landed_();                                                                                            \
     } while (0)
 
 // Puts the running AWE at the tail of the run queue and runs the next (ac 4.3). The continuation of an enclosing async that

@@ -30,9 +30,9 @@ void fin_core_switch_save_(struct fin_awe *a, struct fin_thread *t, uintptr_t fr
 void fin_core_switch_to_save_(struct fin_awe *a, struct fin_thread *t, uintptr_t to, uintptr_t from);
 void fin_core_switch_to_(struct fin_awe *a, struct fin_thread *t, uintptr_t to, struct fin_awe **slot);
 
-#define FIN_ID_YIELD_(entry, b, c)                                                                                    \
-    struct fin_awe a;                                                                                                 \
-    FIN_LEAVE_AWE_(entry, &a, fin_thread_here_(), b, c);                                                              \
+#define FIN_ID_YIELD_(entry, b, c)                                                                                          \
+    struct fin_awe a;                                                                                                       \
+    FIN_LEAVE_AWE_(entry, &a, fin_thread_here_(), b, c);                                                                    \
     return a.result
 
 // All of these block, and are not cancellable. They return 0 once the AWE runs again; -ESRCH where an id is not one, or names

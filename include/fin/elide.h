@@ -4,10 +4,10 @@
 #ifndef FIN_ELIDE_H
 #define FIN_ELIDE_H
 
-#define FIN_ELIDED_FINISH_(label)                                                                                     \
-    for (int fin_async_must_be_inside_fin_finish __attribute__((unused)) = 1,                                         \
-             fin_cancel_must_be_inside_fin_finish __attribute__((unused)) = 1, label __attribute__((unused)) = 1,     \
-             fin_once_ = 1;                                                                                           \
+#define FIN_ELIDED_FINISH_(label)                                                                                           \
+    for (int fin_async_must_be_inside_fin_finish __attribute__((unused)) = 1,                                               \
+             fin_cancel_must_be_inside_fin_finish __attribute__((unused)) = 1, label __attribute__((unused)) = 1,           \
+             fin_once_ = 1;                                                                                                 \
          fin_once_; fin_once_ = 0)
 #define FIN_ELIDED_CALL_(fn, arg) ((void)fin_async_must_be_inside_fin_finish, (fn)(arg))
 

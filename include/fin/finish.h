@@ -49,15 +49,15 @@ struct fin_link {
 // frame of the function that blocked, from the moment it blocks until it is resumed.
 struct fin_awe {
     struct fin_context context;
-    struct fin_link link;      // run queue, or the list of suspended AWEs
-    struct fin_finish_block *block;  // innermost finish block around it
-    struct fin_runtime *owner; // the thread that runs it, always
-    uint32_t state;            // enum fin_awe_state; atomic
-    uint32_t id;               // 0, or the id that names it (fin/awe_id.h)
-    struct fin_awe *inbox;     // next in the owner's inbox
-    struct fin_body *body;     // the async body that it is in, NULL outside any
-    void *saved[2];            // C++ exception state, only where in use
-    int result;                // of a yield that may fail
+    struct fin_link link;           // run queue, or the list of suspended AWEs
+    struct fin_finish_block *block; // innermost finish block around it
+    struct fin_runtime *owner;      // the thread that runs it, always
+    uint32_t state;                 // enum fin_awe_state; atomic
+    uint32_t id;                    // 0, or the id that names it (fin/awe_id.h)
+    struct fin_awe *inbox;          // next in the owner's inbox
+    struct fin_body *body;          // the async body that it is in, NULL outside any
+    void *saved[2];                 // C++ exception state, only where in use
+    int result;                     // of a yield that may fail
 };
 
 // An async body, on the stack that it runs on, just above its first frame.
@@ -93,8 +93,9 @@ struct fin_finish_block {
     void *pending; // the struct fin_body of the async in progress whose body has not blocked yet; NULL when there is none;
                    // plus FIN_PENDING_INNER where an async inside that body has
     void *fp, *bx; // registers of the owner at that async
-    struct fin_finish_block *away; // the stack that the owner runs on since a body blocked on its own, by the block at its top
-    uint32_t count;          // bodies that have blocked and not ended
+    struct fin_finish_block
+        *away;      // the stack that the owner runs on since a body blocked on its own, by the block at its top
+    uint32_t count; // bodies that have blocked and not ended
     uint32_t flags;
     struct fin_finish_block *parent;
     void *home_sp; // while away: the first body that blocked, on the owner's own stack (eager: the body around this one)

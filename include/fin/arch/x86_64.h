@@ -6,17 +6,17 @@
 #define FIN_ARCH_H
 
 #if defined(__AVX512F__)
-#define FIN_ARCH_CLOBBER_512_                                                                                        \
-    , "xmm16", "xmm17", "xmm18", "xmm19", "xmm20", "xmm21", "xmm22", "xmm23", "xmm24", "xmm25", "xmm26", "xmm27",     \
-        "xmm28", "xmm29", "xmm30", "xmm31", "k1", "k2", "k3", "k4", "k5", "k6", "k7"
+#define FIN_ARCH_CLOBBER_512_                                                                                               \
+    , "xmm16", "xmm17", "xmm18", "xmm19", "xmm20", "xmm21", "xmm22", "xmm23", "xmm24", "xmm25", "xmm26", "xmm27", "xmm28",  \
+        "xmm29", "xmm30", "xmm31", "k1", "k2", "k3", "k4", "k5", "k6", "k7"
 #else
 #define FIN_ARCH_CLOBBER_512_
 #endif
 // What every site clobbers beside rax, rdi, rsi, rdx and rcx.
-#define FIN_ARCH_CLOBBERS_                                                                                            \
-    "r8", "r9", "r10", "r11", "r12", "r13", "r14", "r15", "xmm0", "xmm1", "xmm2", "xmm3", "xmm4", "xmm5", "xmm6",     \
-        "xmm7", "xmm8", "xmm9", "xmm10", "xmm11", "xmm12", "xmm13", "xmm14", "xmm15", "st", "st(1)", "st(2)",         \
-        "st(3)", "st(4)", "st(5)", "st(6)", "st(7)", "cc", "memory" FIN_ARCH_CLOBBER_512_
+#define FIN_ARCH_CLOBBERS_                                                                                                  \
+    "r8", "r9", "r10", "r11", "r12", "r13", "r14", "r15", "xmm0", "xmm1", "xmm2", "xmm3", "xmm4", "xmm5", "xmm6", "xmm7",   \
+        "xmm8", "xmm9", "xmm10", "xmm11", "xmm12", "xmm13", "xmm14", "xmm15", "st", "st(1)", "st(2)", "st(3)", "st(4)",     \
+        "st(5)", "st(6)", "st(7)", "cc", "memory" FIN_ARCH_CLOBBER_512_
 
 // A lazy async may end on another stack. Clang must hear that the stack pointer changed, or it reuses a saved one for the next
 // alloca in the function, own or inlined. GCC would put the old value back, and reloads it anyway.
@@ -26,46 +26,46 @@
 #define FIN_ARCH_MOVES_SP_
 #endif
 
-#define FIN_ARCH_OFFSETS_                                                                                             \
-    [pending] "i"(offsetof(struct fin_finish_block, pending)), [fp] "i"(offsetof(struct fin_finish_block, fp)),                   \
-        [bx] "i"(offsetof(struct fin_finish_block, bx)), [ip] "i"(offsetof(struct fin_finish_block, awe.context.ip)),             \
+#define FIN_ARCH_OFFSETS_                                                                                                   \
+    [pending] "i"(offsetof(struct fin_finish_block, pending)), [fp] "i"(offsetof(struct fin_finish_block, fp)),             \
+        [bx] "i"(offsetof(struct fin_finish_block, bx)), [ip] "i"(offsetof(struct fin_finish_block, awe.context.ip)),       \
         [sp] "i"(offsetof(struct fin_finish_block, awe.context.sp)),                                                        \
         [cfp] "i"(offsetof(struct fin_finish_block, awe.context.fp)),                                                       \
         [cbx] "i"(offsetof(struct fin_finish_block, awe.context.bx))
 
 // Forces the function to address its locals through its frame pointer: a function with an alloca must, whatever the flags.
 // The alloca is never executed and its size is opaque, so that no compiler can fold it. No instruction is emitted here.
-#define FIN_ARCH_FRAME_POINTER_()                                                                                     \
-    (__extension__({                                                                                                  \
-        __label__ fin_never_;                                                                                         \
-        __asm__ goto("" : : : : fin_never_);                                                                          \
-        if (0) {                                                                                                      \
-        fin_never_:;                                                                                                  \
-            size_t fin_opaque_;                                                                                       \
-            __asm__ volatile("" : "=r"(fin_opaque_));                                                                 \
-            __asm__ volatile("" : : "r"(__builtin_alloca(fin_opaque_)) : "memory");                                   \
-        }                                                                                                             \
+#define FIN_ARCH_FRAME_POINTER_()                                                                                           \
+    (__extension__({                                                                                                        \
+        __label__ fin_never_;                                                                                               \
+        __asm__ goto("" : : : : fin_never_);                                                                                \
+        if (0) {                                                                                                            \
+        fin_never_:;                                                                                                        \
+            size_t fin_opaque_;                                                                                             \
+            __asm__ volatile("" : "=r"(fin_opaque_));                                                                       \
+            __asm__ volatile("" : : "r"(__builtin_alloca(fin_opaque_)) : "memory");                                         \
+        }                                                                                                                   \
     }))
 
 // Leaves the running AWE: its context goes to `awe`, then entry(awe, a, b, c) runs below it on the same stack, never returns,
 // and may look at nothing of the frame. Execution continues after the statement when the AWE is resumed. The red zone is kept;
 // so is room for a struct fin_body: fin_finish_wait_ gives the owner's stack back, and it may be the very next to be taken.
-#define FIN_ARCH_BLOCK_(entry, awe_, a_, b_, c_)                                                                      \
-    do {                                                                                                              \
-        void *fin_di_ = (void *)(awe_), *fin_si_ = (void *)(a_), *fin_dx_ = (void *)(b_), *fin_cx_ = (void *)(c_);    \
-        __asm__ volatile("leaq 1f(%%rip), %%rax\n\t"                                                                  \
-                         "movq %%rax, (%%rdi)\n\t"                                                                    \
-                         "movq %%rsp, 8(%%rdi)\n\t"                                                                   \
-                         "movq %%rbp, 16(%%rdi)\n\t"                                                                  \
-                         "movq %%rbx, 24(%%rdi)\n\t"                                                                  \
-                         "addq $-128, %%rsp\n\t"                                                                      \
-                         "andq $-16, %%rsp\n\t"                                                                       \
-                         "pushq %%rax\n\t"                                                                            \
-                         "jmp *" #entry "@GOTPCREL(%%rip)\n"                                                          \
-                         "1:"                                                                                         \
-                         : "+D"(fin_di_), "+S"(fin_si_), "+d"(fin_dx_), "+c"(fin_cx_)                                 \
-                         :                                                                                            \
-                         : "rax", FIN_ARCH_CLOBBERS_);                                                                \
+#define FIN_ARCH_BLOCK_(entry, awe_, a_, b_, c_)                                                                            \
+    do {                                                                                                                    \
+        void *fin_di_ = (void *)(awe_), *fin_si_ = (void *)(a_), *fin_dx_ = (void *)(b_), *fin_cx_ = (void *)(c_);          \
+        __asm__ volatile("leaq 1f(%%rip), %%rax\n\t"                                                                        \
+                         "movq %%rax, (%%rdi)\n\t"                                                                          \
+                         "movq %%rsp, 8(%%rdi)\n\t"                                                                         \
+                         "movq %%rbp, 16(%%rdi)\n\t"                                                                        \
+                         "movq %%rbx, 24(%%rdi)\n\t"                                                                        \
+                         "addq $-128, %%rsp\n\t"                                                                            \
+                         "andq $-16, %%rsp\n\t"                                                                             \
+                         "pushq %%rax\n\t"                                                                                  \
+                         "jmp *" #entry "@GOTPCREL(%%rip)\n"                                                                \
+                         "1:"                                                                                               \
+                         : "+D"(fin_di_), "+S"(fin_si_), "+d"(fin_dx_), "+c"(fin_cx_)                                       \
+                         :                                                                                                  \
+                         : "rax", FIN_ARCH_CLOBBERS_);                                                                      \
     } while (0)
 
 // The lazy async (ac 4.1): the body runs on the stack of its owner. Before the call the block notes the stack pointer and the
@@ -73,106 +73,106 @@
 // cleared the note, the owner has gone on elsewhere (entering at the return address, on a fresh stack, with a note that fits),
 // and this stack belongs to the body that just ended.
 // On the stack: struct fin_body {block, entry, name}, then the return address.
-#define FIN_ARCH_LAZY_ENTER_                                                                                          \
-    "subq $48, %%rsp\n\t"                                                                                             \
-    "movq %%rdi, (%%rsp)\n\t"                                                                                         \
-    "movq %%rax, 8(%%rsp)\n\t"                                                                                        \
-    "movq $0, 16(%%rsp)\n\t"                                                                                          \
-    "movq %%rsp, %c[pending](%%rdi)\n\t"                                                                              \
-    "movq %%rbp, %c[fp](%%rdi)\n\t"                                                                                   \
+#define FIN_ARCH_LAZY_ENTER_                                                                                                \
+    "subq $48, %%rsp\n\t"                                                                                                   \
+    "movq %%rdi, (%%rsp)\n\t"                                                                                               \
+    "movq %%rax, 8(%%rsp)\n\t"                                                                                              \
+    "movq $0, 16(%%rsp)\n\t"                                                                                                \
+    "movq %%rsp, %c[pending](%%rdi)\n\t"                                                                                    \
+    "movq %%rbp, %c[fp](%%rdi)\n\t"                                                                                         \
     "movq %%rbx, %c[bx](%%rdi)\n\t"
-#define FIN_ARCH_LAZY_LEAVE_                                                                                          \
-    "movq (%%rsp), %%rdi\n\t"                                                                                         \
-    "cmpq %%rsp, %c[pending](%%rdi)\n\t"                                                                              \
-    "jne fin_async_done_@PLT\n\t"                                                                                     \
-    "movq $0, %c[pending](%%rdi)\n\t"                                                                                 \
+#define FIN_ARCH_LAZY_LEAVE_                                                                                                \
+    "movq (%%rsp), %%rdi\n\t"                                                                                               \
+    "cmpq %%rsp, %c[pending](%%rdi)\n\t"                                                                                    \
+    "jne fin_async_done_@PLT\n\t"                                                                                           \
+    "movq $0, %c[pending](%%rdi)\n\t"                                                                                       \
     "addq $48, %%rsp\n\t"
 
-#define FIN_ARCH_LAZY_CALL_(block_, fn_, arg_)                                                                        \
-    do {                                                                                                              \
-        void *fin_di_ = (void *)(block_), *fin_si_ = (void *)(arg_), *fin_ax_ = (void *)(fn_);                        \
-        __asm__ volatile(FIN_ARCH_LAZY_ENTER_ "movq %%rsi, %%rdi\n\t"                                                 \
-                                              "call *%%rax\n\t" FIN_ARCH_LAZY_LEAVE_                                  \
-                         : "+D"(fin_di_), "+S"(fin_si_), "+a"(fin_ax_)                                                \
-                         : FIN_ARCH_OFFSETS_                                                                          \
-                         : FIN_ARCH_MOVES_SP_ "rdx", "rcx", FIN_ARCH_CLOBBERS_);                                      \
+#define FIN_ARCH_LAZY_CALL_(block_, fn_, arg_)                                                                              \
+    do {                                                                                                                    \
+        void *fin_di_ = (void *)(block_), *fin_si_ = (void *)(arg_), *fin_ax_ = (void *)(fn_);                              \
+        __asm__ volatile(FIN_ARCH_LAZY_ENTER_ "movq %%rsi, %%rdi\n\t"                                                       \
+                                              "call *%%rax\n\t" FIN_ARCH_LAZY_LEAVE_                                        \
+                         : "+D"(fin_di_), "+S"(fin_si_), "+a"(fin_ax_)                                                      \
+                         : FIN_ARCH_OFFSETS_                                                                                \
+                         : FIN_ARCH_MOVES_SP_ "rdx", "rcx", FIN_ARCH_CLOBBERS_);                                            \
     } while (0)
 
 // The same for a body that can only be called by name (a GNU C nested function, whose address would need a trampoline): the
 // call in the asm goes to the compiled statement that follows it, and that statement ends in the return of this call.
-#define FIN_ARCH_LAZY_HERE_(block_, ...)                                                                              \
-    do {                                                                                                              \
-        __label__ fin_after_;                                                                                         \
-        void *fin_di_ = (void *)(block_);                                                                             \
-        __asm__ volatile goto("xorl %%eax, %%eax\n\t" FIN_ARCH_LAZY_ENTER_ "call 1f\n\t" FIN_ARCH_LAZY_LEAVE_                  \
-                     "jmp %l[fin_after_]\n"                                                                           \
-                     "1:\tsubq $8, %%rsp"                                                                             \
-                     : "+D"(fin_di_)                                                                                  \
-                     : FIN_ARCH_OFFSETS_                                                                              \
-                     : "rax", "rsi", "rdx", "rcx", FIN_ARCH_CLOBBERS_                                                 \
-                     : fin_after_);                                                                                   \
-        __VA_ARGS__;                                                                                                  \
-        __asm__ volatile("addq $8, %rsp\n\tret");                                                                     \
-        __builtin_unreachable();                                                                                      \
-    fin_after_:;                                                                                                      \
+#define FIN_ARCH_LAZY_HERE_(block_, ...)                                                                                    \
+    do {                                                                                                                    \
+        __label__ fin_after_;                                                                                               \
+        void *fin_di_ = (void *)(block_);                                                                                   \
+        __asm__ volatile goto("xorl %%eax, %%eax\n\t" FIN_ARCH_LAZY_ENTER_ "call 1f\n\t" FIN_ARCH_LAZY_LEAVE_               \
+                              "jmp %l[fin_after_]\n"                                                                        \
+                              "1:\tsubq $8, %%rsp"                                                                          \
+                              : "+D"(fin_di_)                                                                               \
+                              : FIN_ARCH_OFFSETS_                                                                           \
+                              : "rax", "rsi", "rdx", "rcx", FIN_ARCH_CLOBBERS_                                              \
+                              : fin_after_);                                                                                \
+        __VA_ARGS__;                                                                                                        \
+        __asm__ volatile("addq $8, %rsp\n\tret");                                                                           \
+        __builtin_unreachable();                                                                                            \
+    fin_after_:;                                                                                                            \
     } while (0)
 
 // The eager async: the body runs on a spare stack from the start; `top` is the pseudo-block at its top, which keeps the
 // caller's context. Execution goes on at one of two labels: the body ended and never blocked, or it blocked and the runtime
 // continued the caller.
-#define FIN_ARCH_EAGER_ENTER_                                                                                         \
-    "leaq 2f(%%rip), %%rcx\n\t"                                                                                       \
-    "movq %%rcx, %c[ip](%%rdi)\n\t"                                                                                   \
-    "movq %%rsp, %c[sp](%%rdi)\n\t"                                                                                   \
-    "movq %%rbp, %c[cfp](%%rdi)\n\t"                                                                                  \
-    "movq %%rbx, %c[cbx](%%rdi)\n\t"                                                                                  \
-    "leaq -48(%%rdi), %%rsp\n\t"                                                                                      \
-    "movq %%rdi, (%%rsp)\n\t"                                                                                         \
-    "movq %%rax, 8(%%rsp)\n\t"                                                                                        \
-    "movq $0, 16(%%rsp)\n\t"                                                                                          \
+#define FIN_ARCH_EAGER_ENTER_                                                                                               \
+    "leaq 2f(%%rip), %%rcx\n\t"                                                                                             \
+    "movq %%rcx, %c[ip](%%rdi)\n\t"                                                                                         \
+    "movq %%rsp, %c[sp](%%rdi)\n\t"                                                                                         \
+    "movq %%rbp, %c[cfp](%%rdi)\n\t"                                                                                        \
+    "movq %%rbx, %c[cbx](%%rdi)\n\t"                                                                                        \
+    "leaq -48(%%rdi), %%rsp\n\t"                                                                                            \
+    "movq %%rdi, (%%rsp)\n\t"                                                                                               \
+    "movq %%rax, 8(%%rsp)\n\t"                                                                                              \
+    "movq $0, 16(%%rsp)\n\t"                                                                                                \
     "movq %%rsp, %c[pending](%%rdi)\n\t"
-#define FIN_ARCH_EAGER_LEAVE_                                                                                         \
-    "movq (%%rsp), %%rdi\n\t"                                                                                         \
-    "cmpq %%rsp, %c[pending](%%rdi)\n\t"                                                                              \
-    "jne fin_async_done_@PLT\n\t"                                                                                     \
-    "movq %c[sp](%%rdi), %%rsp\n\t"                                                                                   \
-    "jmp %l[fin_ended_]\n"                                                                                            \
+#define FIN_ARCH_EAGER_LEAVE_                                                                                               \
+    "movq (%%rsp), %%rdi\n\t"                                                                                               \
+    "cmpq %%rsp, %c[pending](%%rdi)\n\t"                                                                                    \
+    "jne fin_async_done_@PLT\n\t"                                                                                           \
+    "movq %c[sp](%%rdi), %%rsp\n\t"                                                                                         \
+    "jmp %l[fin_ended_]\n"                                                                                                  \
     "2:\tjmp %l[fin_blocked_]\n"
 
-#define FIN_ARCH_EAGER_CALL_(top_, fn_, arg_)                                                                         \
-    do {                                                                                                              \
-        __label__ fin_ended_, fin_blocked_;                                                                           \
+#define FIN_ARCH_EAGER_CALL_(top_, fn_, arg_)                                                                               \
+    do {                                                                                                                    \
+        __label__ fin_ended_, fin_blocked_;                                                                                 \
         struct fin_finish_block *fin_top_ = (top_);                                                                         \
-        void *fin_di_ = (void *)fin_top_, *fin_si_ = (void *)(arg_), *fin_ax_ = (void *)(fn_);                        \
-        __asm__ volatile goto(FIN_ARCH_EAGER_ENTER_ "movq %%rsi, %%rdi\n\t"                                                    \
-                                           "call *%%rax\n\t" FIN_ARCH_EAGER_LEAVE_                                    \
-                     : "+D"(fin_di_), "+S"(fin_si_), "+a"(fin_ax_)                                                    \
-                     : FIN_ARCH_OFFSETS_                                                                              \
-                     : "rdx", "rcx", FIN_ARCH_CLOBBERS_                                                               \
-                     : fin_ended_, fin_blocked_);                                                                     \
-        __builtin_unreachable();                                                                                      \
-    fin_ended_:                                                                                                       \
-        fin_eager_end_(fin_top_);                                                                                     \
-    fin_blocked_:;                                                                                                    \
+        void *fin_di_ = (void *)fin_top_, *fin_si_ = (void *)(arg_), *fin_ax_ = (void *)(fn_);                              \
+        __asm__ volatile goto(FIN_ARCH_EAGER_ENTER_ "movq %%rsi, %%rdi\n\t"                                                 \
+                                                    "call *%%rax\n\t" FIN_ARCH_EAGER_LEAVE_                                 \
+                              : "+D"(fin_di_), "+S"(fin_si_), "+a"(fin_ax_)                                                 \
+                              : FIN_ARCH_OFFSETS_                                                                           \
+                              : "rdx", "rcx", FIN_ARCH_CLOBBERS_                                                            \
+                              : fin_ended_, fin_blocked_);                                                                  \
+        __builtin_unreachable();                                                                                            \
+    fin_ended_:                                                                                                             \
+        fin_eager_end_(fin_top_);                                                                                           \
+    fin_blocked_:;                                                                                                          \
     } while (0)
 
-#define FIN_ARCH_EAGER_HERE_(top_, ...)                                                                               \
-    do {                                                                                                              \
-        __label__ fin_ended_, fin_blocked_;                                                                           \
+#define FIN_ARCH_EAGER_HERE_(top_, ...)                                                                                     \
+    do {                                                                                                                    \
+        __label__ fin_ended_, fin_blocked_;                                                                                 \
         struct fin_finish_block *fin_top_ = (top_);                                                                         \
-        void *fin_di_ = (void *)fin_top_;                                                                             \
-        __asm__ volatile goto("xorl %%eax, %%eax\n\t" FIN_ARCH_EAGER_ENTER_ "call 1f\n\t" FIN_ARCH_EAGER_LEAVE_                \
-                     "1:\tsubq $8, %%rsp"                                                                             \
-                     : "+D"(fin_di_)                                                                                  \
-                     : FIN_ARCH_OFFSETS_                                                                              \
-                     : "rax", "rsi", "rdx", "rcx", FIN_ARCH_CLOBBERS_                                                 \
-                     : fin_ended_, fin_blocked_);                                                                     \
-        __VA_ARGS__;                                                                                                  \
-        __asm__ volatile("addq $8, %rsp\n\tret");                                                                     \
-        __builtin_unreachable();                                                                                      \
-    fin_ended_:                                                                                                       \
-        fin_eager_end_(fin_top_);                                                                                     \
-    fin_blocked_:;                                                                                                    \
+        void *fin_di_ = (void *)fin_top_;                                                                                   \
+        __asm__ volatile goto("xorl %%eax, %%eax\n\t" FIN_ARCH_EAGER_ENTER_ "call 1f\n\t" FIN_ARCH_EAGER_LEAVE_             \
+                              "1:\tsubq $8, %%rsp"                                                                          \
+                              : "+D"(fin_di_)                                                                               \
+                              : FIN_ARCH_OFFSETS_                                                                           \
+                              : "rax", "rsi", "rdx", "rcx", FIN_ARCH_CLOBBERS_                                              \
+                              : fin_ended_, fin_blocked_);                                                                  \
+        __VA_ARGS__;                                                                                                        \
+        __asm__ volatile("addq $8, %rsp\n\tret");                                                                           \
+        __builtin_unreachable();                                                                                            \
+    fin_ended_:                                                                                                             \
+        fin_eager_end_(fin_top_);                                                                                           \
+    fin_blocked_:;                                                                                                          \
     } while (0)
 
 #endif
