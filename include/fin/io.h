@@ -7,7 +7,7 @@
 // Buffers, addresses and paths must stay valid until the call returns; they are never used afterwards.
 //
 // Counts may be short wherever those of the system call may be, and also where a blocking write to a pipe or socket would
-// have gone on. Give descriptors in blocking mode: a non-blocking one yields -EAGAIN instead of waiting, as with the system call.
+// have gone on. A call waits whatever the mode of its descriptor; only MSG_DONTWAIT makes it return -EAGAIN instead.
 //
 // A thread uses one io_uring of its own from its first call here on. Where the system denies io_uring (many containers) it
 // uses epoll instead; there, operations on regular files, fin_openat, fin_statx and fin_fsync block the whole thread.
@@ -53,7 +53,8 @@ FIN_BLOCKING ssize_t fin_pread_nc(int fd, void *buffer, size_t size, off_t offse
 FIN_BLOCKING ssize_t fin_pwrite(int fd, const void *data, size_t size, off_t offset);
 FIN_BLOCKING ssize_t fin_pwrite_nc(int fd, const void *data, size_t size, off_t offset);
 
-// A cancelled open that had opened the file returns its descriptor.
+// A cancelled open that had opened the file returns its descriptor. A FIFO is opened without waiting for its other end,
+// as with O_NONBLOCK.
 FIN_BLOCKING int fin_openat(int dir, const char *path, int flags, mode_t mode);
 FIN_BLOCKING int fin_openat_nc(int dir, const char *path, int flags, mode_t mode);
 

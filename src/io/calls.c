@@ -30,8 +30,6 @@ CALL_IF(offset < 0, ssize_t, fin_pread, (int fd, void *buffer, size_t size, off_
         .op = IORING_OP_READ, .fd = fd, .addr = buffer, .len = most(size), .off = (uint64_t)offset)
 CALL_IF(offset < 0, ssize_t, fin_pwrite, (int fd, const void *data, size_t size, off_t offset),
         .op = IORING_OP_WRITE, .fd = fd, .addr = data, .len = most(size), .off = (uint64_t)offset)
-CALL(int, fin_openat, (int dir, const char *path, int flags, mode_t mode),
-     .op = IORING_OP_OPENAT, .fd = dir, .addr = path, .len = mode, .flags = (uint32_t)flags)
 CALL(int, fin_close, (int fd), .op = IORING_OP_CLOSE, .fd = fd)
 CALL(int, fin_accept, (int fd, struct sockaddr *address, socklen_t *size),
      .op = IORING_OP_ACCEPT, .fd = fd, .addr = address, .off = word(size))
@@ -47,3 +45,28 @@ CALL(int, fin_poll, (int fd, int events), .op = IORING_OP_POLL_ADD, .fd = fd, .f
 CALL(int, fin_fsync, (int fd), .op = IORING_OP_FSYNC, .fd = fd)
 CALL(int, fin_statx, (int dir, const char *path, int flags, unsigned mask, struct statx *out),
      .op = IORING_OP_STATX, .fd = dir, .addr = path, .len = mask, .off = word(out), .flags = (uint32_t)flags)
+
+// io_uring opens a FIFO at times with O_NONBLOCK and at times without. Here it is always with; the file itself is then in the
+// mode that was asked for.
+static int open_at(struct call c) {
+    uint32_t flags = c.flags;
+    c.flags |= O_NONBLOCK;
+    int fd = run(&c);
+    if (fd == -EAGAIN) { // somebody has a lease on the file
+        c.flags = flags;
+        return run(&c);
+    }
+    if (fd >= 0 && !(flags & (O_NONBLOCK | O_PATH)))
+        fcntl(fd, F_SETFL, flags);
+    return fd;
+}
+
+int fin_openat(int dir, const char *path, int flags, mode_t mode) {
+    return open_at((struct call){
+        .op = IORING_OP_OPENAT, .fd = dir, .addr = path, .len = mode, .flags = (uint32_t)flags});
+}
+
+int fin_openat_nc(int dir, const char *path, int flags, mode_t mode) {
+    return open_at((struct call){
+        .op = IORING_OP_OPENAT, .fd = dir, .addr = path, .len = mode, .flags = (uint32_t)flags, .nc = true});
+}

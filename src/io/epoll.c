@@ -173,20 +173,20 @@ static int unblocked(const struct call *c) {
 static int ready_now(int fd, int events) {
     struct pollfd p = {.fd = fd, .events = (short)events};
     int r = poll(&p, 1, 0);
-    return r < 0 ? -errno : p.revents & POLLNVAL ? -EBADF : p.revents;
+    return fd < 0 ? -EBADF : r < 0 ? -errno : p.revents & POLLNVAL ? -EBADF : p.revents;
 }
 
-// Of a pipe, terminal and the like. Where the file cannot do it without blocking, it is ready, and a pipe that is ready takes
-// this much without blocking.
+// Of a pipe, terminal and the like. Where the kernel cannot do it without blocking it has to be ready; a pipe that is ready
+// takes this much without blocking.
 static int transfer(const struct call *c) {
     bool in = c->op == IORING_OP_READ;
-    int r = ready_now(c->fd, in ? POLLIN : POLLOUT);
-    if (r <= 0)
-        return r < 0 ? r : -EAGAIN;
     struct iovec v = {(void *)c->addr, c->len};
-    r = result_of(in ? preadv2(c->fd, &v, 1, -1, RWF_NOWAIT) : pwritev2(c->fd, &v, 1, -1, RWF_NOWAIT));
+    int r = result_of(in ? preadv2(c->fd, &v, 1, -1, RWF_NOWAIT) : pwritev2(c->fd, &v, 1, -1, RWF_NOWAIT));
     if (r != -EOPNOTSUPP)
         return r;
+    r = ready_now(c->fd, in ? POLLIN : POLLOUT);
+    if (r <= 0)
+        return r < 0 ? r : -EAGAIN;
     size_t n = c->len < PIPE_BUF ? c->len : PIPE_BUF;
     return result_of(in ? read(c->fd, v.iov_base, c->len) : write(c->fd, v.iov_base, n));
 }
@@ -241,39 +241,21 @@ static int close_it(struct io *io, int fd) {
     return r == -EINTR ? 0 : r;
 }
 
-static bool non_blocking(const struct call *c) {
-    return (c->op == IORING_OP_SEND || c->op == IORING_OP_RECV ? c->flags & MSG_DONTWAIT : 0) ||
-           (c->op != IORING_OP_POLL_ADD && fcntl(c->fd, F_GETFL) & O_NONBLOCK);
-}
-
 static int connect_it(struct io *io, const struct call *c) {
     int r;
-    while ((r = unblocked(c)) == -EAGAIN && !non_blocking(c)) {
+    while ((r = unblocked(c)) == -EAGAIN) {
         // A Unix socket whose peer has too many to accept: nothing tells when that changes.
         r = c->nc ? fin_sleep_nc(FIN_MS) : fin_sleep(FIN_MS);
         if (r != 0)
             return r;
     }
-    if (r != -EINPROGRESS || non_blocking(c))
+    if (r != -EINPROGRESS)
         return r;
     r = wait_ready(io, c->fd, EPOLLOUT, c->nc);
     if (r != 0)
         return r == -ECANCELED ? fin_io_connect_ended(c->fd) : r;
     socklen_t size = sizeof r;
     return getsockopt(c->fd, SOL_SOCKET, SO_ERROR, &r, &size) == 0 ? -r : -errno;
-}
-
-static uint32_t events_of(const struct call *c) {
-    switch (c->op) {
-    case IORING_OP_READ:
-    case IORING_OP_RECV:
-    case IORING_OP_ACCEPT:
-        return EPOLLIN;
-    case IORING_OP_POLL_ADD:
-        return c->flags;
-    default:
-        return EPOLLOUT;
-    }
 }
 
 static enum kind kind_of(const struct call *c) {
@@ -299,9 +281,10 @@ static int run(struct io *io, const struct call *c) {
     enum kind kind = kind_of(c);
     if (kind == FILE_KIND)
         return direct(c);
+    uint32_t events = fin_io_events(c);
     int r;
-    while ((r = attempt(c, kind)) == -EAGAIN && !non_blocking(c)) {
-        r = wait_ready(io, c->fd, events_of(c), c->nc);
+    while ((r = attempt(c, kind)) == -EAGAIN && events) {
+        r = wait_ready(io, c->fd, events, c->nc);
         if (r != 0)
             break;
     }

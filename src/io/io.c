@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-2-Clause
 // The I/O of a thread: made at its first call, given back when the thread ends; its place to sleep meanwhile.
-#include <stdio.h>
+#include <poll.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/eventfd.h>
@@ -30,7 +30,7 @@ static struct io *claim(void) {
 static void give_back(struct io *io) { __atomic_store_n(&io->in_use, 0, __ATOMIC_RELEASE); }
 
 // Where nothing can run, the caller asks again at once, to sleep: requests and events are then handled in that system call.
-static void poll(struct fin_poller *p, bool wait) {
+static void look(struct fin_poller *p, bool wait) {
     struct io *io = (struct io *)p;
     int64_t ns = 0;
     if (wait) {
@@ -99,7 +99,7 @@ static int begin(struct fin_runtime *rt) {
     if (io->wake_fd < 0)
         io->wake_fd = eventfd(0, EFD_CLOEXEC);
     int error = io->wake_fd < 0 ? -errno : 0;
-    io->poller = (struct fin_poller){.poll = poll, .wake = wake, .end = end};
+    io->poller = (struct fin_poller){.poll = look, .wake = wake, .end = end};
     io->rt = rt;
     io->timers = NULL;
     io->ending = false;
@@ -139,6 +139,25 @@ void fin_io_resume(struct io *io, struct waiter *w, int result) {
     w->result = result;
     if (!io->ending)
         fin_schedule(w->awe);
+}
+
+uint32_t fin_io_events(const struct call *c) {
+    switch (c->op) {
+    case IORING_OP_READ:
+        return POLLIN;
+    case IORING_OP_RECV:
+        return c->flags & MSG_DONTWAIT ? 0 : POLLIN;
+    case IORING_OP_ACCEPT:
+        return POLLIN;
+    case IORING_OP_WRITE:
+        return POLLOUT;
+    case IORING_OP_SEND:
+        return c->flags & MSG_DONTWAIT ? 0 : POLLOUT;
+    case IORING_OP_POLL_ADD:
+        return c->flags;
+    default:
+        return 0;
+    }
 }
 
 // The kernel goes on connecting when the wait for it is cancelled.

@@ -80,6 +80,7 @@ int fin_io_here(struct io **io); // the calling thread's, made on first use; 0 o
 void fin_io_suspend(struct waiter *w);
 void fin_io_resume(struct io *io, struct waiter *w, int result);
 void fin_io_woken(struct io *io); // wake_fd was read
+uint32_t fin_io_events(const struct call *c); // what it waits for; 0 where it is not to wait
 int fin_io_connect_ended(int fd); // what a cancelled connect comes to: 0 where it is connected all the same, or -ECANCELED
 
 // timer.c

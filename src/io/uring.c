@@ -171,31 +171,46 @@ static bool interrupted(int result) {
     return result == -EINTR || (result <= -512 && result >= -516); // the kernel's own ERESTART...
 }
 
-static int outcome(const struct request *r) {
-    int result = r->waiter.result;
-    uint8_t op = r->call->op;
-    if (r->cancelled && (result == -ECANCELED || interrupted(result)))
-        return op == IORING_OP_CONNECT && !r->withdrawn ? fin_io_connect_ended(r->call->fd) : -ECANCELED;
-    if (interrupted(result))
-        return op == IORING_OP_CLOSE ? 0 : -EINTR;
-    return result;
+static int once(struct request *r, const struct call *c) {
+    r->call = c;
+    start(r);
+    fin_io_suspend(&r->waiter);
+    return r->waiter.result;
+}
+
+static int attempts(struct request *r, const struct call *c) {
+    for (;;) {
+        int result = once(r, c);
+        uint32_t events = fin_io_events(c);
+        if (r->cancelled)
+            return result;
+        if (result == -EAGAIN && events) {
+            // Some descriptors in non-blocking mode make the kernel give up at once.
+            struct call ready = {.op = IORING_OP_POLL_ADD, .fd = c->fd, .flags = events};
+            result = once(r, &ready);
+            if (result < 0 && !interrupted(result))
+                return result;
+        } else if (!interrupted(result) || c->op == IORING_OP_CONNECT || c->op == IORING_OP_CLOSE) {
+            return result;
+        }
+    }
 }
 
 static int run(struct io *io, const struct call *c) {
-    struct request r = {.io = io, .call = c};
+    struct request r = {.io = io};
     if (!c->nc) {
         fin_cancel_item_add(&r.waiter.item, cancel, &r);
         if (fin_cancel_item_ran(&r.waiter.item))
             return -ECANCELED;
     }
-    bool again = c->op != IORING_OP_CONNECT && c->op != IORING_OP_CLOSE;
-    do {
-        start(&r);
-        fin_io_suspend(&r.waiter);
-    } while (again && interrupted(r.waiter.result) && !r.cancelled);
+    int result = attempts(&r, c);
     if (!c->nc)
         fin_cancel_item_remove(&r.waiter.item);
-    return outcome(&r);
+    if (r.cancelled && (result == -ECANCELED || interrupted(result)))
+        return c->op == IORING_OP_CONNECT && !r.withdrawn ? fin_io_connect_ended(c->fd) : -ECANCELED;
+    if (interrupted(result))
+        return c->op == IORING_OP_CLOSE ? 0 : -EINTR;
+    return result;
 }
 
 // What newer kernels save us: completions that interrupt the thread, and locks. (6.1, 6.0, 5.19, 5.18, 5.15)

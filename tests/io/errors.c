@@ -1,0 +1,86 @@
+// SPDX-License-Identifier: BSD-2-Clause
+// Sockets: the errors of the system calls come back as they are, and a send to nobody does not end the program.
+#include <fcntl.h>
+#include <poll.h>
+#include <sys/inotify.h>
+
+#include "net.h"
+
+static void not_there(void) {
+    struct sockaddr_in address;
+    int fd = tcp_listen(&address, -1); // bound, not listening
+    CHECK_EQ(fin_accept(fd, NULL, NULL), -EINVAL);
+    int client = socket(AF_INET, SOCK_STREAM, 0);
+    CHECK_EQ(fin_connect(client, (struct sockaddr *)&address, sizeof address), -ECONNREFUSED);
+    close(client);
+    close(fd);
+    struct sockaddr_un nowhere = {.sun_family = AF_UNIX, .sun_path = "/nowhere/at/all"};
+    client = socket(AF_UNIX, SOCK_STREAM, 0);
+    CHECK_EQ(fin_connect(client, (struct sockaddr *)&nowhere, sizeof nowhere), -ENOENT);
+    close(client);
+}
+
+static void no_socket(void) {
+    char c = 0;
+    int fd[2];
+    struct sockaddr_in address = {.sin_family = AF_INET};
+    CHECK_EQ(fin_recv(-1, &c, 1, 0), -EBADF);
+    CHECK_EQ(fin_send(-1, &c, 1, 0), -EBADF);
+    CHECK_EQ(fin_accept(-1, NULL, NULL), -EBADF);
+    CHECK_EQ(fin_connect(-1, (struct sockaddr *)&address, sizeof address), -EBADF);
+    CHECK_EQ(fin_poll(-1, POLLIN), -EBADF);
+    CHECK_EQ(pipe(fd), 0);
+    CHECK_EQ(fin_recv(fd[0], &c, 1, 0), -ENOTSOCK);
+    CHECK_EQ(fin_send(fd[1], &c, 1, 0), -ENOTSOCK);
+    CHECK_EQ(fin_read(fd[1], &c, 1), -EBADF); // the wrong end
+    CHECK_EQ(fin_write(fd[0], &c, 1), -EBADF);
+    close(fd[0]);
+    close(fd[1]);
+}
+
+// The mode of the descriptor does not matter, MSG_DONTWAIT does. An inotify descriptor is one that io_uring gives up on.
+static void non_blocking(void) {
+    char c[64];
+    int fd[2], watched = inotify_init1(IN_NONBLOCK);
+    fin_shared int n = 0;
+    stream_pair(fd);
+    CHECK_EQ(fin_recv(fd[0], c, 1, MSG_DONTWAIT), -EAGAIN);
+    fcntl(fd[0], F_SETFL, O_NONBLOCK);
+    CHECK_EQ(fin_recv(fd[0], c, 1, MSG_DONTWAIT), -EAGAIN);
+    CHECK(inotify_add_watch(watched, "/tmp", IN_CREATE) >= 0);
+    fin_finish {
+        fin_async { n += (int)fin_recv(fd[0], c, 1, 0); };
+        fin_async { n += (int)fin_read(fd[0], c, 1); };
+        fin_async { CHECK(fin_read(watched, c, sizeof c) > 0); };
+        fin_yield();
+        CHECK_EQ(fin_sleep(1), 0);
+        CHECK_EQ(n, 0);
+        CHECK_EQ(write(fd[1], "ab", 2), 2);
+        char path[] = "/tmp/fin-errors-XXXXXX";
+        close(mkstemp(path));
+        unlink(path);
+    }
+    CHECK_EQ(n, 2);
+    fin_finish {
+        fin_async { n = (int)fin_read(watched, c, sizeof c); };
+        CHECK_EQ(fin_sleep(1), 0);
+        fin_cancel();
+    }
+    CHECK_EQ(n, -ECANCELED);
+    close(fd[0]);
+    close(fd[1]);
+    close(watched);
+}
+
+int main(void) {
+    int fd[2];
+    not_there();
+    no_socket();
+    non_blocking();
+    stream_pair(fd);
+    close(fd[0]);
+    CHECK_EQ(fin_send(fd[1], "x", 1, 0), -EPIPE);
+    CHECK_EQ(fin_poll(fd[1], POLLIN) & (POLLIN | POLLHUP), POLLIN | POLLHUP);
+    close(fd[1]);
+    return 0;
+}

@@ -1,0 +1,59 @@
+// SPDX-License-Identifier: BSD-2-Clause
+// What several scenarios of this room need.
+#ifndef FIN_TESTS_IO_NET_H
+#define FIN_TESTS_IO_NET_H
+
+#include <arpa/inet.h>
+#include <netinet/in.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <sys/un.h>
+#include <unistd.h>
+
+#include <fin.h>
+
+#include "check.h"
+
+// A TCP socket of the loopback address, listening unless backlog is negative; `address` becomes its address.
+static inline int tcp_listen(struct sockaddr_in *address, int backlog) {
+    socklen_t size = sizeof *address;
+    *address = (struct sockaddr_in){.sin_family = AF_INET, .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
+    int fd = socket(AF_INET, SOCK_STREAM, 0);
+    CHECK(fd >= 0);
+    CHECK_EQ(bind(fd, (struct sockaddr *)address, sizeof *address), 0);
+    CHECK_EQ(getsockname(fd, (struct sockaddr *)address, &size), 0);
+    if (backlog >= 0)
+        CHECK_EQ(listen(fd, backlog), 0);
+    return fd;
+}
+
+static inline int tcp_connect(const struct sockaddr_in *address) {
+    int fd = socket(AF_INET, SOCK_STREAM, 0);
+    CHECK(fd >= 0);
+    CHECK_EQ(connect(fd, (const struct sockaddr *)address, sizeof *address), 0);
+    return fd;
+}
+
+// A listening Unix socket without a name in the file system.
+static inline int unix_listen(struct sockaddr_un *address, socklen_t *size, int backlog) {
+    int fd = socket(AF_UNIX, SOCK_STREAM, 0);
+    CHECK(fd >= 0);
+    *address = (struct sockaddr_un){.sun_family = AF_UNIX};
+    CHECK_EQ(bind(fd, (struct sockaddr *)address, sizeof address->sun_family), 0);
+    *size = sizeof *address;
+    CHECK_EQ(getsockname(fd, (struct sockaddr *)address, size), 0);
+    CHECK_EQ(listen(fd, backlog), 0);
+    return fd;
+}
+
+static inline void stream_pair(int fd[2]) { CHECK_EQ(socketpair(AF_UNIX, SOCK_STREAM, 0, fd), 0); }
+
+static inline bool on_epoll(void) { return strncmp(fin_io_backend(), "epoll", 5) == 0; }
+
+// A small generator, so that a scenario is the same each time.
+static inline unsigned next_random(unsigned *state) {
+    *state = *state * 1664525u + 1013904223u;
+    return *state >> 8;
+}
+
+#endif
