@@ -74,6 +74,20 @@ private:
     bool open_ = true;
 };
 
+// The timer outlives the wait at the end of the block: bases end after it.
+struct timeout_timer {
+    fin_timer timer_;
+    ~timeout_timer() { fin_timeout_end_(&timer_); }
+};
+
+class timeout_block : private timeout_timer, public block {
+public:
+    __attribute__((always_inline)) explicit timeout_block(uint64_t ns) : block(0) {
+        fin_timeout_begin_(raw(), &timer_, ns);
+    }
+    __attribute__((always_inline)) ~timeout_block() noexcept(false) {}
+};
+
 template <class Body> struct call {
     Body body;
     block *owner;
@@ -162,6 +176,17 @@ template <class Body> FIN_BLOCKING void finish_nc(Body &&body) {
     b.close();
 }
 
+// The same; cancelled when the time (nanoseconds) is over. Returns whether it was: the work may be done all the same.
+template <class Body> FIN_BLOCKING bool timeout(uint64_t ns, Body &&body) {
+    {
+        detail::timeout_block b(ns);
+        scope s(b);
+        body(s);
+        b.close();
+    }
+    return fin_timed_out();
+}
+
 // The result of a fin_* call, or std::system_error where it is a negative errno.
 template <class Int> Int check(Int result) {
     if (result < 0)
@@ -182,6 +207,10 @@ template <class Int> Int check(Int result) {
 #define fin_finish FIN_CXX_FINISH_(0u, fin_no_label_)
 #define fin_finish_as(label) FIN_CXX_FINISH_(0u, fin_cancel_as_needs_fin_finish_as_##label)
 #define fin_finish_nc FIN_CXX_FINISH_(FIN_FINISH_NC, fin_no_label_)
+#define fin_timeout(ns)                                                                                               \
+    for (::fin::detail::timeout_block fin_async_must_be_inside_fin_finish((FIN_ARCH_FRAME_POINTER_(), (ns))),          \
+         &fin_cancel_must_be_inside_fin_finish [[maybe_unused]] = fin_async_must_be_inside_fin_finish;                \
+         fin_async_must_be_inside_fin_finish.open(); fin_async_must_be_inside_fin_finish.close())
 #define fin_async                                                                                                     \
     ::fin::detail::site(fin_async_must_be_inside_fin_finish, fin_cancel_must_be_inside_fin_finish) % FIN_CXX_LAMBDA_
 #define fin_async_eager                                                                                               \
