@@ -48,9 +48,7 @@ struct fin_body_scope_;
 
 void fin_cancel_block_(struct fin_finish_block *block);
 
-// The pages of hooks that sanitizers need around a change of stack; empty functions elsewhere.
-void fin_track_body_enter_(struct fin_finish_block *top);
-void fin_track_body_leave_(struct fin_finish_block *top);
+// What sanitizers have to be told of a change of stack; see src/core/track.c.
 void fin_track_eager_call_(struct fin_finish_block *top);
 void fin_track_landed_(void);
 
@@ -66,11 +64,8 @@ FIN_INLINE_ struct fin_finish_block *fin_finish_enter_(struct fin_finish_block *
 }
 
 FIN_INLINE_ void fin_finish_leave_(struct fin_finish_block *b) {
-    if (__builtin_expect(b->away || (b->count | (b->flags & FIN_FINISH_LISTS)), 0)) {
+    if (__builtin_expect(b->away || (b->count | (b->flags & FIN_FINISH_LISTS)), 0))
         FIN_ARCH_BLOCK_(fin_finish_wait_, &b->awe, b, 0, 0);
-        if (FIN_SANITIZED)
-            fin_track_landed_();
-    }
     fin_self->current = b->parent;
 }
 
@@ -102,37 +97,26 @@ FIN_INLINE_ void fin_eager_end_(struct fin_finish_block *top) {
 #define FIN_CAT__(a, b) a##b
 #define FIN_CAT_(a, b) FIN_CAT__(a, b)
 
-#if FIN_SANITIZED
-// Under ASan and TSan every body has a stack of its own, which is what they call a fiber.
-struct fin_tracked_call_ {
-    void (*fn)(void *);
-    void *arg;
-};
-FIN_INLINE_ void fin_eager_call_(void (*fn)(void *), void *arg) {
-    extern void fin_tracked_body_(void *);
-    volatile struct fin_tracked_call_ call = {fn, arg};
-    FIN_ARCH_EAGER_CALL_(fin_eager_begin_(), fin_tracked_body_, &call);
-    fin_track_landed_();
-}
-#else
 FIN_INLINE_ void fin_eager_call_(void (*fn)(void *), void *arg) {
     FIN_ARCH_EAGER_CALL_(fin_eager_begin_(), fn, arg);
+    if (FIN_SANITIZED)
+        fin_track_landed_();
 }
-#endif
+
+#define FIN_EAGER_HERE_(stmt)                                                                                         \
+    do {                                                                                                              \
+        FIN_ARCH_EAGER_HERE_(fin_eager_begin_(), stmt);                                                               \
+        if (FIN_SANITIZED)                                                                                            \
+            fin_track_landed_();                                                                                      \
+    } while (0)
 
 #if FIN_SANITIZED
+// Under ASan and TSan every body has a stack of its own, which is what they call a fiber.
 #define FIN_LAZY_CALL_(block, fn, arg) ((void)(block), fin_eager_call_(fn, arg))
-#define FIN_EAGER_HERE_(stmt)                                                                                               \
-    do {                                                                                                                    \
-        struct fin_finish_block *fin_here_ = fin_eager_begin_();                                                            \
-        FIN_ARCH_EAGER_HERE_(fin_here_, fin_track_body_enter_(fin_here_); stmt; fin_track_body_leave_(fin_here_));          \
-        fin_track_landed_();                                                                                                \
-    } while (0)
 #define FIN_LAZY_HERE_(block, stmt) FIN_EAGER_HERE_(stmt)
 #else
 #define FIN_LAZY_CALL_(block, fn, arg) FIN_ARCH_LAZY_CALL_(block, fn, arg)
 #define FIN_LAZY_HERE_(block, stmt) FIN_ARCH_LAZY_HERE_(block, stmt)
-#define FIN_EAGER_HERE_(stmt) FIN_ARCH_EAGER_HERE_(fin_eager_begin_(), stmt)
 #endif
 
 // Entering a finish block. `for` gives the block a scope in C without its closing brace; the cleanup waits however it is left.

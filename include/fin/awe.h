@@ -31,25 +31,17 @@ void fin_core_yield_to_(struct fin_awe *a, struct fin_thread *t, struct fin_awe 
 void fin_core_suspend_(struct fin_awe *a, struct fin_thread *t, struct fin_awe **slot, void *then);
 void fin_finish_wait_(struct fin_awe *a, struct fin_finish_block *b);
 void fin_async_done_(void);
-void fin_track_landed_(void);
 
 struct fin_then_ {
     void (*fn)(void *);
     void *arg;
 };
 
-#define FIN_LEAVE_AWE_(entry, a, b, c, d)                                                                                   \
-    do {                                                                                                                    \
-        FIN_ARCH_BLOCK_(entry, a, b, c, d);                                                                                 \
-        if (FIN_SANITIZED)                                                                                                  \
-            fin_track_landed_();                                                                                            \
-    } while (0)
-
 // Puts the running AWE at the tail of the run queue and runs the next (ac 4.3). The continuation of an enclosing async that
 // has not run yet goes first. Blocking, not cancellable.
 static inline void FIN_BLOCKING fin_yield(void) {
     struct fin_awe a;
-    FIN_LEAVE_AWE_(fin_core_yield_, &a, fin_thread_here_(), 0, 0);
+    FIN_ARCH_BLOCK_(fin_core_yield_, &a, fin_thread_here_(), 0, 0);
 }
 
 // Puts the running AWE at the tail of the run queue and runs `to` now; where `to` is queued it leaves the queue first. Pending
@@ -58,7 +50,7 @@ static inline void FIN_BLOCKING fin_yield(void) {
 // Blocking, not cancellable.
 static inline int FIN_BLOCKING fin_yield_to(struct fin_awe *to) {
     struct fin_awe a;
-    FIN_LEAVE_AWE_(fin_core_yield_to_, &a, fin_thread_here_(), to, 0);
+    FIN_ARCH_BLOCK_(fin_core_yield_to_, &a, fin_thread_here_(), to, 0);
     return a.result;
 }
 
@@ -66,7 +58,7 @@ static inline int FIN_BLOCKING fin_yield_to(struct fin_awe *to) {
 // cancellable by itself: a cancel item can schedule the AWE.
 static inline void FIN_BLOCKING fin_suspend(struct fin_awe **slot) {
     struct fin_awe a;
-    FIN_LEAVE_AWE_(fin_core_suspend_, &a, fin_thread_here_(), slot, 0);
+    FIN_ARCH_BLOCK_(fin_core_suspend_, &a, fin_thread_here_(), slot, 0);
 }
 
 // The same; then(arg) runs once the AWE can be resumed (the paper's SuspendUnlock: release the lock that guards *slot there).
@@ -74,7 +66,7 @@ static inline void FIN_BLOCKING fin_suspend(struct fin_awe **slot) {
 static inline void FIN_BLOCKING fin_suspend_then(struct fin_awe **slot, void (*then)(void *), void *arg) {
     struct fin_awe a;
     struct fin_then_ t = {then, arg};
-    FIN_LEAVE_AWE_(fin_core_suspend_, &a, fin_thread_here_(), slot, &t);
+    FIN_ARCH_BLOCK_(fin_core_suspend_, &a, fin_thread_here_(), slot, &t);
 }
 
 // Makes a suspended AWE runnable, at the tail of its owner's queue. From any thread; wakes the owner where it is idle. Returns

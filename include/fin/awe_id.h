@@ -32,7 +32,7 @@ void fin_core_switch_to_(struct fin_awe *a, struct fin_thread *t, uintptr_t to, 
 
 #define FIN_ID_YIELD_(entry, b, c)                                                                                          \
     struct fin_awe a;                                                                                                       \
-    FIN_LEAVE_AWE_(entry, &a, fin_thread_here_(), b, c);                                                                    \
+    FIN_ARCH_BLOCK_(entry, &a, fin_thread_here_(), b, c);                                                                    \
     return a.result
 
 // All of these block, and are not cancellable. They return 0 once the AWE runs again; -ESRCH where an id is not one, or names

@@ -84,12 +84,13 @@ void fin_stack_put(struct fin_runtime *rt, struct fin_finish_block *top) { rt->t
 // first `spares_released` entries have no memory already: whatever is taken comes from the other end.
 void fin_stack_trim(struct fin_runtime *rt) {
     size_t spares = rt->thread.spares, page = fin_host_page_size();
+    size_t keep = fin_tracking(rt) ? page : 0; // what describes a stack to sanitizers lies at its top
     if (rt->spares_released > spares)
         rt->spares_released = spares;
     while (rt->spares_released + HOT < spares) {
         struct fin_finish_block *top = rt->thread.spare[rt->spares_released++];
         uintptr_t base = ((uintptr_t)top) & ~(uintptr_t)(rt->stack_size - 1);
-        fin_host_release((void *)(base + page), rt->stack_size - page);
+        fin_host_release((void *)(base + page), rt->stack_size - page - keep);
         rt->stats.stacks_released++;
     }
 }
@@ -99,7 +100,7 @@ void fin_stack_end(struct fin_runtime *rt) {
         next = s->next;
         if (fin_tracking(rt))
             for (size_t i = 0; i < s->stacks; i++)
-                fin_track_stack_end(stack_at(rt, (uintptr_t)s->base + i * rt->stack_size));
+                fin_track_stack_end(rt, stack_at(rt, (uintptr_t)s->base + i * rt->stack_size));
         fin_host_unmap(s->base, s->stacks * rt->stack_size);
         fin_host_unmap(s, sizeof *s);
     }

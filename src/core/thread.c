@@ -65,7 +65,7 @@ void fin_runtime_end(struct fin_runtime *rt) {
     fin_self = NULL;
     if (rt->poller)
         rt->poller->end(rt->poller);
-    rt->poller = NULL;
+    __atomic_store_n(&rt->poller, NULL, __ATOMIC_RELAXED);
     fin_id_end(rt);
     fin_stack_end(rt);
     fin_host_thread_end(rt);

@@ -20,21 +20,26 @@
 enum { DEFAULT_STACK_SIZE = 64 * 1024, LEAST_STACK_SIZE = 16 * 1024 };
 
 size_t fin_host_page_size(void) {
-    static size_t size;
-    if (!size)
+    static size_t known; // a race writes the same value
+    size_t size = __atomic_load_n(&known, __ATOMIC_RELAXED);
+    if (!size) {
         size = (size_t)sysconf(_SC_PAGESIZE);
+        __atomic_store_n(&known, size, __ATOMIC_RELAXED);
+    }
     return size;
 }
 
 // FIN_STACK_SIZE in bytes, rounded up to a power of two.
 size_t fin_host_stack_size(void) {
-    static size_t size;
+    static size_t known; // a race writes the same value
+    size_t size = __atomic_load_n(&known, __ATOMIC_RELAXED);
     if (!size) {
         const char *text = getenv("FIN_STACK_SIZE");
         size_t want = text ? strtoul(text, NULL, 0) : DEFAULT_STACK_SIZE, n = LEAST_STACK_SIZE;
         while (n < want && n < (size_t)1 << 30)
             n *= 2;
         size = n;
+        __atomic_store_n(&known, size, __ATOMIC_RELAXED);
     }
     return size;
 }
@@ -65,10 +70,10 @@ void fin_host_unmap(void *p, size_t size) {
 
 int fin_host_guard(void *page, size_t size) {
     static bool no_markers; // a race writes the same value
-    if (!no_markers) {
+    if (!__atomic_load_n(&no_markers, __ATOMIC_RELAXED)) {
         if (madvise(page, size, MADV_GUARD_INSTALL) == 0)
             return 0;
-        no_markers = true;
+        __atomic_store_n(&no_markers, true, __ATOMIC_RELAXED);
     }
     return mprotect(page, size, PROT_NONE) == 0 ? 0 : -errno;
 }
