@@ -177,8 +177,8 @@ static void release_latch(void *latch) { fin_latch_release(latch); }
 
 // ---- step 4: the top half
 //
-// Waits for the next message. Returns 0, or -ECANCELED and no message was taken. May block.
-static int inbox_receive(struct inbox *in, int *message) {
+// Waits for the next message. Returns 0, or -ECANCELED and no message was taken.
+static FIN_BLOCKING int inbox_receive(struct inbox *in, int *message) {
     int result = fin_mutex_lock(&in->receivers);
     if (result != 0)
         return result;
@@ -215,7 +215,7 @@ static int inbox_receive(struct inbox *in, int *message) {
 // ---- at work
 
 // One thread, messages before and after the receivers; they are served in the order in which they came.
-static void simple(struct inbox *in, struct post *p) {
+static FIN_BLOCKING void simple(struct inbox *in, struct post *p) {
     EXPECT(post_send(p, 1));
     post_poll(p);
     int message = 0;
@@ -237,7 +237,7 @@ static void simple(struct inbox *in, struct post *p) {
 }
 
 // The message first, then the cancel, before the receiver could run; and the other way round.
-static void both_orders(struct inbox *in, struct post *p) {
+static FIN_BLOCKING void both_orders(struct inbox *in, struct post *p) {
     fin_shared int result = 0, message = 0;
     fin_finish {
         fin_async { result = inbox_receive(in, &message); };
@@ -260,7 +260,7 @@ static void both_orders(struct inbox *in, struct post *p) {
 }
 
 // The callback hands the message to the receiver and control with it: the next message is delivered after this one was used.
-static void direct(struct inbox *in, struct post *p) {
+static FIN_BLOCKING void direct(struct inbox *in, struct post *p) {
     char order[16] = "";
     char *log = order;
     in->direct = true;
@@ -302,7 +302,7 @@ static void *send_storm(void *arg) {
 }
 
 // Two other threads, one that sends and the library's, against receives that are cancelled all the time.
-static void storm(struct inbox *in, struct post *p, int messages) {
+static FIN_BLOCKING void storm(struct inbox *in, struct post *p, int messages) {
     struct storm s = {p, messages};
     pthread_t sender;
     EXPECT(pthread_create(&p->thread, NULL, post_thread, p) == 0);

@@ -50,8 +50,7 @@ static void add_file(struct total *t, int error, uint64_t hash, uint64_t bytes) 
 
 // ---- with Fin
 
-// May block.
-static void sum_file(const char *path, unsigned char *buffer, struct total *t) {
+static FIN_BLOCKING void sum_file(const char *path, unsigned char *buffer, struct total *t) {
     uint64_t hash = 0xcbf29ce484222325, bytes = 0;
     ssize_t n = -1;
     int fd = fin_openat(AT_FDCWD, path, O_RDONLY | O_CLOEXEC, 0);
@@ -70,7 +69,7 @@ static void sum_file(const char *path, unsigned char *buffer, struct total *t) {
 
 static unsigned char *buffers[MOST_IN_FLIGHT];
 
-static struct total sum_tree(const struct tree *tree, int in_flight) {
+static FIN_BLOCKING struct total sum_tree(const struct tree *tree, int in_flight) {
     struct total total = {0};
     struct fin_sem slots = FIN_SEM_INIT(in_flight);
     struct total *t = &total;

@@ -1,10 +1,13 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// Looking up a name on several servers at once: the running example of the paper (ac section 2). Begin reading here.
+// Looking up a name on several servers at once: the running example of the paper on AC (Harris and others, "AC: Composable
+// Asynchronous IO for Native Languages", section 2). Begin reading here.
 //
 //   lookup_one           plain sequential code: sends a question, waits for the answer
-//   lookup_all           asks every server and compares the answers                        (figure 2)
-//   lookup_first         takes the first answer and stops waiting for the others           (figure 3)
+//   lookup_all           asks every server and compares the answers                          (figure 2)
+//   lookup_first         takes the first answer and stops waiting for the others             (figure 3)
 //   lookup_with_timeout  puts a limit of time around lookup_first, which knows nothing of it (figure 4)
+//
+// FIN_BLOCKING marks the functions that may block: while they wait, other work of the thread runs.
 //
 // main starts five servers, each a process of its own that is asked over a Unix socket: one is slow, one accepts questions and
 // never answers, one is killed on the way. With --short all delays are small: that is the test.
@@ -34,12 +37,12 @@ struct channel {
     uint32_t late_answers; // to questions that nobody waits for any more
 };
 
-// Asks one server. May block. Returns 0 and *address; -ECANCELED; or another negative errno where the server is gone.
+// Asks one server. Returns 0 and *address; -ECANCELED; or another negative errno where the server is gone.
 //
 // Cancellation is exact: either the lookup is done or *address is untouched. What fin_send and fin_recv guarantee for
 // themselves, lookup_one adds for the conversation: a lookup that is cancelled after its question left may still be answered
 // later, so answers carry the id of their question, and the next lookup passes over one that is not its own.
-static int lookup_one(struct channel *c, const char *name, uint32_t *address) {
+static FIN_BLOCKING int lookup_one(struct channel *c, const char *name, uint32_t *address) {
     struct question question = {.id = ++c->questions};
     snprintf(question.name, sizeof question.name, "%s", name);
     ssize_t n = fin_send(c->fd, &question, sizeof question, 0);
@@ -61,7 +64,7 @@ static int lookup_one(struct channel *c, const char *name, uint32_t *address) {
 // Asks all servers at the same time. Returns how many answered, or -EBADMSG where two answers differ.
 // The body of fin_async runs at once; when it blocks, the loop goes on to the next server. fin_finish waits for all of them.
 // All runs in one thread, so the bodies share the variables of the function without locks. (fin_shared says so to Clang.)
-static int lookup_all(struct channel *cs[], int nc, const char *name, uint32_t *address) {
+static FIN_BLOCKING int lookup_all(struct channel *cs[], int nc, const char *name, uint32_t *address) {
     fin_shared int answers = 0;
     fin_shared uint32_t first_address = 0;
     fin_shared bool differ = false;
@@ -82,7 +85,7 @@ static int lookup_all(struct channel *cs[], int nc, const char *name, uint32_t *
 
 // Asks all servers and returns as soon as one has answered. fin_cancel_as makes the lookups that still wait return -ECANCELED;
 // the finish block ends when they have. Returns 0, or a negative errno where no server answered.
-static int lookup_first(struct channel *cs[], int nc, const char *name, uint32_t *address) {
+static FIN_BLOCKING int lookup_first(struct channel *cs[], int nc, const char *name, uint32_t *address) {
     fin_shared int result = -EINVAL;
     fin_finish_as(queries) {
         for (int i = 0; i < nc; i++) {
@@ -100,7 +103,7 @@ static int lookup_first(struct channel *cs[], int nc, const char *name, uint32_t
 
 // Whichever ends first, the lookup or the sleep, cancels the other. The result is that of the lookup in either case:
 // -ECANCELED says that the time was over, or that our own caller cancelled us.
-static int lookup_with_timeout(struct channel *cs[], int nc, const char *name, uint32_t *address, uint64_t ns) {
+static FIN_BLOCKING int lookup_with_timeout(struct channel *cs[], int nc, const char *name, uint32_t *address, uint64_t ns) {
     fin_shared int result = -ECANCELED;
     fin_finish_as(timeout) {
         fin_async {
@@ -136,7 +139,7 @@ static uint32_t address_of(const char *name) {
 }
 
 // Each question is answered after the server's delay; the next is read meanwhile.
-static void serve_client(int fd, uint64_t delay) {
+static FIN_BLOCKING void serve_client(int fd, uint64_t delay) {
     struct question question;
     fin_finish {
         while (fin_recv(fd, &question, sizeof question, 0) == sizeof question) {
@@ -152,7 +155,7 @@ static void serve_client(int fd, uint64_t delay) {
     fin_close(fd);
 }
 
-static void serve(void *arg) {
+static FIN_BLOCKING void serve(void *arg) {
     struct server *s = arg;
     fin_finish {
         for (int fd; (fd = fin_accept(s->listener, NULL, NULL)) >= 0;) {
@@ -184,7 +187,7 @@ static void stop_server(struct server *s) {
     waitpid(s->process, NULL, 0);
 }
 
-static void connect_to(struct channel *c, const char *server) {
+static FIN_BLOCKING void connect_to(struct channel *c, const char *server) {
     struct sockaddr_un address;
     socklen_t size = server_address(&address, server, getpid());
     *c = (struct channel){.server = server, .fd = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0)};

@@ -27,7 +27,7 @@ struct quote {
 
 static uint64_t period = FIN_S; // from quote to quote
 
-static void serve_client(int fd) {
+static FIN_BLOCKING void serve_client(int fd) {
     uint32_t price;
     if (fin_recv(fd, &price, sizeof price, 0) == sizeof price) {
         struct quote quote = {.due = fin_now(), .price = price};
@@ -41,7 +41,7 @@ static void serve_client(int fd) {
     fin_close(fd);
 }
 
-static void serve(void *listener) {
+static FIN_BLOCKING void serve(void *listener) {
     fin_finish {
         for (;;) {
             int fd = fin_accept(*(int *)listener, NULL, NULL);
@@ -72,7 +72,7 @@ struct load {
 };
 
 // The clients' addresses are spread: one address has fewer ports than some would need.
-static void connect_client(struct load *load, int i) {
+static FIN_BLOCKING void connect_client(struct load *load, int i) {
     struct client *c = &load->clients[i];
     struct sockaddr_in own = {.sin_family = AF_INET,
                               .sin_addr.s_addr = htonl(INADDR_LOOPBACK + 1 + (uint32_t)i / PER_ADDRESS)};
@@ -92,7 +92,7 @@ static void connect_client(struct load *load, int i) {
 }
 
 // A batch at a time: the server's queue of new connections is limited.
-static void connect_all(struct load *load) {
+static FIN_BLOCKING void connect_all(struct load *load) {
     for (int begin = 0; begin < load->count; begin += BATCH) {
         fin_finish {
             for (int i = begin; i < load->count && i < begin + BATCH; i++) {
@@ -107,7 +107,7 @@ static void connect_all(struct load *load) {
 }
 
 // Subscribes, and reads as many quotes as it is due.
-static void run_client(struct load *load, struct client *c, uint64_t start) {
+static FIN_BLOCKING void run_client(struct load *load, struct client *c, uint64_t start) {
     uint32_t price = 10000;
     if (fin_sleep_until(start) != 0 || fin_send(c->fd, &price, sizeof price, 0) != sizeof price)
         return;
@@ -136,7 +136,7 @@ static long memory(pid_t process) {
 
 // All clients, their seconds spread evenly over the first. Nobody waits for ever: what has not come long after it was due is
 // not delivered.
-static void trade(struct load *load) {
+static FIN_BLOCKING void trade(struct load *load) {
     uint64_t start = fin_now(), total = (uint64_t)load->count * (uint64_t)load->quotes;
     fin_timeout((uint64_t)load->quotes * period + 20 * FIN_S) {
         for (int i = 0; i < load->count; i++) {
