@@ -18,6 +18,7 @@
 
 struct watch {
     struct fin_link waiters;
+    uint32_t events; // that they wait for, and maybe more
 };
 
 struct ready_waiter {
@@ -50,6 +51,7 @@ static int watch_of(struct epoll *e, int fd, struct watch **out) {
         if (!w)
             return -ENOMEM;
         fin_link_init(&w->waiters);
+        w->events = 0;
     }
     *out = w;
     return 0;
@@ -57,9 +59,7 @@ static int watch_of(struct epoll *e, int fd, struct watch **out) {
 
 // Each report ends the registration, so each wait renews it; a descriptor may have been closed and be another file by now.
 static int arm(struct epoll *e, int fd, struct watch *w) {
-    struct epoll_event event = {.events = EPOLLONESHOT, .data.fd = fd};
-    for (struct fin_link *l = w->waiters.next; l != &w->waiters; l = l->next)
-        event.events |= FIN_OF(struct ready_waiter, link, l)->events;
+    struct epoll_event event = {.events = w->events | EPOLLONESHOT, .data.fd = fd};
     if (epoll_ctl(e->fd, EPOLL_CTL_MOD, fd, &event) == 0)
         return 0;
     if (errno != ENOENT)
@@ -91,6 +91,7 @@ static int wait_ready(struct io *io, int fd, uint32_t events, bool nc) {
         if (fin_cancel_item_ran(&r.waiter.item))
             return -ECANCELED;
     }
+    w->events = fin_link_empty(&w->waiters) ? events : w->events | events;
     fin_link_back(&w->waiters, &r.link);
     error = arm(&io->epoll, fd, w);
     if (error == 0)
@@ -107,6 +108,7 @@ static int wait_ready(struct io *io, int fd, uint32_t events, bool nc) {
 // Those that wait for it try again.
 static void ready(struct io *io, int fd, uint32_t events) {
     struct watch *w = fd < io->epoll.watches ? io->epoll.watch[fd] : NULL;
+    uint32_t left = 0;
     if (!w)
         return;
     for (struct fin_link *l = w->waiters.next, *next; l != &w->waiters; l = next) {
@@ -114,7 +116,10 @@ static void ready(struct io *io, int fd, uint32_t events) {
         next = l->next;
         if (events & (r->events | EPOLLERR | EPOLLHUP))
             stop_waiting(r, 0);
+        else
+            left |= r->events;
     }
+    w->events = left;
     if (!fin_link_empty(&w->waiters))
         arm(&io->epoll, fd, w);
 }

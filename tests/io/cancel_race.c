@@ -1,0 +1,229 @@
+// SPDX-License-Identifier: BSD-2-Clause
+// Cancellation against completion, many thousands of times: what a cancelled receive or send reported is what the peer saw, in
+// bytes and their order; what a cancelled accept returned is what was connected.
+#include <pthread.h>
+#include <sched.h>
+
+#include "net.h"
+
+enum { ROUNDS = 6000, CHUNK = 3000 };
+
+static unsigned seed = 7;
+static int fd[2];
+static unsigned sent, received; // bytes so far; byte i has the value i % 251
+static int cancelled, done;
+
+static void pause_a_little(unsigned most) {
+    for (unsigned n = next_random(&seed) % most; n; n--)
+        fin_yield();
+}
+
+static void fill(unsigned char *p, size_t n, unsigned from) {
+    for (size_t i = 0; i < n; i++)
+        p[i] = (unsigned char)((from + i) % 251);
+}
+
+static void check_received(const unsigned char *p, size_t n) {
+    for (size_t i = 0; i < n; i++)
+        CHECK_EQ(p[i], (received + i) % 251);
+    received += (unsigned)n;
+}
+
+static void count(ssize_t n) {
+    if (n == -ECANCELED)
+        cancelled++;
+    else
+        done++;
+}
+
+static void receive(void *use_read) {
+    unsigned char p[64];
+    ssize_t n = use_read ? fin_read(fd[0], p, sizeof p) : fin_recv(fd[0], p, sizeof p, 0);
+    CHECK(n > 0 || n == -ECANCELED);
+    if (n > 0)
+        check_received(p, (size_t)n);
+    count(n);
+}
+
+static void send_some(void *unused) {
+    (void)unused;
+    unsigned char p[16];
+    size_t size = next_random(&seed) % sizeof p + 1;
+    pause_a_little(8);
+    fill(p, size, sent);
+    CHECK_EQ(write(fd[1], p, size), size);
+    sent += (unsigned)size;
+}
+
+// Receive, send and cancel in one thread, in random order.
+static void receiving(bool use_read) {
+    for (int i = 0; i < ROUNDS; i++) {
+        fin_finish {
+            fin_async_call(send_some, NULL);
+            fin_finish {
+                fin_async_call(receive, use_read ? &sent : NULL);
+                pause_a_little(8);
+                if (next_random(&seed) % 4 == 0)
+                    CHECK_EQ(fin_sleep_nc(1), 0);
+                fin_cancel();
+            }
+        }
+    }
+    while (received < sent)
+        receive(use_read ? &sent : NULL);
+    CHECK_EQ(received, sent);
+}
+
+// The bytes come from another thread.
+static void *feed(void *total) {
+    unsigned char p[16];
+    for (unsigned i = 0; i < *(unsigned *)total; i += sizeof p) {
+        fill(p, sizeof p, i);
+        CHECK_EQ(write(fd[1], p, sizeof p), sizeof p);
+        if (i % 96 == 0)
+            sched_yield();
+    }
+    return NULL;
+}
+
+static void receiving_from_thread(void) {
+    unsigned total = ROUNDS * 32;
+    pthread_t t;
+    received = 0;
+    CHECK_EQ(pthread_create(&t, NULL, feed, &total), 0);
+    while (received < total) {
+        fin_finish {
+            fin_async_call(receive, NULL);
+            pause_a_little(4);
+            fin_cancel();
+        }
+    }
+    pthread_join(t, NULL);
+    CHECK_EQ(received, total);
+}
+
+// What is reported as sent is what goes on from there.
+static void send_chunk(void *use_write) {
+    unsigned char p[CHUNK];
+    fill(p, sizeof p, sent);
+    ssize_t n = use_write ? fin_write(fd[1], p, sizeof p) : fin_send(fd[1], p, sizeof p, 0);
+    CHECK(n > 0 || n == -ECANCELED);
+    if (n > 0)
+        sent += (unsigned)n;
+    count(n);
+}
+
+static void *drain(void *unused) {
+    unsigned char p[CHUNK * 3 / 2];
+    ssize_t n;
+    while ((n = read(fd[0], p, sizeof p)) > 0)
+        check_received(p, (size_t)n);
+    CHECK_EQ(n, 0);
+    return unused;
+}
+
+static void sending(bool use_write) {
+    pthread_t t;
+    sent = received = 0;
+    CHECK_EQ(pthread_create(&t, NULL, drain, NULL), 0);
+    for (int i = 0; i < ROUNDS; i++) {
+        fin_finish {
+            fin_async_call(send_chunk, use_write ? &sent : NULL);
+            pause_a_little(6);
+            if (next_random(&seed) % 4 == 0)
+                CHECK_EQ(fin_sleep_nc(1), 0);
+            fin_cancel();
+        }
+    }
+    close(fd[1]);
+    pthread_join(t, NULL);
+    close(fd[0]);
+    CHECK_EQ(received, sent);
+}
+
+static int accepted, connected, listener;
+static struct sockaddr_in address;
+
+static void accept_one(void *unused) {
+    (void)unused;
+    int peer = fin_accept(listener, NULL, NULL);
+    CHECK(peer >= 0 || peer == -ECANCELED);
+    if (peer >= 0) {
+        accepted++;
+        close(peer);
+    }
+    count(peer);
+}
+
+static void connect_one(void *unused) {
+    (void)unused;
+    int client = socket(AF_INET, SOCK_STREAM, 0);
+    CHECK(client >= 0);
+    pause_a_little(6);
+    int r = fin_connect(client, (struct sockaddr *)&address, sizeof address);
+    struct sockaddr_in peer;
+    socklen_t size = sizeof peer;
+    CHECK(r == 0 || r == -ECANCELED);
+    connected += r == 0;
+    // Reset, so that no port is kept waiting. The other side may have closed already.
+    struct linger now = {.l_onoff = 1};
+    setsockopt(client, SOL_SOCKET, SO_LINGER, &now, sizeof now);
+    if (r != 0)
+        CHECK_EQ(getpeername(client, (struct sockaddr *)&peer, &size), -1);
+    close(client);
+}
+
+static void accepting(void) {
+    listener = tcp_listen(&address, 64);
+    for (int i = 0; i < ROUNDS / 5; i++) {
+        fin_finish {
+            fin_async_call(connect_one, NULL);
+            fin_async_call(accept_one, NULL);
+            pause_a_little(8);
+            if (next_random(&seed) % 4 == 0)
+                CHECK_EQ(fin_sleep_nc(1), 0);
+            fin_cancel();
+        }
+        // A client that nobody took is in the backlog still.
+        while (accepted < connected)
+            accept_one(NULL);
+    }
+    CHECK_EQ(accepted, connected);
+    close(listener);
+}
+
+static void both_happened(void) {
+    CHECK(cancelled > 0);
+    CHECK(done > 0);
+    cancelled = done = 0;
+}
+
+int main(void) {
+    stream_pair(fd);
+    receiving(false);
+    both_happened();
+    receiving(true);
+    both_happened();
+    receiving_from_thread();
+    close(fd[0]);
+    close(fd[1]);
+    CHECK_EQ(pipe(fd), 0);
+    sent = received = 0;
+    receiving(true);
+    both_happened();
+    close(fd[0]);
+    close(fd[1]);
+    for (int i = 0; i < 2; i++) {
+        stream_pair(fd);
+        int small = 4096;
+        setsockopt(fd[1], SOL_SOCKET, SO_SNDBUF, &small, sizeof small);
+        sending(i);
+        both_happened();
+    }
+    CHECK_EQ(pipe(fd), 0);
+    sending(true);
+    both_happened();
+    accepting();
+    both_happened();
+    return 0;
+}

@@ -1,0 +1,37 @@
+// SPDX-License-Identifier: BSD-2-Clause
+// Where a filter denies io_uring, as those of containers do, I/O goes through epoll and says why.
+#include <linux/filter.h>
+#include <linux/seccomp.h>
+#include <stddef.h>
+#include <sys/prctl.h>
+#include <sys/syscall.h>
+
+#include "net.h"
+
+static void deny(unsigned answer) {
+    struct sock_filter filter[] = {
+        BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, nr)),
+        BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_io_uring_setup, 0, 1),
+        BPF_STMT(BPF_RET | BPF_K, answer),
+        BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW),
+    };
+    struct sock_fprog program = {.len = sizeof filter / sizeof *filter, .filter = filter};
+    if (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) != 0 || prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &program) != 0)
+        SKIP("no seccomp filters here");
+}
+
+int main(void) {
+    int fd[2];
+    char c;
+    unsetenv("FIN_IO");
+    deny(SECCOMP_RET_ERRNO | EPERM);
+    CHECK(strstr(fin_io_backend(), "epoll, because io_uring is denied"));
+    stream_pair(fd);
+    fin_finish {
+        fin_async { CHECK_EQ(fin_recv(fd[0], &c, 1, 0), 1); };
+        CHECK_EQ(fin_sleep(FIN_MS), 0);
+        CHECK_EQ(fin_send(fd[1], "x", 1, 0), 1);
+    }
+    CHECK_EQ(c, 'x');
+    return 0;
+}

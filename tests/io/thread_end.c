@@ -1,0 +1,67 @@
+// SPDX-License-Identifier: BSD-2-Clause
+// Threads that end after I/O leave no descriptors behind beyond those of the first, which the next ones take over; also one
+// that ends in the middle of its finish block, with requests in flight.
+#include <dirent.h>
+#include <pthread.h>
+
+#include "net.h"
+
+static int fd[2];
+
+static int open_descriptors(void) {
+    int n = 0;
+    DIR *d = opendir("/proc/self/fd");
+    CHECK(d);
+    while (readdir(d))
+        n++;
+    closedir(d);
+    return n;
+}
+
+static void *does_some(void *unused) {
+    (void)unused;
+    char c;
+    fin_finish {
+        fin_async { CHECK_EQ(fin_recv(fd[0], &c, 1, 0), 1); };
+        fin_async { CHECK_EQ(fin_sleep(FIN_US), 0); };
+        CHECK_EQ(fin_send(fd[1], "x", 1, 0), 1);
+    }
+    return NULL;
+}
+
+static char lost[8];
+
+static void *ends_early(void *unused) {
+    fin_finish {
+        fin_async_eager { fin_recv(fd[0], lost, sizeof lost, 0); };
+        fin_async_eager { fin_sleep(3600 * FIN_S); };
+        CHECK_EQ(fin_sleep(1), 0);
+        pthread_exit(unused);
+    }
+    return NULL;
+}
+
+static void run_thread(void *(*fn)(void *)) {
+    pthread_t t;
+    CHECK_EQ(pthread_create(&t, NULL, fn, NULL), 0);
+    CHECK_EQ(pthread_join(t, NULL), 0);
+}
+
+int main(void) {
+    stream_pair(fd);
+    run_thread(does_some);
+    int before = open_descriptors();
+    for (int i = 0; i < 100; i++)
+        run_thread(does_some);
+    CHECK_EQ(open_descriptors(), before);
+    for (int i = 0; i < 20; i++)
+        run_thread(ends_early);
+    CHECK_EQ(open_descriptors(), before);
+    // None of those is there any more to take this.
+    CHECK_EQ(write(fd[1], "abc", 3), 3);
+    char back[8];
+    CHECK_EQ(recv(fd[0], back, sizeof back, MSG_DONTWAIT), 3);
+    CHECK_EQ(lost[0], 0);
+    run_thread(does_some);
+    return 0;
+}
