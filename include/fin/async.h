@@ -55,6 +55,7 @@ void fin_track_landed_(void);
 FIN_INLINE_ struct fin_finish_block *fin_finish_enter_(struct fin_finish_block *b, uint32_t flags) {
     struct fin_thread *t = fin_thread_here_();
     b->pending = NULL;
+    FIN_ARCH_NOTE_FRAME_(b->fp);
     b->count = 0;
     b->away = NULL;
     b->flags = flags;

@@ -51,21 +51,22 @@ struct fin_awe {
     struct fin_context context;
     struct fin_link link;           // run queue, or the list of suspended AWEs
     struct fin_finish_block *block; // innermost finish block around it
-    struct fin_runtime *owner;      // the thread that runs it, always
     uint32_t state;                 // enum fin_awe_state; atomic
     uint32_t id;                    // 0, or the id that names it (fin/awe_id.h)
-    struct fin_awe *inbox;          // next in the owner's inbox
-    struct fin_body *body;          // the async body that it is in, NULL outside any
-    void *saved[2];                 // C++ exception state, only where in use
-    int result;                     // of a yield that may fail
+    // a switch touches what is above, and of what follows only the first two
+    struct fin_runtime *owner; // the thread that runs it, always
+    struct fin_body *body;     // the async body that it is in, NULL outside any
+    struct fin_awe *inbox;     // next in the owner's inbox
+    void *saved[2];            // C++ exception state, only where in use
+    int result;                // of a yield that may fail
 };
 
 // An async body, on the stack that it runs on, just above its first frame.
 struct fin_body {
     struct fin_finish_block *block; // whose `pending` names this body until it blocks or ends
     void *entry;                    // body function, or NULL where the body is a nested function
-    const char *name;               // fin_set_name
-    void *resume;                   // behind the async; only where a call leaves no return address on the stack
+    const char *name;               // fin_set_name; not set while pending without FIN_PENDING_NAMED
+    void *resume;                   // behind the async, where the site leaves no return address on the stack
     size_t inner;                   // asyncs directly inside the body that blocked and have not ended; see finish.c
     size_t ended;                   // the body itself has
 };
@@ -86,13 +87,17 @@ enum {
     FIN_FINISH_WAITING = 32,  // the owner waits at the end of the block, in `awe`
 };
 
-enum { FIN_PENDING_INNER = 1 };
+enum {
+    FIN_PENDING_INNER = 1, // an async directly inside the pending body has blocked
+    FIN_PENDING_NAMED = 2, // the pending body has a name
+    FIN_PENDING_FLAGS = 3,
+};
 
-// A finish block, in the frame of the function that contains it. Entering one writes four words.
+// A finish block, in the frame of the function that contains it. Entering one writes five words.
 struct fin_finish_block {
     void *pending; // the struct fin_body of the async in progress whose body has not blocked yet; NULL when there is none;
-                   // plus FIN_PENDING_INNER where an async inside that body has
-    void *fp, *bx; // registers of the owner at that async
+                   // plus FIN_PENDING_... below
+    void *fp, *bx; // registers of the owner: its frame, and at that async its base pointer
     struct fin_finish_block
         *away;      // the stack that the owner runs on since a body blocked on its own, by the block at its top
     uint32_t count; // bodies that have blocked and not ended

@@ -13,11 +13,11 @@ void fin_arch_resume(const struct fin_context *c);
 // Calls fn(arg) on the stack that ends at `top` (16-byte aligned). Pre: as above. fn must not return.
 void fin_arch_on_stack(void *top, void (*fn)(void *), void *arg);
 
-// Builds the context in which the owner of a pending lazy async continues: behind its call, as if the body had returned, on
-// the stack below `top`. Post: block->pending fits that context.
-void fin_arch_continue_owner(struct fin_context *c, struct fin_finish_block *block, void *top);
+// Continues at ip with these registers. Pre: as above.
+void fin_arch_jump(void *ip, void *sp, void *fp, void *bx);
 
-// The place behind the async of a body that has not ended.
-void *fin_arch_site(const struct fin_body *body);
+// void *fin_arch_site(const struct fin_body *body), in the machine's site.h, inlined: the place behind the async of a body that
+// has not ended. Who continues there with `body` as stack pointer goes on as if the body had returned.
+#include "site.h"
 
 #endif

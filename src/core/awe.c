@@ -2,14 +2,29 @@
 // The ways to stop an AWE and to make one run (ac 4.3, figure 7).
 #include "core/dispatch.h"
 
-FIN_ENTRY void fin_core_yield_(struct fin_awe *a, struct fin_thread *t) {
-    struct fin_runtime *rt = fin_rt(t);
+static __attribute__((noinline)) void yield_slow(struct fin_runtime *rt, struct fin_awe *a) {
     struct fin_finish_block *p = stop(rt, a, FIN_AWE_QUEUED);
     fin_link_back(&rt->queue, &a->link);
-    if (FIN_UNLIKELY(p != NULL))
+    if (p)
         fin_continue_pending(rt, p);
     else
         dispatch(rt);
+}
+
+FIN_ENTRY void fin_core_yield_(struct fin_awe *a, struct fin_thread *t) {
+    struct fin_runtime *rt = fin_rt(t);
+    struct fin_link *l = rt->queue.next;
+    struct fin_awe *next = FIN_AWE_OF(l);
+    if (!plain(rt) || FIN_UNLIKELY(l == &rt->queue || rt->ticks == 1 || (next->state & FIN_AWE_EXTRA))) {
+        yield_slow(rt, a);
+        return;
+    }
+    rt->ticks--;
+    stop_plain(rt, a, FIN_AWE_QUEUED, 0);
+    fin_link_back(&rt->queue, &a->link);
+    fin_link_remove(l);
+    prefetch(rt);
+    resume_plain(rt, next);
 }
 
 FIN_ENTRY void fin_core_suspend_(struct fin_awe *a, struct fin_thread *t, struct fin_awe **slot, void *then) {
@@ -63,28 +78,42 @@ static void yield_to_result(struct fin_awe *a, int result) {
     fin_arch_resume(&a->context);
 }
 
-FIN_ENTRY void fin_core_yield_to_(struct fin_awe *a, struct fin_thread *t, struct fin_awe *to) {
-    struct fin_runtime *rt = fin_rt(t);
-    if (FIN_UNLIKELY(to->owner != rt)) {
+static __attribute__((noinline)) void yield_to_slow(struct fin_runtime *rt, struct fin_awe *a, struct fin_awe *to) {
+    if (to->owner != rt) {
         yield_to_result(a, to->owner ? fin_schedule(to) : -EINVAL);
         return;
     }
-    if (FIN_UNLIKELY(!fin_awe_waits(to))) {
+    if (!fin_awe_waits(to)) {
         yield_to_result(a, why_not(to));
         return;
     }
     struct fin_finish_block *p = stop(rt, a, FIN_AWE_QUEUED);
     a->result = 0;
     take(rt, to);
-    if (FIN_UNLIKELY(p != NULL))
+    if (p)
         fin_queue_pending(rt, rt->thread.current);
     fin_link_back(&rt->queue, &a->link);
     resume(rt, to);
 }
 
+FIN_ENTRY void fin_core_yield_to_(struct fin_awe *a, struct fin_thread *t, struct fin_awe *to) {
+    struct fin_runtime *rt = fin_rt(t);
+    if (FIN_UNLIKELY(to->owner != rt) || !plain(rt) || to->id || !take_plain(to)) {
+        yield_to_slow(rt, a, to);
+        return;
+    }
+    stop_plain(rt, a, FIN_AWE_QUEUED, 0);
+    a->result = 0;
+    fin_link_back(&rt->queue, &a->link);
+    resume_plain(rt, to);
+}
+
 void fin_set_name(const char *name) {
     struct fin_runtime *rt = fin_here();
-    struct fin_body *body = running_body(rt, pending_of(rt->thread.current));
+    struct fin_finish_block *p = pending_of(rt->thread.current);
+    struct fin_body *body = running_body(rt, p);
+    if (p)
+        p->pending = (void *)((uintptr_t)p->pending | FIN_PENDING_NAMED);
     if (body)
         body->name = name;
     else

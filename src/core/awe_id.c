@@ -69,8 +69,10 @@ static inline void save(struct fin_id_slot *s, struct fin_awe *a) {
     if (s->awe)
         s->awe->id = 0;
     s->awe = a;
-    if (a)
+    if (a) {
         a->id = s->id;
+        __atomic_fetch_or(&a->state, FIN_AWE_NAMED, __ATOMIC_RELAXED); // another thread may be waking it
+    }
 }
 
 int fin_awe_id_remove(uint32_t id) {
@@ -112,11 +114,11 @@ struct fin_awe *fin_awe_id_get(uint32_t id) {
 enum { DIRECTED = 1, SAVES = 2, QUEUES = 4 };
 
 // All yields by id: constant flags, so that each entry point is compiled for its own case.
-static inline __attribute__((always_inline)) void yield(struct fin_awe *a, struct fin_thread *t, int how, uint32_t to,
-                                                        uint32_t from) {
+static inline __attribute__((always_inline)) void yield_slow(struct fin_awe *a, struct fin_thread *t, int how, uint32_t to,
+                                                             uint32_t from) {
     struct fin_runtime *rt = fin_rt(t);
     struct fin_id_slot *target = how & DIRECTED ? live(rt, to) : NULL, *self = how & SAVES ? live(rt, from) : NULL;
-    if (FIN_UNLIKELY((how & DIRECTED && (!target || !target->awe)) || (how & SAVES && !self))) {
+    if ((how & DIRECTED && (!target || !target->awe)) || (how & SAVES && !self)) {
         a->result = -ESRCH;
         fin_arch_resume(&a->context);
         return;
@@ -124,46 +126,86 @@ static inline __attribute__((always_inline)) void yield(struct fin_awe *a, struc
     struct fin_awe *next = how & DIRECTED ? target->awe : NULL;
     struct fin_finish_block *p = stop(rt, a, how & QUEUES ? FIN_AWE_QUEUED : FIN_AWE_SAVED);
     a->result = 0;
-    if (how & DIRECTED)
+    if (how & DIRECTED) {
         take(rt, next);
+        save(target, NULL);
+    }
     if (how & SAVES)
         save(self, a);
-    if (FIN_UNLIKELY(p != NULL) && how & DIRECTED)
+    if (p && how & DIRECTED)
         fin_queue_pending(rt, rt->thread.current);
     if (how & QUEUES)
         fin_link_back(&rt->queue, &a->link);
     if (how & DIRECTED)
         resume(rt, next);
-    else if (FIN_UNLIKELY(p != NULL))
+    else if (p)
         fin_continue_pending(rt, p);
     else
         dispatch(rt);
 }
 
+static inline __attribute__((always_inline)) bool yield_fast(struct fin_awe *a, struct fin_thread *t, int how, uint32_t to,
+                                                             uint32_t from) {
+    struct fin_runtime *rt = fin_rt(t);
+    struct fin_id_slot *target = live(rt, to), *self = how & SAVES ? live(rt, from) : NULL;
+    if (FIN_UNLIKELY(!target || !target->awe) || !plain(rt))
+        return false;
+    struct fin_awe *next = target->awe;
+    if ((how & SAVES && FIN_UNLIKELY(!self || (self->awe && self != target))) || !take_plain(next))
+        return false;
+    target->awe = NULL;
+    if (how & SAVES) {
+        stop_plain(rt, a, (how & QUEUES ? FIN_AWE_QUEUED : FIN_AWE_SAVED) | FIN_AWE_NAMED, from);
+        self->awe = a;
+    } else {
+        stop_plain(rt, a, how & QUEUES ? FIN_AWE_QUEUED : FIN_AWE_SAVED, 0);
+    }
+    a->result = 0;
+    if (how & QUEUES)
+        fin_link_back(&rt->queue, &a->link);
+    resume_plain(rt, next);
+    return true;
+}
+
+#define YIELD_SLOW(name, how)                                                                                         \
+    static __attribute__((noinline)) void name(struct fin_awe *a, struct fin_thread *t, uint32_t to, uint32_t from) { \
+        yield_slow(a, t, how, to, from);                                                                              \
+    }
+YIELD_SLOW(yield_save, SAVES | QUEUES)
+YIELD_SLOW(yield_to, DIRECTED | QUEUES)
+YIELD_SLOW(yield_to_save, DIRECTED | SAVES | QUEUES)
+YIELD_SLOW(switch_save, SAVES)
+YIELD_SLOW(switch_to_save, DIRECTED | SAVES)
+YIELD_SLOW(switch_to, DIRECTED)
+
 FIN_ENTRY void fin_core_yield_save_(struct fin_awe *a, struct fin_thread *t, uintptr_t from) {
-    yield(a, t, SAVES | QUEUES, 0, (uint32_t)from);
+    yield_save(a, t, 0, (uint32_t)from);
 }
 
 FIN_ENTRY void fin_core_yield_to_id_(struct fin_awe *a, struct fin_thread *t, uintptr_t to) {
-    yield(a, t, DIRECTED | QUEUES, (uint32_t)to, 0);
+    if (!yield_fast(a, t, DIRECTED | QUEUES, (uint32_t)to, 0))
+        yield_to(a, t, (uint32_t)to, 0);
 }
 
 FIN_ENTRY void fin_core_yield_to_save_(struct fin_awe *a, struct fin_thread *t, uintptr_t to, uintptr_t from) {
-    yield(a, t, DIRECTED | SAVES | QUEUES, (uint32_t)to, (uint32_t)from);
+    if (!yield_fast(a, t, DIRECTED | SAVES | QUEUES, (uint32_t)to, (uint32_t)from))
+        yield_to_save(a, t, (uint32_t)to, (uint32_t)from);
 }
 
 FIN_ENTRY void fin_core_switch_save_(struct fin_awe *a, struct fin_thread *t, uintptr_t from) {
-    yield(a, t, SAVES, 0, (uint32_t)from);
+    switch_save(a, t, 0, (uint32_t)from);
 }
 
 FIN_ENTRY void fin_core_switch_to_save_(struct fin_awe *a, struct fin_thread *t, uintptr_t to, uintptr_t from) {
-    yield(a, t, DIRECTED | SAVES, (uint32_t)to, (uint32_t)from);
+    if (!yield_fast(a, t, DIRECTED | SAVES, (uint32_t)to, (uint32_t)from))
+        switch_to_save(a, t, (uint32_t)to, (uint32_t)from);
 }
 
 FIN_ENTRY void fin_core_switch_to_(struct fin_awe *a, struct fin_thread *t, uintptr_t to, struct fin_awe **slot) {
     if (slot)
         *slot = a;
-    yield(a, t, DIRECTED, (uint32_t)to, 0);
+    if (!yield_fast(a, t, DIRECTED, (uint32_t)to, 0))
+        switch_to(a, t, (uint32_t)to, 0);
 }
 
 void fin_id_end(struct fin_runtime *rt) {

@@ -3,23 +3,29 @@
 #include "core/dispatch.h"
 
 // C++ keeps the exceptions being handled per OS thread; an AWE that blocks in a catch clause takes its own with it.
-// In a sanitized program the words are never zero, so that this path is taken always.
+// In a sanitized program the words are never zero, so that every AWE is marked.
 void fin_save_exceptions(struct fin_runtime *rt, struct fin_awe *a) {
-    if (fin_tracking(rt))
+    if (fin_tracking(rt)) {
+        a->state |= FIN_AWE_TRACKED;
         return;
+    }
     a->saved[0] = rt->exceptions[0];
     a->saved[1] = rt->exceptions[1];
     rt->exceptions[0] = rt->exceptions[1] = NULL;
     a->state |= FIN_AWE_EXCEPTIONS;
 }
 
-void fin_restore_extra(struct fin_runtime *rt, struct fin_awe *a) {
-    if (a->state & FIN_AWE_OWNER)
+void fin_restore_extra(struct fin_runtime *rt, struct fin_awe *a, uint32_t state) {
+    if (state & FIN_AWE_OWNER)
         a->block->pending = a->context.sp;
-    if (a->state & FIN_AWE_EXCEPTIONS) {
+    if (state & FIN_AWE_NAMED && a->id)
+        fin_id_resumed(rt, a);
+    if (state & FIN_AWE_EXCEPTIONS) {
         rt->exceptions[0] = a->saved[0];
         rt->exceptions[1] = a->saved[1];
     }
+    if (state & FIN_AWE_TRACKED)
+        fin_track_switch(rt, a->context.sp);
 }
 
 void fin_drain_inbox(struct fin_runtime *rt) {
@@ -79,25 +85,26 @@ static void keep_outer_body(struct fin_runtime *rt, struct fin_finish_block *inn
         return;
     if (p && !((uintptr_t)p->pending & FIN_PENDING_INNER)) {
         outer->inner = outer->ended = 0;
-        p->pending = (char *)outer + FIN_PENDING_INNER;
+        p->pending = (char *)p->pending + FIN_PENDING_INNER;
     }
     outer->inner++;
     inner->home_sp = outer;
 }
 
 // Counts the body of p's pending async as blocked, and says where the owner goes on. `current` becomes the owner's block.
-static void detach(struct fin_runtime *rt, struct fin_finish_block *p, struct fin_context *c) {
+static inline struct fin_context detach(struct fin_runtime *rt, struct fin_finish_block *p) {
     struct fin_body *body = body_of(p);
-    if (!((uintptr_t)p->pending & FIN_PENDING_INNER))
+    if (FIN_LIKELY(!((uintptr_t)p->pending & FIN_PENDING_INNER)))
         body->inner = body->ended = 0;
+    if (FIN_LIKELY(!((uintptr_t)p->pending & FIN_PENDING_NAMED)))
+        body->name = NULL;
     rt->stats.detached++;
     written_block(p)->count++;
     if (p->flags & FIN_FINISH_EAGER) {
         p->pending = NULL;
         rt->thread.current = p->parent;
         keep_outer_body(rt, p);
-        *c = p->awe.context;
-        return;
+        return p->awe.context;
     }
     if (!p->away)
         p->home_sp = body;
@@ -105,15 +112,17 @@ static void detach(struct fin_runtime *rt, struct fin_finish_block *p, struct fi
         fin_host_die("the stack changed inside a fin_finish block: a variable-length array or alloca() between the start of "
                      "the block and a fin_async, or a jump; move it into the async body or before the block");
     p->away = fin_stack_take(rt);
-    p->pending = body;
+    // On the fresh stack the owner goes on as if the body had returned there.
+    struct fin_body *fresh = (struct fin_body *)p->away - 1;
+    fresh->block = p;
+    p->pending = fresh;
     rt->thread.current = p;
-    fin_arch_continue_owner(c, p, p->away);
+    return (struct fin_context){fin_arch_site(body), fresh, p->fp, p->bx};
 }
 
 void fin_continue_pending(struct fin_runtime *rt, struct fin_finish_block *p) {
-    struct fin_context c;
-    detach(rt, p, &c);
-    go(rt, &c);
+    struct fin_context c = detach(rt, p);
+    go(rt, c.ip, c.sp, c.fp, c.bx);
 }
 
 // Makes AWEs of all pending owners from `from` outwards, at the head of the queue, innermost first. Theirs is the stack space
@@ -122,8 +131,7 @@ void fin_queue_pending(struct fin_runtime *rt, struct fin_finish_block *from) {
     struct fin_finish_block *p = pending_of(from);
     struct fin_link *after = &rt->queue;
     while (p) {
-        struct fin_context c;
-        detach(rt, p, &c);
+        struct fin_context c = detach(rt, p);
         struct fin_awe *a = (struct fin_awe *)(((uintptr_t)c.sp - 256 - sizeof *a) & ~(uintptr_t)63);
         struct fin_finish_block *next = pending_of(p->parent);
         a->context = c;
@@ -131,6 +139,8 @@ void fin_queue_pending(struct fin_runtime *rt, struct fin_finish_block *from) {
         a->owner = rt;
         a->id = 0;
         a->state = FIN_AWE_QUEUED | (p->flags & FIN_FINISH_EAGER ? 0 : FIN_AWE_OWNER);
+        if (fin_tracking(rt))
+            a->state |= FIN_AWE_TRACKED;
         p->pending = NULL; // until resumed
         a->body = running_body(rt, next);
         fin_link_between(&a->link, after, after->next);

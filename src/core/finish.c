@@ -17,7 +17,7 @@ FIN_ENTRY void fin_finish_wait_(struct fin_awe *a, struct fin_finish_block *b) {
     if (b->count == 0) {
         fin_cancel_leave(b);
         rt->thread.current = b;
-        go(rt, &a->context);
+        go(rt, a->context.ip, a->context.sp, a->context.fp, a->context.bx);
         return;
     }
     struct fin_finish_block *p = stop(rt, a, FIN_AWE_SAVED);
@@ -44,19 +44,18 @@ static struct fin_body *free_body(struct fin_runtime *rt, struct fin_body *body)
 
 // Goes back to the site of an async whose body never blocked.
 static void back_to_site(struct fin_runtime *rt, struct fin_finish_block *block, struct fin_body *body) {
+    const struct fin_context *c = &block->awe.context; // where the eager site left the owner's registers
     bool eager = block->flags & FIN_FINISH_EAGER;
-    struct fin_context c = {fin_arch_site(body), body, eager ? block->awe.context.fp : block->fp,
-                            eager ? block->awe.context.bx : block->bx};
     block->pending = body;
-    go(rt, &c);
+    go(rt, fin_arch_site(body), body, eager ? c->fp : block->fp, eager ? c->bx : block->bx);
 }
 
-// A body ended after it had blocked, or after an async directly inside it had. In the second case it counts as blocked as long
-// as one of those has not ended: its frame has to stay. Runs on the scheduler's stack.
+// A body ended after it had blocked; or its block's note of it carries a flag. Where an async directly inside it blocked and has
+// not ended, the body counts as blocked itself: its frame has to stay. Runs on the scheduler's stack.
 FIN_ENTRY void fin_core_async_done(struct fin_finish_block *block, struct fin_body *body) {
     struct fin_runtime *rt = fin_rt(fin_self);
-    if (block->pending == (char *)body + FIN_PENDING_INNER) {
-        if (body->inner == 0) {
+    if (body_of(block) == body) {
+        if (!((uintptr_t)block->pending & FIN_PENDING_INNER) || body->inner == 0) {
             back_to_site(rt, block, body);
             return;
         }

@@ -25,6 +25,9 @@
         "v24", "v25", "v26", "v27", "v28", "v29", "v30", "v31", "cc", "memory" FIN_ARCH_CLOBBER_SVE_
 
 // fp and bx, ip and sp, cfp and cbx lie side by side: they are stored in pairs.
+// The lazy site notes the frame pointer together with x19.
+#define FIN_ARCH_NOTE_FRAME_(field) ((void)0)
+
 #define FIN_ARCH_OFFSETS_                                                                                                   \
     [pending] "i"(offsetof(struct fin_finish_block, pending)), [fp] "i"(offsetof(struct fin_finish_block, fp)),             \
         [ip] "i"(offsetof(struct fin_finish_block, awe.context.ip)),                                                        \
@@ -84,9 +87,9 @@
     "adr x9, 2f\n\t"                                                                                                        \
     "mov x10, sp\n\t"                                                                                                       \
     "stp x0, " entry ", [sp]\n\t"                                                                                           \
-    "stp xzr, x9, [sp, #16]\n\t"                                                                                            \
+    "str x9, [sp, #24]\n\t"                                                                                                 \
     "str x10, [x0, %c[pending]]\n\t"                                                                                        \
-    "stp x29, x19, [x0, %c[fp]]\n\t"
+    "str x19, [x0, %c[bx]]\n\t"
 // A conditional branch does not reach another object: the way to fin_async_done_ is a jump of its own.
 #define FIN_ARCH_LEAVE_                                                                                                     \
     "ldr x0, [sp]\n\t"                                                                                                      \
@@ -149,7 +152,7 @@
     "adr x9, 4f\n\t"                                                                                                        \
     "mov x10, sp\n\t"                                                                                                       \
     "stp x0, " entry ", [sp]\n\t"                                                                                           \
-    "stp xzr, x9, [sp, #16]\n\t"                                                                                            \
+    "str x9, [sp, #24]\n\t"                                                                                                 \
     "str x10, [x0, %c[pending]]\n\t"
 #define FIN_ARCH_EAGER_LEAVE_                                                                                               \
     "4:\t" FIN_ARCH_LANDING_ FIN_ARCH_LEAVE_ "ldr x9, [x0, %c[sp]]\n\t"                                                     \

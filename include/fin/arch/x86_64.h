@@ -18,16 +18,22 @@
         "xmm8", "xmm9", "xmm10", "xmm11", "xmm12", "xmm13", "xmm14", "xmm15", "st", "st(1)", "st(2)", "st(3)", "st(4)",     \
         "st(5)", "st(6)", "st(7)", "cc", "memory" FIN_ARCH_CLOBBER_512_
 
+// Clang may keep the base pointer of a frame in rbx: the lazy async saves it. GCC does not, and may lose it.
 // A lazy async may end on another stack. Clang must hear that the stack pointer changed, or it reuses a saved one for the next
 // alloca in the function, own or inlined. GCC would put the old value back, and reloads it anyway.
 #ifdef __clang__
-#define FIN_ARCH_MOVES_SP_ "rsp",
+#define FIN_ARCH_KEEP_BX_ "movq %%rbx, %c[bx](%%rdi)\n\t"
+#define FIN_ARCH_LAZY_CLOBBERS_ "rsp", "rcx", FIN_ARCH_CLOBBERS_
 #else
-#define FIN_ARCH_MOVES_SP_
+#define FIN_ARCH_KEEP_BX_
+#define FIN_ARCH_LAZY_CLOBBERS_ "rbx", "rcx", FIN_ARCH_CLOBBERS_
 #endif
 
+// Notes the frame pointer of the function in a field of its finish block.
+#define FIN_ARCH_NOTE_FRAME_(field) __asm__ volatile("movq %%rbp, %0" : "=m"(field))
+
 #define FIN_ARCH_OFFSETS_                                                                                                   \
-    [pending] "i"(offsetof(struct fin_finish_block, pending)), [fp] "i"(offsetof(struct fin_finish_block, fp)),             \
+    [pending] "i"(offsetof(struct fin_finish_block, pending)),             \
         [bx] "i"(offsetof(struct fin_finish_block, bx)), [ip] "i"(offsetof(struct fin_finish_block, awe.context.ip)),       \
         [sp] "i"(offsetof(struct fin_finish_block, awe.context.sp)),                                                        \
         [cfp] "i"(offsetof(struct fin_finish_block, awe.context.fp)),                                                       \
@@ -60,7 +66,7 @@
                          "movq %%rbx, 24(%%rdi)\n\t"                                                                        \
                          "addq $-128, %%rsp\n\t"                                                                            \
                          "andq $-16, %%rsp\n\t"                                                                             \
-                         "pushq %%rax\n\t"                                                                                  \
+                         "subq $8, %%rsp\n\t"                                                                                 \
                          "jmp *" #entry "@GOTPCREL(%%rip)\n"                                                                \
                          "1:"                                                                                               \
                          : "+D"(fin_di_), "+S"(fin_si_), "+d"(fin_dx_), "+c"(fin_cx_)                                       \
@@ -72,15 +78,11 @@
 // owner's registers. When the body comes back and the note still stands, it never blocked. If it did block, the runtime has
 // cleared the note, the owner has gone on elsewhere (entering at the return address, on a fresh stack, with a note that fits),
 // and this stack belongs to the body that just ended.
-// On the stack: struct fin_body {block, entry, name}, then the return address.
+// On the stack: struct fin_body, of which block and entry are written, then the return address.
 #define FIN_ARCH_LAZY_ENTER_                                                                                                \
     "subq $48, %%rsp\n\t"                                                                                                   \
     "movq %%rdi, (%%rsp)\n\t"                                                                                               \
-    "movq %%rax, 8(%%rsp)\n\t"                                                                                              \
-    "movq $0, 16(%%rsp)\n\t"                                                                                                \
-    "movq %%rsp, %c[pending](%%rdi)\n\t"                                                                                    \
-    "movq %%rbp, %c[fp](%%rdi)\n\t"                                                                                         \
-    "movq %%rbx, %c[bx](%%rdi)\n\t"
+    "movq %%rax, 8(%%rsp)\n\t" FIN_ARCH_KEEP_BX_ "movq %%rsp, %c[pending](%%rdi)\n\t"
 #define FIN_ARCH_LAZY_LEAVE_                                                                                                \
     "movq (%%rsp), %%rdi\n\t"                                                                                               \
     "cmpq %%rsp, %c[pending](%%rdi)\n\t"                                                                                    \
@@ -95,26 +97,29 @@
                                               "call *%%rax\n\t" FIN_ARCH_LAZY_LEAVE_                                        \
                          : "+D"(fin_di_), "+S"(fin_si_), "+a"(fin_ax_)                                                      \
                          : FIN_ARCH_OFFSETS_                                                                                \
-                         : FIN_ARCH_MOVES_SP_ "rdx", "rcx", FIN_ARCH_CLOBBERS_);                                            \
+                         : "rdx", FIN_ARCH_LAZY_CLOBBERS_); \
     } while (0)
 
-// The same for a body that can only be called by name (a GNU C nested function, whose address would need a trampoline): the
-// call in the asm goes to the compiled statement that follows it, and that statement ends in the return of this call.
+// The same for a body that can only be called by name (a GNU C nested function, whose address would need a trampoline). The
+// compiled call stands between the two halves of the site. The second half is reached twice: by the body's return, and by the
+// owner that goes on because the body blocked, at the address that the first half left in `resume`. It has no operands, and
+// nothing is live across it but what is in the owner's frame.
 #define FIN_ARCH_LAZY_HERE_(block_, ...)                                                                                    \
     do {                                                                                                                    \
-        __label__ fin_after_;                                                                                               \
+        __label__ fin_resume_;                                                                                              \
         void *fin_di_ = (void *)(block_);                                                                                   \
-        __asm__ volatile goto("xorl %%eax, %%eax\n\t" FIN_ARCH_LAZY_ENTER_ "call 1f\n\t" FIN_ARCH_LAZY_LEAVE_               \
-                              "jmp %l[fin_after_]\n"                                                                        \
-                              "1:\tsubq $8, %%rsp"                                                                          \
+        __asm__ volatile goto("xorl %%eax, %%eax\n\t" FIN_ARCH_LAZY_ENTER_ "leaq %l[fin_resume_](%%rip), %%rcx\n\t"         \
+                              "movq %%rcx, 24(%%rsp)"                                                                       \
                               : "+D"(fin_di_)                                                                               \
                               : FIN_ARCH_OFFSETS_                                                                           \
-                              : "rax", "rsi", "rdx", "rcx", FIN_ARCH_CLOBBERS_                                              \
-                              : fin_after_);                                                                                \
+                              : "rax", "rsi", "rdx", FIN_ARCH_LAZY_CLOBBERS_                                                \
+                              : fin_resume_);                                                                               \
         __VA_ARGS__;                                                                                                        \
-        __asm__ volatile("addq $8, %rsp\n\tret");                                                                           \
-        __builtin_unreachable();                                                                                            \
-    fin_after_:;                                                                                                            \
+    fin_resume_:                                                                                                            \
+        __asm__ volatile(FIN_ARCH_LAZY_LEAVE_                                                                               \
+                         :                                                                                                  \
+                         : FIN_ARCH_OFFSETS_                                                                                \
+                         : "rdi", "rax", "rsi", "rdx", FIN_ARCH_LAZY_CLOBBERS_);                                            \
     } while (0)
 
 // The eager async: the body runs on a spare stack from the start; `top` is the pseudo-block at its top, which keeps the
@@ -129,7 +134,6 @@
     "leaq -48(%%rdi), %%rsp\n\t"                                                                                            \
     "movq %%rdi, (%%rsp)\n\t"                                                                                               \
     "movq %%rax, 8(%%rsp)\n\t"                                                                                              \
-    "movq $0, 16(%%rsp)\n\t"                                                                                                \
     "movq %%rsp, %c[pending](%%rdi)\n\t"
 #define FIN_ARCH_EAGER_LEAVE_                                                                                               \
     "movq (%%rsp), %%rdi\n\t"                                                                                               \

@@ -20,6 +20,20 @@ fin_arch_resume:
         SIZE(fin_arch_resume)
 
         .p2align 4
+// void fin_arch_jump(void *ip, void *sp, void *fp, void *bx)
+        HIDDEN(fin_arch_jump)
+fin_arch_jump:
+        .cfi_startproc
+        hint    #34
+        mov     x16, x0
+        mov     sp, x1
+        mov     x29, x2
+        mov     x19, x3
+        br      x16
+        .cfi_endproc
+        SIZE(fin_arch_jump)
+
+        .p2align 4
 // void fin_arch_on_stack(void *top, void (*fn)(void *), void *arg)
         HIDDEN(fin_arch_on_stack)
 fin_arch_on_stack:

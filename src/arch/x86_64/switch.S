@@ -19,6 +19,18 @@ fin_arch_resume:
         SIZE(fin_arch_resume)
 
         .p2align 4
+// void fin_arch_jump(void *ip, void *sp, void *fp, void *bx)
+        HIDDEN(fin_arch_jump)
+fin_arch_jump:
+        .cfi_startproc
+        movq    %rsi, %rsp
+        movq    %rdx, %rbp
+        movq    %rcx, %rbx
+        jmp     *%rdi
+        .cfi_endproc
+        SIZE(fin_arch_jump)
+
+        .p2align 4
 // void fin_arch_on_stack(void *top, void (*fn)(void *), void *arg)
         HIDDEN(fin_arch_on_stack)
 fin_arch_on_stack:

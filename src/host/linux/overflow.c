@@ -38,8 +38,10 @@ static void on_fault(int sig, siginfo_t *info, void *context) {
     struct fin_runtime *rt = (struct fin_runtime *)fin_self;
     (void)context;
     if (rt && in_guard(rt, (uintptr_t)info->si_addr)) {
-        struct fin_body *body = running_body(rt, pending_of(rt->thread.current));
-        const char *name = body ? body->name : rt->name;
+        struct fin_finish_block *p = pending_of(rt->thread.current);
+        struct fin_body *body = running_body(rt, p);
+        bool named = !p || (uintptr_t)p->pending & FIN_PENDING_NAMED;
+        const char *name = body ? (named ? body->name : NULL) : rt->name;
         char text[512], entry[256];
         // the body's entry, or the place of its async where it is a nested function
         void *ip = body ? (body->entry ? body->entry : fin_arch_site(body)) : NULL;
