@@ -5,9 +5,9 @@
 #include "net.h"
 
 int main(void) {
-    int fd[2], other[2];
+    static int fd[2], other[2];
     struct sockaddr_in address;
-    char a, b;
+    static char a, b;
     fin_shared int got = 0, received = 0, polled = 0, slept = 1, accepted = -1, shielded = 0;
     stream_pair(fd);
     stream_pair(other);

@@ -21,8 +21,8 @@ static void deny(unsigned answer) {
 }
 
 int main(void) {
-    int fd[2];
-    char c;
+    static int fd[2];
+    static char c;
     unsetenv("FIN_IO");
     deny(SECCOMP_RET_ERRNO | EPERM);
     CHECK(strstr(fin_io_backend(), "epoll, because io_uring is denied"));

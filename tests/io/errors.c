@@ -40,8 +40,9 @@ static void no_socket(void) {
 
 // The mode of the descriptor does not matter, MSG_DONTWAIT does. An inotify descriptor is one that io_uring gives up on.
 static void non_blocking(void) {
-    char c[64];
-    int fd[2], watched = inotify_init1(IN_NONBLOCK);
+    static char c[64];
+    static int fd[2];
+    int watched = inotify_init1(IN_NONBLOCK);
     fin_shared int n = 0;
     stream_pair(fd);
     CHECK_EQ(fin_recv(fd[0], c, 1, MSG_DONTWAIT), -EAGAIN);

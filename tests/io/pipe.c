@@ -42,7 +42,7 @@ static void transfer(void) {
 // The AWE that reads waits; the one that writes runs on: a call that could go on at once lets others run or not, but the data
 // come in the order of the calls.
 static void one_byte_at_a_time(void) {
-    int fd[2];
+    static int fd[2];
     CHECK_EQ(pipe(fd), 0);
     fin_shared int sum = 0;
     fin_finish {

@@ -26,8 +26,8 @@ static void *shoot(void *target) {
 }
 
 int main(void) {
-    int fd[2];
-    char c;
+    static int fd[2];
+    static char c;
     struct sockaddr_in address;
     pthread_t self = pthread_self(), t;
     struct sigaction action = {.sa_handler = handler};

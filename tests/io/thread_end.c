@@ -20,7 +20,7 @@ static int open_descriptors(void) {
 
 static void *does_some(void *unused) {
     (void)unused;
-    char c;
+    static char c;
     fin_finish {
         fin_async { CHECK_EQ(fin_recv(fd[0], &c, 1, 0), 1); };
         fin_async { CHECK_EQ(fin_sleep(FIN_US), 0); };

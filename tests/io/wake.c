@@ -68,8 +68,8 @@ static void many_wakers(void) {
 }
 
 int main(void) {
-    int fd[2];
-    char c;
+    static int fd[2];
+    static char c;
     fin_shared int n = 0;
     CHECK_EQ(fin_sleep(1), 0);
     in_turn();
