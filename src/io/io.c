@@ -16,9 +16,10 @@ static struct io *claim(void) {
         if (__atomic_compare_exchange_n(&io->in_use, &unused, 1, false, __ATOMIC_ACQ_REL, __ATOMIC_RELAXED))
             return io;
     }
-    struct io *io = fin_host_map(sizeof *io, 0);
+    struct io *io = aligned_alloc(_Alignof(struct io), sizeof *io);
     if (!io)
         return NULL;
+    memset(io, 0, sizeof *io);
     io->in_use = 1;
     io->wake_fd = -1;
     io->next = __atomic_load_n(&ios, __ATOMIC_RELAXED);
