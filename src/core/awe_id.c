@@ -7,14 +7,11 @@
 
 enum { INDEX_BITS = 20, REST = 1024, FIRST_CAPACITY = 256 };
 #define INDEX(id) ((id) & ((1u << INDEX_BITS) - 1))
-#define USED UINT32_MAX
 
-// Index 0 is never handed out, and a slot that was never used has generation 0, which no id has.
+// A free slot has an id with index 0, which no id has: one comparison tells all that is not in use.
 static inline struct fin_id_slot *live(struct fin_runtime *rt, uint32_t id) {
     uint32_t i = INDEX(id);
-    if (FIN_UNLIKELY(i >= rt->id_count || rt->ids[i].id != id || rt->ids[i].next != USED))
-        return NULL;
-    return &rt->ids[i];
+    return FIN_LIKELY(i < rt->id_count && rt->ids[i].id == id) ? &rt->ids[i] : NULL;
 }
 
 static bool grow(struct fin_runtime *rt) {
@@ -28,8 +25,10 @@ static bool grow(struct fin_runtime *rt) {
         fin_host_unmap(rt->ids, rt->id_capacity * sizeof *ids);
     rt->ids = ids;
     rt->id_capacity = capacity;
-    if (rt->id_count == 0)
+    if (rt->id_count == 0) {
         rt->id_count = 1;
+        ids[0].id = UINT32_MAX; // not even id 0 is in use
+    }
     return true;
 }
 
@@ -39,7 +38,7 @@ static bool fresh(struct fin_runtime *rt, uint32_t *index) {
     if (rt->id_count == rt->id_capacity && !grow(rt))
         return false;
     *index = rt->id_count++;
-    rt->ids[*index] = (struct fin_id_slot){.id = *index};
+    rt->ids[*index] = (struct fin_id_slot){.id = 0};
     return true;
 }
 
@@ -56,11 +55,8 @@ int fin_awe_id_create(uint32_t *id) {
         return rt->id_count >> INDEX_BITS ? -ENOSPC : -ENOMEM;
     }
     struct fin_id_slot *s = &rt->ids[i];
-    s->id += 1u << INDEX_BITS;
-    if (s->id >> INDEX_BITS == 0)
-        s->id += 1u << INDEX_BITS; // generation 0 means: never used
+    s->id += 1u << INDEX_BITS | i; // the next generation
     s->awe = NULL;
-    s->next = USED;
     *id = s->id;
     return 0;
 }
@@ -82,6 +78,7 @@ int fin_awe_id_remove(uint32_t id) {
         return -ESRCH;
     save(s, NULL);
     uint32_t i = INDEX(id);
+    s->id -= i;
     s->next = 0;
     if (rt->id_frees++)
         rt->ids[rt->id_last_free].next = i;

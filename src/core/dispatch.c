@@ -2,16 +2,23 @@
 // The slow paths of dispatch.h.
 #include "core/dispatch.h"
 
+#include <string.h>
+
 // C++ keeps the exceptions being handled per OS thread; an AWE that blocks in a catch clause takes its own with it.
-// In a sanitized program the words are never zero, so that every AWE is marked.
+// In a sanitized program the words of the runtime are never zero, so that every AWE is marked.
+static void **exceptions(struct fin_runtime *rt) {
+    return fin_tracking(rt) ? fin_host_exception_state() : rt->exceptions;
+}
+
 void fin_save_exceptions(struct fin_runtime *rt, struct fin_awe *a) {
-    if (fin_tracking(rt)) {
+    void **e = exceptions(rt);
+    if (fin_tracking(rt))
         a->state |= FIN_AWE_TRACKED;
+    if (!e || !(e[0] || e[1]))
         return;
-    }
-    a->saved[0] = rt->exceptions[0];
-    a->saved[1] = rt->exceptions[1];
-    rt->exceptions[0] = rt->exceptions[1] = NULL;
+    a->saved[0] = e[0];
+    a->saved[1] = e[1];
+    e[0] = e[1] = NULL;
     a->state |= FIN_AWE_EXCEPTIONS;
 }
 
@@ -20,10 +27,8 @@ void fin_restore_extra(struct fin_runtime *rt, struct fin_awe *a, uint32_t state
         a->block->pending = a->context.sp;
     if (state & FIN_AWE_NAMED && a->id)
         fin_id_resumed(rt, a);
-    if (state & FIN_AWE_EXCEPTIONS) {
-        rt->exceptions[0] = a->saved[0];
-        rt->exceptions[1] = a->saved[1];
-    }
+    if (state & FIN_AWE_EXCEPTIONS)
+        memcpy(exceptions(rt), a->saved, sizeof a->saved);
     if (state & FIN_AWE_TRACKED)
         fin_track_switch(rt, a->context.sp);
 }

@@ -45,8 +45,8 @@ struct fin_slab {
 
 struct fin_id_slot {
     struct fin_awe *awe;
-    uint32_t id;   // with generation; the last one where free
-    uint32_t next; // free list; SLOT_USED where not on it
+    uint32_t id;   // its generation, and its index while in use
+    uint32_t next; // free list
 };
 
 enum { FIN_TICKS = 61 }; // dispatches between two looks at other threads' and the kernel's events

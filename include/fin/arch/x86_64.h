@@ -64,9 +64,8 @@
                          "movq %%rsp, 8(%%rdi)\n\t"                                                                         \
                          "movq %%rbp, 16(%%rdi)\n\t"                                                                        \
                          "movq %%rbx, 24(%%rdi)\n\t"                                                                        \
-                         "addq $-128, %%rsp\n\t"                                                                            \
                          "andq $-16, %%rsp\n\t"                                                                             \
-                         "subq $8, %%rsp\n\t"                                                                                 \
+                         "subq $136, %%rsp\n\t"                                                                            \
                          "jmp *" #entry "@GOTPCREL(%%rip)\n"                                                                \
                          "1:"                                                                                               \
                          : "+D"(fin_di_), "+S"(fin_si_), "+d"(fin_dx_), "+c"(fin_cx_)                                       \
