@@ -89,7 +89,7 @@
     "stp x0, " entry ", [sp]\n\t"                                                                                           \
     "str x9, [sp, #24]\n\t"                                                                                                 \
     "str x10, [x0, %c[pending]]\n\t"                                                                                        \
-    "str x19, [x0, %c[bx]]\n\t"
+    "stp x29, x19, [x0, %c[fp]]\n\t"
 // A conditional branch does not reach another object: the way to fin_async_done_ is a jump of its own.
 #define FIN_ARCH_LEAVE_                                                                                                     \
     "ldr x0, [sp]\n\t"                                                                                                      \
