@@ -35,8 +35,6 @@ CALL(int, fin_accept, (int fd, struct sockaddr *address, socklen_t *size),
      .op = IORING_OP_ACCEPT, .fd = fd, .addr = address, .off = word(size))
 CALL(int, fin_accept4, (int fd, struct sockaddr *address, socklen_t *size, int flags),
      .op = IORING_OP_ACCEPT, .fd = fd, .addr = address, .off = word(size), .flags = (uint32_t)flags)
-CALL(int, fin_connect, (int fd, const struct sockaddr *address, socklen_t size),
-     .op = IORING_OP_CONNECT, .fd = fd, .addr = address, .off = size)
 CALL(ssize_t, fin_send, (int fd, const void *data, size_t size, int flags),
      .op = IORING_OP_SEND, .fd = fd, .addr = data, .len = most(size), .flags = (uint32_t)flags | MSG_NOSIGNAL)
 CALL(ssize_t, fin_recv, (int fd, void *buffer, size_t size, int flags),
@@ -45,6 +43,25 @@ CALL(int, fin_poll, (int fd, int events), .op = IORING_OP_POLL_ADD, .fd = fd, .f
 CALL(int, fin_fsync, (int fd), .op = IORING_OP_FSYNC, .fd = fd)
 CALL(int, fin_statx, (int dir, const char *path, int flags, unsigned mask, struct statx *out),
      .op = IORING_OP_STATX, .fd = dir, .addr = path, .len = mask, .off = word(out), .flags = (uint32_t)flags)
+
+// A Unix socket in non-blocking mode is told so when its peer has too many to accept; nothing tells when that changes.
+static int connect_to(const struct call *c) {
+    int r;
+    while ((r = run(c)) == -EAGAIN && ((const struct sockaddr *)c->addr)->sa_family == AF_UNIX) {
+        r = c->nc ? fin_sleep_nc(FIN_MS) : fin_sleep(FIN_MS);
+        if (r != 0)
+            break;
+    }
+    return r;
+}
+
+int fin_connect(int fd, const struct sockaddr *address, socklen_t size) {
+    return connect_to(&(struct call){.op = IORING_OP_CONNECT, .fd = fd, .addr = address, .off = size});
+}
+
+int fin_connect_nc(int fd, const struct sockaddr *address, socklen_t size) {
+    return connect_to(&(struct call){.op = IORING_OP_CONNECT, .fd = fd, .addr = address, .off = size, .nc = true});
+}
 
 // io_uring opens a FIFO at times with O_NONBLOCK and at times without. Here it is always with; the file itself is then in the
 // mode that was asked for.

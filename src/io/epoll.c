@@ -58,13 +58,13 @@ static int watch_of(struct epoll *e, int fd, struct watch **out) {
 }
 
 // Each report ends the registration, so each wait renews it; a descriptor may have been closed and be another file by now.
-static int arm(struct epoll *e, int fd, struct watch *w) {
+static int arm(struct io *io, int fd, struct watch *w) {
     struct epoll_event event = {.events = w->events | EPOLLONESHOT, .data.fd = fd};
-    if (epoll_ctl(e->fd, EPOLL_CTL_MOD, fd, &event) == 0)
+    if (epoll_ctl(io->fd, EPOLL_CTL_MOD, fd, &event) == 0)
         return 0;
     if (errno != ENOENT)
         return -errno;
-    return epoll_ctl(e->fd, EPOLL_CTL_ADD, fd, &event) == 0 ? 0 : -errno;
+    return epoll_ctl(io->fd, EPOLL_CTL_ADD, fd, &event) == 0 ? 0 : -errno;
 }
 
 static void stop_waiting(struct ready_waiter *r, int result) {
@@ -93,7 +93,7 @@ static int wait_ready(struct io *io, int fd, uint32_t events, bool nc) {
     }
     w->events = fin_link_empty(&w->waiters) ? events : w->events | events;
     fin_link_back(&w->waiters, &r.link);
-    error = arm(&io->epoll, fd, w);
+    error = arm(io, fd, w);
     if (error == 0)
         fin_io_suspend(&r.waiter);
     else
@@ -121,14 +121,14 @@ static void ready(struct io *io, int fd, uint32_t events) {
     }
     w->events = left;
     if (!fin_link_empty(&w->waiters))
-        arm(&io->epoll, fd, w);
+        arm(io, fd, w);
 }
 
 static void handle(struct io *io) {
     struct epoll_event events[64];
     int n;
     do {
-        n = epoll_wait(io->epoll.fd, events, 64, 0);
+        n = epoll_wait(io->fd, events, 64, 0);
         for (int i = 0; i < n; i++) {
             if (events[i].data.fd == io->wake_fd) {
                 eventfd_t value;
@@ -144,7 +144,7 @@ static void handle(struct io *io) {
 // epoll_wait knows milliseconds only.
 static void poll_events(struct io *io, int64_t ns) {
     if (ns != 0) {
-        struct pollfd p = {.fd = io->epoll.fd, .events = POLLIN};
+        struct pollfd p = {.fd = io->fd, .events = POLLIN};
         struct timespec t = {.tv_sec = ns / (int64_t)FIN_S, .tv_nsec = ns % (int64_t)FIN_S};
         if (ppoll(&p, 1, ns < 0 ? NULL : &t, NULL) < 0 && errno != EINTR)
             fin_host_die("an epoll no longer works: the program has closed a descriptor that is not its own");
@@ -247,13 +247,7 @@ static int close_it(struct io *io, int fd) {
 }
 
 static int connect_it(struct io *io, const struct call *c) {
-    int r;
-    while ((r = unblocked(c)) == -EAGAIN) {
-        // A Unix socket whose peer has too many to accept: nothing tells when that changes.
-        r = c->nc ? fin_sleep_nc(FIN_MS) : fin_sleep(FIN_MS);
-        if (r != 0)
-            return r;
-    }
+    int r = unblocked(c);
     if (r != -EINPROGRESS)
         return r;
     r = wait_ready(io, c->fd, EPOLLOUT, c->nc);
@@ -296,17 +290,23 @@ static int run(struct io *io, const struct call *c) {
     return r;
 }
 
+static void close_epoll(struct io *io) {
+    int fd = io->fd;
+    io->fd = -1;
+    close(fd);
+}
+
 static int begin(struct io *io) {
     struct epoll *e = &io->epoll;
     struct epoll_event event = {.events = EPOLLIN, .data.fd = io->wake_fd};
     memset(e, 0, sizeof *e);
-    e->fd = epoll_create1(EPOLL_CLOEXEC);
-    if (e->fd < 0)
+    io->fd = epoll_create1(EPOLL_CLOEXEC);
+    if (io->fd < 0)
         return -errno;
-    if (epoll_ctl(e->fd, EPOLL_CTL_ADD, io->wake_fd, &event) == 0)
+    if (epoll_ctl(io->fd, EPOLL_CTL_ADD, io->wake_fd, &event) == 0)
         return 0;
     int error = -errno;
-    close(e->fd);
+    close_epoll(io);
     return error;
 }
 
@@ -315,7 +315,7 @@ static void end(struct io *io) {
     for (int i = 0; i < e->watches; i++)
         free(e->watch[i]);
     free(e->watch);
-    close(e->fd);
+    close_epoll(io);
 }
 
 const struct backend fin_io_epoll = {.begin = begin, .end = end, .poll = poll_events, .run = run};

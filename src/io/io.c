@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
 // The I/O of a thread: made at its first call, given back when the thread ends; its place to sleep meanwhile.
 #include <poll.h>
+#include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/eventfd.h>
@@ -21,7 +22,7 @@ static struct io *claim(void) {
         return NULL;
     memset(io, 0, sizeof *io);
     io->in_use = 1;
-    io->wake_fd = -1;
+    io->wake_fd = io->fd = -1;
     io->next = __atomic_load_n(&ios, __ATOMIC_RELAXED);
     while (!__atomic_compare_exchange_n(&ios, &io->next, io, true, __ATOMIC_RELEASE, __ATOMIC_RELAXED)) {
     }
@@ -93,7 +94,23 @@ static int choose(struct io *io) {
     return io->backend->begin(io);
 }
 
+// The child of a fork has copies of descriptors that stay its parent's business. It begins anew with its next call.
+static void forget_parent(void) {
+    struct io *io = ios;
+    ios = NULL;
+    if (fin_self)
+        fin_rt(fin_self)->poller = NULL;
+    for (; io; io = io->next) {
+        close(io->wake_fd);
+        close(io->fd);
+    }
+}
+
+static void watch_forks(void) { pthread_atfork(NULL, NULL, forget_parent); }
+
 static int begin(struct fin_runtime *rt) {
+    static pthread_once_t once = PTHREAD_ONCE_INIT;
+    pthread_once(&once, watch_forks);
     struct io *io = claim();
     if (!io)
         return -ENOMEM;

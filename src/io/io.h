@@ -42,7 +42,6 @@ struct uring {
 
 struct watch;
 struct epoll {
-    int fd;
     int watches;
     struct watch **watch; // by descriptor; NULL where nothing ever waited for it
 };
@@ -62,6 +61,7 @@ struct io {
         struct uring uring;
         struct epoll epoll;
     };
+    int fd; // of the ring or the epoll, -1 while there is none
     struct io *next;
     int wake_fd;
     uint32_t in_use;

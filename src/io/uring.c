@@ -243,6 +243,7 @@ static int begin(struct io *io) {
     }
     if (!io->plain)
         io_uring_register_ring_fd(&u->ring); // saves a look-up per call; older kernels have none
+    io->fd = u->ring.ring_fd;
     u->cancels_all = p.flags & IORING_SETUP_COOP_TASKRUN; // both came with Linux 5.19
     io->name = p.flags & IORING_SETUP_DEFER_TASKRUN ? "io_uring" : "io_uring, without the features of newer kernels";
     return 0;
@@ -267,6 +268,7 @@ static void end(struct io *io) {
         while (u->in_flight)
             enter(io, -1);
     }
+    io->fd = -1;
     io_uring_queue_exit(&u->ring);
 }
 

@@ -73,11 +73,48 @@ static void non_blocking(void) {
     close(watched);
 }
 
+// Listening and connecting.
+static void non_blocking_connect(void) {
+    struct sockaddr_un name;
+    struct sockaddr_in address;
+    socklen_t size;
+    static int listeners[2];
+    listeners[0] = unix_listen(&name, &size, 0);
+    listeners[1] = tcp_listen(&address, 4);
+    int first = socket(AF_UNIX, SOCK_STREAM, 0);
+    CHECK_EQ(fin_connect(first, (struct sockaddr *)&name, size), 0);
+    fcntl(listeners[0], F_SETFL, O_NONBLOCK);
+    fcntl(listeners[1], F_SETFL, O_NONBLOCK);
+    static int fd[2], peer[2];
+    fd[0] = socket(AF_UNIX, SOCK_STREAM | SOCK_NONBLOCK, 0);
+    fd[1] = socket(AF_INET, SOCK_STREAM | SOCK_NONBLOCK, 0);
+    fin_finish {
+        fin_async { CHECK_EQ(fin_connect(fd[0], (struct sockaddr *)&name, size), 0); };
+        fin_async { peer[1] = fin_accept(listeners[1], NULL, NULL); };
+        CHECK_EQ(fin_connect(fd[1], (struct sockaddr *)&address, sizeof address), 0);
+        CHECK_EQ(fin_sleep(3 * FIN_MS), 0);
+        for (int i = 0; i < 2; i++) {
+            peer[0] = fin_accept(listeners[0], NULL, NULL);
+            CHECK(peer[0] >= 0);
+            CHECK_EQ(fin_close(peer[0]), 0);
+        }
+    }
+    CHECK(peer[1] >= 0);
+    CHECK_EQ(fcntl(fd[1], F_GETFL) & O_NONBLOCK, O_NONBLOCK);
+    close(peer[1]);
+    close(fd[0]);
+    close(fd[1]);
+    close(first);
+    close(listeners[0]);
+    close(listeners[1]);
+}
+
 int main(void) {
     int fd[2];
     not_there();
     no_socket();
     non_blocking();
+    non_blocking_connect();
     stream_pair(fd);
     close(fd[0]);
     CHECK_EQ(fin_send(fd[1], "x", 1, 0), -EPIPE);

@@ -8,7 +8,7 @@
 
 enum { SIGNALS = 500 };
 
-static volatile int handled, finished;
+static _Atomic int handled, finished;
 
 static void handler(int signal) {
     (void)signal;
