@@ -1,14 +1,19 @@
 // SPDX-License-Identifier: BSD-2-Clause
+#define _GNU_SOURCE
 #include "bench.h"
 
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
+#include <sys/resource.h>
 #include <sys/utsname.h>
+
+enum { ATTEMPTS = 20 };
 
 double bench_core_cycles_per_tick = 1, bench_ticks_per_ns = 1;
 struct bench_options bench_options;
 static FILE *csv;
+static long retaken;
 
 static int compare(const void *a, const void *b) {
     double x = *(const double *)a, y = *(const double *)b;
@@ -21,6 +26,22 @@ double bench_at(const double *sorted, size_t n, double quantile) { return sorted
 
 bool bench_noisy(double median, double lo, double hi) { return hi - lo > 0.25 * median; }
 
+static long preemptions(void) {
+    struct rusage u;
+    return getrusage(RUSAGE_THREAD, &u) == 0 ? u.ru_nivcsw : 0;
+}
+
+// A repetition during which the system took the processor away says nothing: it is taken again.
+static double undisturbed(const struct bench_row *row) {
+    for (int attempts = 0;; attempts++) {
+        long before = preemptions();
+        double result = row->run(row->n);
+        if (attempts == ATTEMPTS || preemptions() == before)
+            return result;
+        retaken++;
+    }
+}
+
 void bench_measure(struct bench_row *rows, size_t count) {
     size_t repetitions = bench_options.quick ? BENCH_QUICK : BENCH_REPETITIONS;
     for (size_t i = 0; i < count; i++) {
@@ -31,7 +52,7 @@ void bench_measure(struct bench_row *rows, size_t count) {
     }
     for (size_t k = 0; k < repetitions; k++)
         for (size_t i = 0; i < count; i++)
-            rows[i].samples[k] = rows[i].run(rows[i].n);
+            rows[i].samples[k] = undisturbed(&rows[i]);
     for (size_t i = 0; i < count; i++) {
         bench_sort(rows[i].samples, repetitions);
         rows[i].median = bench_at(rows[i].samples, repetitions, 0.5);
@@ -167,6 +188,8 @@ void bench_begin(const char *program) {
 }
 
 void bench_end(void) {
+    if (retaken)
+        printf("\n%ld repetitions were taken again, because the system ran something else meanwhile\n", retaken);
     if (csv && fclose(csv) != 0)
         perror(bench_options.csv);
     csv = NULL;

@@ -90,7 +90,7 @@ static struct minimal *make_ring(long stacks, long colours) {
 static double rounds(struct ring *r, long n) {
     if (!r->first)
         r->first = make_ring(r->stacks, r->colours);
-    left = n / 8; // the caches are another row's
+    left = r->stacks + n / 8; // a round: the caches are full of other rows
     minimal_switch(&home, r->first);
     left = n;
     uint64_t start = bench_ticks();

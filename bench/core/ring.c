@@ -15,7 +15,7 @@ static void yields(void *p) {
 // The AWEs exist from table_ring on; each of the caller's yields is a round.
 static double ring_yield(long n) {
     long each = n / (RING + 1);
-    for (long i = 0; i <= each / 8; i++)
+    for (long i = 0; i <= each / 8; i++) // the caches are full of other rows
         fin_yield();
     uint64_t start = bench_ticks();
     for (long i = 0; i < each; i++)
@@ -24,7 +24,7 @@ static double ring_yield(long n) {
 }
 
 void table_ring(void) {
-    enum { N = 10 * (RING + 1) };
+    enum { N = 3 * (RING + 1) };
     struct bench_row rows[] = {
         {"minimal switch, tops staggered by a line", minimal_ring_staggered, N, "90-105"},
         {"minimal switch, tops on page boundaries", minimal_ring, N, "190-300", .base = 1},

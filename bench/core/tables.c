@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// The tables of issue-sized questions: what is compared with what, the targets, the published figures.
+// What is compared with what, the targets, the published figures.
 #include "rows.h"
+
+#define NO_BOOST "built without Boost.Context (libboost-context-dev)"
 
 void table_async(void) {
     enum { N = 100000 };
@@ -23,8 +25,14 @@ void table_create(void) {
         {"fin_async, body in place (C)", create_nested, N, "245-269", .at_most = 70},
         {"fin_async, lambda (C++)", create_lambda, N, "245-269", .at_most = 70},
         {"fin_async_eager_call", create_eager_call, N, "247-330", .at_most = 70},
+        {"C++20 coroutine, pooled frame", coroutine_create, N, "43"},
+        {"Boost fcontext: create, two switches, destroy", fcontext_create_2, N, "68"},
+        {"Boost fcontext: create, four switches, destroy", fcontext_create_4, N},
     };
-    bench_table("create", "finish + async + one yield + completion: cycles", "cycles", rows, BENCH_COUNT(rows));
+    size_t boost = have_fcontext ? 0 : 2;
+    bench_table("create", "finish + async + one yield + completion: cycles", "cycles", rows, BENCH_COUNT(rows) - boost);
+    if (boost)
+        bench_skip("Boost fcontext", NO_BOOST);
 }
 
 void table_switch(void) {
@@ -35,7 +43,11 @@ void table_switch(void) {
         {"fin_yield_to_id_and_save", switch_yield_to_id_and_save, N, "83-95", .base = 1, .times = 1.5},
         {"fin_yield_to_id, back by no_dispatch", switch_yield_to_id, N, NULL, .base = 1, .times = 1.5},
         {"fin_yield_to, back by fin_suspend", switch_yield_to, N, NULL, .base = 1, .times = 1.5},
-        {"fin_yield, round-robin", switch_yield, N, NULL, .base = 1, .times = 2.5},
+        {"fin_yield, round-robin", switch_yield, N, "71-95", .base = 1, .times = 2.5},
+        {"Boost fcontext", fcontext_two, N, "17", .base = 1},
     };
-    bench_table("switch", "Switch between two AWEs: cycles", "cycles", rows, BENCH_COUNT(rows));
+    size_t boost = have_fcontext ? 0 : 1;
+    bench_table("switch", "Switch between two AWEs: cycles", "cycles", rows, BENCH_COUNT(rows) - boost);
+    if (boost)
+        bench_skip("Boost fcontext", NO_BOOST);
 }
