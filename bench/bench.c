@@ -26,7 +26,7 @@ double bench_at(const double *sorted, size_t n, double quantile) { return sorted
 
 bool bench_noisy(double median, double lo, double hi) { return hi - lo > 0.25 * median; }
 
-static long preemptions(void) {
+long bench_preemptions(void) {
     struct rusage u;
     return getrusage(RUSAGE_THREAD, &u) == 0 ? u.ru_nivcsw : 0;
 }
@@ -34,9 +34,9 @@ static long preemptions(void) {
 // A repetition during which the system took the processor away says nothing: it is taken again.
 static double undisturbed(const struct bench_row *row) {
     for (int attempts = 0;; attempts++) {
-        long before = preemptions();
+        long before = bench_preemptions();
         double result = row->run(row->n);
-        if (attempts == ATTEMPTS || preemptions() == before)
+        if (attempts == ATTEMPTS || bench_preemptions() == before)
             return result;
         retaken++;
     }

@@ -21,6 +21,12 @@ static inline uint64_t bench_ticks(void) {
     __asm__ volatile("rdtsc" : "=a"(lo), "=d"(hi)::"memory");
     return (uint64_t)hi << 32 | lo;
 }
+// For an interval of few instructions: nothing is moved across it.
+static inline uint64_t bench_ticks_fenced(void) {
+    uint32_t lo, hi;
+    __asm__ volatile("lfence\n\trdtsc\n\tlfence" : "=a"(lo), "=d"(hi)::"memory");
+    return (uint64_t)hi << 32 | lo;
+}
 #elif defined(__aarch64__)
 #define BENCH_CYCLES_PER_TICK bench_core_cycles_per_tick // the counter is too slow to be a unit
 static inline uint64_t bench_ticks(void) {
@@ -28,6 +34,7 @@ static inline uint64_t bench_ticks(void) {
     __asm__ volatile("isb\n\tmrs %0, cntvct_el0" : "=r"(t)::"memory");
     return t;
 }
+static inline uint64_t bench_ticks_fenced(void) { return bench_ticks(); }
 #endif
 
 extern double bench_core_cycles_per_tick; // of the core, measured at the start by a chain of additions
@@ -57,6 +64,9 @@ struct bench_row {
     double *samples;
     double median, lo, hi; // 5% and 95%
 };
+
+// How often has the system taken the processor away from this thread so far? What is measured meanwhile says nothing.
+long bench_preemptions(void);
 
 // Measures the rows in turns. The first repetition of each warms it up and is forgotten.
 void bench_measure(struct bench_row *rows, size_t count);

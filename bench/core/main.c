@@ -7,10 +7,12 @@ static const struct {
     const char *name, *what;
     void (*run)(void);
 } tables[] = {
+    {"micro", "the microbenchmarks of the AC paper (5.1)", table_micro},
     {"async", "an async that does not block, against a plain call", table_async},
     {"create", "finish + async + one yield + completion", table_create},
     {"switch", "two AWEs that switch to one another", table_switch},
     {"ring", "10,000 AWEs round-robin", table_ring},
+    {"extensions", "tables 1, 2, 3 and 5 of the extensions paper", table_extensions},
 };
 
 static int usage(const char *program) {

@@ -51,3 +51,36 @@ void table_switch(void) {
     if (boost)
         bench_skip("Boost fcontext", NO_BOOST);
 }
+
+// Call, Async, Yield: the table of the AC paper, and what others measured for the like.
+void table_micro(void) {
+    enum { N = 20000 };
+    struct bench_row r[] = {
+        {"call", async_plain, N},
+        {"async, lazy", async_call, N},
+        {"async, eager", async_eager_call, N},
+        {"yield, lazy", create_call, N / 10},
+        {"yield, eager", create_eager_call, N / 10},
+    };
+    bench_measure(r, BENCH_COUNT(r));
+    printf("\nMicrobenchmarks of the AC paper (5.1): cycles for a call, an async that does not block, an async that yields\n");
+    printf("  %-36s %8s %8s %8s\n", "", "Call", "Async", "Yield");
+    printf("  %-36s %8.1f %8.1f %8.1f\n", "Fin, lazy, any compiler", r[0].median, r[1].median, r[3].median);
+    printf("  %-36s %8.1f %8.1f %8.1f\n", "Fin, eager, any compiler", r[0].median, r[2].median, r[4].median);
+    static const struct {
+        const char *name;
+        int call, async, yield;
+    } published[] = {
+        {"published: lazy, compiler-integrated", 8, 10, 245},
+        {"published: lazy, macros", 8, 44, 269},
+        {"published: eager, macros", 8, 120, 247},
+    };
+    for (size_t i = 0; i < BENCH_COUNT(published); i++)
+        printf("  %-36s %8d %8d %8d\n", published[i].name, published[i].call, published[i].async, published[i].yield);
+    for (size_t i = 0; i < BENCH_COUNT(r); i++) {
+        if (bench_noisy(r[i].median, r[i].lo, r[i].hi))
+            printf("  ~ %s: from %.1f to %.1f in 90%% of the repetitions\n", r[i].name, r[i].lo, r[i].hi);
+        bench_csv("micro", r[i].name, "median", r[i].median);
+    }
+    fflush(stdout);
+}
