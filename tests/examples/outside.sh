@@ -1,14 +1,23 @@
 #!/bin/sh
 # SPDX-License-Identifier: BSD-2-Clause
-# outside.sh BUILD PROGRAM shared|static: compiles a program far from the tree, without warnings, and runs it.
+# outside.sh BUILD PROGRAM shared|static: compiles a program far from the tree, without warnings, and runs it. Of a text, the
+# first example in C is the program.
 set -eu
 build=$1 program=$2 linking=$3
 export PKG_CONFIG_PATH="$build/meson-uninstalled"
 scratch=$(mktemp -d)
 trap 'rm -rf "$scratch"' EXIT
 cd "$scratch"
-cp "$program" .
-program=${program##*/}
+case $program in
+*.md)
+    sed -n '/^```c$/,/^```$/p' "$program" | sed '/^```c$/d; /^```$/,$d' >example.c
+    program=example.c
+    ;;
+*)
+    cp "$program" .
+    program=${program##*/}
+    ;;
+esac
 case $program in
 *.cpp) std=c++17 ;;
 *) std=gnu11 ;;
