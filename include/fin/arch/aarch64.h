@@ -24,9 +24,10 @@
         "v8", "v9", "v10", "v11", "v12", "v13", "v14", "v15", "v16", "v17", "v18", "v19", "v20", "v21", "v22", "v23",       \
         "v24", "v25", "v26", "v27", "v28", "v29", "v30", "v31", "cc", "memory" FIN_ARCH_CLOBBER_SVE_
 
-// fp and bx, ip and sp, cfp and cbx lie side by side: they are stored in pairs.
-// The lazy site notes the frame pointer together with x19.
+// Notes the frame pointer of the function in a field of its finish block: here the lazy site does, together with x19.
 #define FIN_ARCH_NOTE_FRAME_(field) ((void)0)
+
+// fp and bx, ip and sp, cfp and cbx lie side by side: they are stored in pairs.
 
 #define FIN_ARCH_OFFSETS_                                                                                                   \
     [pending] "i"(offsetof(struct fin_finish_block, pending)), [fp] "i"(offsetof(struct fin_finish_block, fp)),             \
@@ -72,7 +73,7 @@
                          "mov x9, sp\n\t"                                                                                   \
                          "stp x30, x9, [x0]\n\t"                                                                            \
                          "stp x29, x19, [x0, #16]\n\t"                                                                      \
-                         "sub sp, sp, #32\n\t"                                                                              \
+                         "sub sp, sp, #48\n\t"                                                                              \
                          "b " #entry "\n"                                                                                   \
                          "1:\t" FIN_ARCH_LANDING_                                                                           \
                          : "+r"(fin_x0_), "+r"(fin_x1_), "+r"(fin_x2_), "+r"(fin_x3_)                                       \
