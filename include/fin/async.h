@@ -190,8 +190,9 @@ void fin_block_run_(void *block);
 #define FIN_ASYNC_EAGER_(n) FIN_ASYNC_(n)
 #endif
 #else
+// noipa: GCC must not conclude from the code of a body that nobody keeps the address of its owner's frame once the call is over.
 #define FIN_BODY_(site, n)                                                                                                  \
-    __attribute__((noinline, noclone)) auto void FIN_CAT_(fin_body_, n)(FIN_BODY_SCOPE_);                                   \
+    __attribute__((noipa)) auto void FIN_CAT_(fin_body_, n)(FIN_BODY_SCOPE_);                                               \
     site(FIN_CAT_(fin_body_, n)(NULL));                                                                                     \
     void FIN_CAT_(fin_body_, n)(FIN_BODY_SCOPE_)
 #define FIN_ASYNC_(n) FIN_BODY_(FIN_SITE_HERE_, n)
