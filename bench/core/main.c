@@ -12,6 +12,7 @@ static const struct {
     {"create", "finish + async + one yield + completion", table_create},
     {"switch", "two AWEs that switch to one another", table_switch},
     {"ring", "10,000 AWEs round-robin", table_ring},
+    {"million", "a million blocked AWEs, spawn and join: against Boost.Fiber, Go, Tokio", table_million},
     {"extensions", "tables 1, 2, 3 and 5 of the extensions paper", table_extensions},
 };
 
@@ -23,6 +24,8 @@ static int usage(const char *program) {
 }
 
 int main(int argc, char **argv) {
+    if (argc > 1 && argv[1][0] != '-')
+        return million_child(argc, argv);
     for (int i = 1; i < argc; i++) {
         const char **value = strcmp(argv[i], "--csv") == 0      ? &bench_options.csv
                              : strcmp(argv[i], "--table") == 0  ? &bench_options.table

@@ -35,6 +35,8 @@ double fcontext_two(long n), fcontext_create_2(long n), fcontext_create_4(long n
 double coroutine_create(long n);
 
 void table_async(void), table_create(void), table_switch(void), table_ring(void), table_million(void);
+// The program run as its own rival: `fin-bench-core million N` and `spawn N`.
+int million_child(int argc, char **argv);
 void table_micro(void), table_extensions(void);
 
 #ifdef __cplusplus

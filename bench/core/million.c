@@ -1,0 +1,178 @@
+// SPDX-License-Identifier: BSD-2-Clause
+// A million AWEs blocked in one finish block, against Boost.Fiber, Go and Tokio, and spawn-and-join of one that does nothing.
+// Each run is a process of its own, so that memory is its own: Fin's is this program under another name, the others
+// are in bench/rivals. Where their programs are not built, they are skipped.
+#define _GNU_SOURCE
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
+
+#include <fin.h>
+
+#include "rows.h"
+
+enum { ROUNDS = 5, QUICK_ROUNDS = 1, RIVALS = 4 };
+
+static long peak_kib(void) {
+    char line[256];
+    long sum = 0;
+    FILE *f = fopen("/proc/self/status", "r");
+    while (f && fgets(line, sizeof line, f))
+        if (strncmp(line, "VmHWM:", 6) == 0 || strncmp(line, "VmPTE:", 6) == 0)
+            sum += strtol(line + 6, NULL, 10);
+    if (f)
+        fclose(f);
+    return sum;
+}
+
+static double now_ns(void) {
+    struct timespec t;
+    clock_gettime(CLOCK_MONOTONIC, &t);
+    return (double)t.tv_sec * 1e9 + (double)t.tv_nsec;
+}
+
+static void waits(void *slot) { fin_suspend(slot); }
+
+// The program under its other names: prints what the rivals print.
+static int million_here(long n) {
+    struct fin_awe **slots = malloc((size_t)n * sizeof *slots);
+    if (!slots)
+        return 1;
+    long before = peak_kib(), peak = 0;
+    double start = now_ns(), created = 0;
+    fin_finish {
+        for (long i = 0; i < n; i++)
+            fin_async_call(waits, &slots[i]);
+        created = now_ns() - start;
+        peak = peak_kib();
+        start = now_ns();
+        for (long i = 0; i < n; i++)
+            fin_schedule(slots[i]);
+    }
+    printf("%.0f %.0f %ld\n", created, now_ns() - start, peak - before);
+    free(slots);
+    return 0;
+}
+
+static int spawn_here(long n) {
+    double start = now_ns();
+    for (long i = 0; i < n; i++) {
+        fin_finish { fin_async_call(bench_body, NULL); }
+    }
+    printf("%f\n", (now_ns() - start) / (double)n);
+    return 0;
+}
+
+int million_child(int argc, char **argv) {
+    long n = argc > 2 ? strtol(argv[2], NULL, 10) : 1000;
+    return strcmp(argv[1], "million") == 0 ? million_here(n) : spawn_here(n);
+}
+
+static const struct {
+    const char *name, *program, *published;
+} rivals[RIVALS] = {
+    {"Fin", NULL, ""},
+    {"Boost.Fiber", "boost-fiber", ""},
+    {"Go", "go", "1040"},
+    {"Tokio", "tokio", "800"},
+};
+
+// The command that runs a rival: its program lies beside this one's folder, where --rivals does not say otherwise. NULL: none.
+static char *command_of(int rival, const char *what, long n) {
+    char self[4096] = "", *program = NULL, *command = NULL;
+    if (readlink("/proc/self/exe", self, sizeof self - 1) <= 0)
+        return NULL;
+    if (!rivals[rival].program) {
+        program = strdup(self);
+    } else if (bench_options.rivals) {
+        if (asprintf(&program, "%s/%s", bench_options.rivals, rivals[rival].program) < 0)
+            program = NULL;
+    } else {
+        for (int up = 0; up < 2; up++)
+            *strrchr(self, '/') = 0;
+        if (asprintf(&program, "%s/rivals/%s", self, rivals[rival].program) < 0)
+            program = NULL;
+    }
+    if (program && access(program, X_OK) == 0 && asprintf(&command, "'%s' %s %ld", program, what, n) < 0)
+        command = NULL;
+    free(program);
+    return command;
+}
+
+// Runs a rival, and reads the numbers that it prints.
+static bool measure(int rival, const char *what, long n, double *values, int count) {
+    char *command = command_of(rival, what, n);
+    FILE *f = command ? popen(command, "r") : NULL;
+    int got = 0;
+    while (f && got < count && fscanf(f, "%lf", &values[got]) == 1)
+        got++;
+    free(command);
+    return f && pclose(f) == 0 && got == count;
+}
+
+static double middle(double *values, int n) {
+    bench_sort(values, (size_t)n);
+    return bench_at(values, (size_t)n, 0.5);
+}
+
+static void print_million(const char *name, double values[3][ROUNDS], int rounds, long n) {
+    double created = middle(values[0], rounds) / 1e9, finished = middle(values[1], rounds) / 1e9;
+    double kib = middle(values[2], rounds), total = created + finished;
+    printf("  %-24s %10.2f %10.2f %10.2f %10.0f %12.0f\n", name, created, finished, total, kib / 1024, kib * 1024 / (double)n);
+    bench_csv("million", name, "create_s", created);
+    bench_csv("million", name, "finish_s", finished);
+    bench_csv("million", name, "peak_kib", kib);
+    fflush(stdout);
+}
+
+static void million(void) {
+    long n = bench_options.quick ? 100000 : 1000000;
+    int rounds = bench_options.quick ? QUICK_ROUNDS : ROUNDS;
+    static double values[RIVALS][3][ROUNDS];
+    bool ran[RIVALS] = {false};
+    for (int round = 0; round < rounds; round++)
+        for (int i = 0; i < RIVALS; i++) {
+            double v[3];
+            if (round > 0 && !ran[i])
+                continue;
+            ran[i] = measure(i, "million", n, v, 3);
+            for (int k = 0; k < 3 && ran[i]; k++)
+                values[i][k][round] = v[k];
+        }
+    printf("\n%ld tasks created, blocked, and finished, on one thread; median of %d [million]\n", n, rounds);
+    printf("  %-24s %10s %10s %10s %10s %12s\n", "", "create s", "finish s", "total s", "peak MiB", "bytes a task");
+    for (int i = 0; i < RIVALS; i++)
+        if (ran[i])
+            print_million(rivals[i].name, values[i], rounds, n);
+        else
+            bench_skip(rivals[i].name, "not built (bench/rivals/build), or it failed");
+}
+
+static void spawn(void) {
+    int rounds = bench_options.quick ? QUICK_ROUNDS : ROUNDS;
+    double values[RIVALS][ROUNDS];
+    bool ran[RIVALS] = {false};
+    for (int round = 0; round < rounds; round++)
+        for (int i = 0; i < RIVALS; i++)
+            if (round == 0 || ran[i])
+                ran[i] = measure(i, "spawn", 100000, &values[i][round], 1);
+    printf("\nSpawn and join of a task that does nothing: cycles; median of %d [spawn]\n", rounds);
+    printf("  %-24s %10s   published\n", "", "cycles");
+    for (int i = 0; i < RIVALS; i++) {
+        if (!ran[i]) {
+            bench_skip(rivals[i].name, "not built (bench/rivals/build), or it failed");
+            continue;
+        }
+        double cycles = middle(values[i], rounds) * bench_ticks_per_ns * BENCH_CYCLES_PER_TICK;
+        printf("  %-24s %10.1f   %s\n", rivals[i].name, cycles, rivals[i].published);
+        bench_csv("spawn", rivals[i].name, "cycles", cycles);
+    }
+    printf("  published besides: libdill 190, Photon 250\n");
+    fflush(stdout);
+}
+
+void table_million(void) {
+    million();
+    spawn();
+}
