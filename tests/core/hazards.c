@@ -140,6 +140,24 @@ static void large_frame(void) {
     CHECK_EQ(ran, 2);
 }
 
+// what a body changes after its call came back is seen by the owner: GCC must not reason from the body's code about the call
+static void effects_of_a_blocked_body(void) {
+    fin_shared int first = 0, second = 0;
+    fin_finish {
+        fin_async {
+            fin_yield();
+            first = 1;
+        };
+        fin_async_eager {
+            fin_yield();
+            second = 2;
+        };
+        while (first == 0 || second == 0)
+            fin_yield();
+    }
+    CHECK_EQ(first + second, 3);
+}
+
 // loops of blocks, recursion through blocks and bodies
 static int recurse(int depth) {
     fin_shared int below = 0;
@@ -163,6 +181,7 @@ int main(void) {
         red_zone();
         locals_across_stacks();
         large_frame();
+        effects_of_a_blocked_body();
     }
     CHECK_EQ(recurse(10), 1024);
     return 0;
