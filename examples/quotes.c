@@ -267,5 +267,7 @@ int main(int argc, char **argv) {
     struct rusage usage;
     EXPECT(wait4(server, NULL, 0, &usage) == server);
     report(&load, t1 - t0, t2 - t1, cpu2 - cpu1, before, &usage);
+    free(load.clients);
+    free(load.late);
     return load.arrived == expected ? 0 : 1;
 }
