@@ -35,6 +35,7 @@ struct fin_stack {
     void *fake_stack; // ASan's
     void *lo;
     size_t size;
+    bool dropped; // the fiber has frames that were left without returning
 } __attribute__((aligned(64)));
 
 struct fin_slab {
@@ -115,6 +116,7 @@ void fin_id_end(struct fin_runtime *rt);
 void fin_track_begin(struct fin_runtime *rt);
 void fin_track_switch(struct fin_runtime *rt, void *sp);
 void fin_track_stack(struct fin_stack *s, void *lo, size_t size);
+void fin_track_drop(struct fin_runtime *rt);
 void fin_track_stack_end(struct fin_runtime *rt, struct fin_stack *s);
 extern void *fin_track_always[2];
 static inline bool fin_tracking(const struct fin_runtime *rt) { return rt->exceptions == fin_track_always; }

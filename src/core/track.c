@@ -85,8 +85,23 @@ void fin_track_landed_(void) {
         fin_track_switch(rt, __builtin_frame_address(0));
 }
 
+// The frames on the running stack will not return: their poison goes, and TSan's idea of them with the fiber, when it is next
+// used.
+void fin_track_drop(struct fin_runtime *rt) {
+    if (__asan_handle_no_return)
+        __asan_handle_no_return();
+    rt->running->dropped = true;
+}
+
 void fin_track_eager_call_(struct fin_finish_block *top) {
     struct fin_runtime *rt = fin_rt(fin_self);
-    if (fin_tracking(rt))
-        change(rt, (struct fin_stack *)top);
+    struct fin_stack *to = (struct fin_stack *)top;
+    if (!fin_tracking(rt))
+        return;
+    if (to->dropped && to->fiber) {
+        __tsan_destroy_fiber(to->fiber);
+        to->fiber = NULL;
+    }
+    to->dropped = false;
+    change(rt, to);
 }

@@ -1,0 +1,38 @@
+// SPDX-License-Identifier: BSD-2-Clause
+// Ends the running AWE in the middle of its async body. It may have to wait first, so it is compiled like code that blocks.
+#include <fin/async.h>
+
+#include "core/dispatch.h"
+
+// Waits for the end of the innermost finish block, not in the frame of its owner: so it goes on on the stack where it is, and
+// a stack of the block's cannot be given back before that one has been left. Returns the list of those.
+static struct fin_finish_block *end_block(struct fin_finish_block *b, struct fin_finish_block *left) {
+    struct fin_finish_block *away = b->away;
+    b->away = NULL;
+    fin_finish_leave_(b);
+    if (!away)
+        return left;
+    away->parent = left;
+    return away;
+}
+
+void fin_end_(void) {
+    struct fin_runtime *rt = fin_here();
+    struct fin_body *body = running_body(rt, pending_of(rt->thread.current));
+    while (!body) { // outside any async: there is nothing to go back to
+        struct fin_awe *never;
+        fin_suspend(&never);
+    }
+    struct fin_finish_block *block = body->block, *left = NULL;
+    while (rt->thread.current != block)
+        left = end_block(rt->thread.current, left);
+    for (struct fin_finish_block *next; left; left = next) {
+        next = left->parent;
+        fin_stack_put(rt, left);
+    }
+    if (fin_tracking(rt))
+        fin_track_drop(rt);
+    const struct fin_context *c = &block->awe.context; // see back_to_site in finish.c
+    bool eager = block->flags & FIN_FINISH_EAGER;
+    go(rt, fin_arch_site(body), body, eager ? c->fp : block->fp, eager ? c->bx : block->bx);
+}

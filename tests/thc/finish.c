@@ -1,0 +1,154 @@
+// SPDX-License-Identifier: BSD-2-Clause
+// THCFinish and THCAbort end their AWE alone, wherever it is, and its block ends all the same; a thread's request to stop.
+#include <string.h>
+
+#include <fin/thc.h>
+
+#include "check.h"
+
+static void __attribute__((noinline)) deep(int n, int yields) {
+    char frame[64];
+    memset(frame, n, sizeof frame);
+    if (n > 0)
+        deep(n - 1, yields);
+    else {
+        for (int i = 0; i < yields; i++)
+            THCYield();
+        THCFinish();
+    }
+    CHECK(frame[0] == 0 && "not reached");
+}
+
+static void ends(int rounds) {
+    for (int i = 0; i < rounds; i++) {
+        check_log[0] = 0;
+        DO_FINISH({
+            ASYNC({
+                deep(10, 0); // before it blocks
+                LOG("no");
+            });
+            LOG("1 ");
+            ASYNC({
+                deep(10, 2); // after it blocked
+                LOG("no");
+            });
+            LOG("2 ");
+            ASYNC({
+                THCYield();
+                LOG("y ");
+            });
+        });
+        LOG("after");
+        CHECK_LOG("1 2 y after");
+    }
+}
+
+// The blocks that the AWE has open are waited for.
+static void with_open_blocks(int yields) {
+    check_log[0] = 0;
+    fin_shared int marks = 0;
+    DO_FINISH({
+        ASYNC({
+            int mine = 7;
+            DO_FINISH({
+                ASYNC({
+                    THCYield();
+                    LOG("a%d ", mine);
+                });
+                DO_FINISH({
+                    ASYNC({
+                        THCYield();
+                        THCYield();
+                        LOG("b%d ", mine);
+                        marks++;
+                    });
+                    ASYNC({
+                        THCYield();
+                        LOG("c%d ", mine);
+                        marks++;
+                    });
+                    for (int i = 0; i < yields; i++)
+                        THCYield();
+                    THCAbort();
+                });
+            });
+            LOG("no");
+        });
+        LOG("on ");
+        ASYNC(marks++);
+    });
+    CHECK_EQ(marks, 3);
+    CHECK_LOG(yields ? "on a7 c7 b7 " : "on a7 c7 b7 ");
+}
+
+// An ASYNC directly inside the one that ends goes on, and may use what is around both.
+static void with_inner_async(void) {
+    check_log[0] = 0;
+    fin_shared int around = 1;
+    DO_FINISH({
+        ASYNC({
+            ASYNC({
+                THCYield();
+                around++;
+                LOG("inner%d ", around);
+            });
+            THCFinish();
+        });
+        LOG("on%d ", around);
+    });
+    LOG("after%d", around);
+    CHECK_LOG("on1 inner2 after2");
+}
+
+// libasync's example of THCAbort.
+static void stops(void) {
+    check_log[0] = 0;
+    thc_init();
+    CHECK(!THCShouldStop());
+    DO_FINISH(
+        ASYNC(
+            for (int i = 0; i < 3; i++)
+                THCYield();
+            THCStopAllAwes();
+            LOG("stop ");
+            THCAbort();
+            );
+
+        ASYNC(
+            while (!THCShouldStop())
+                THCYield();
+            LOG("1 ");
+            THCAbort();
+            );
+
+        ASYNC(
+            while (!THCShouldStop())
+                THCYield();
+            LOG("2 ");
+            THCAbort();
+            );
+
+        ASYNC(
+            LOG("3 ");
+            THCAbort();
+            );
+        LOG("on ");
+        );
+    CHECK_LOG("3 on stop 1 2 ");
+    thc_done();
+    CHECK(!THCShouldStop());
+}
+
+int main(void) {
+    ends(2000);
+    for (int i = 0; i < 300; i++) {
+        with_open_blocks(0);
+        with_open_blocks(1);
+        with_inner_async();
+    }
+    stops();
+    struct fin_stats s;
+    fin_stats(&s);
+    CHECK(s.stacks <= 64); // none was lost
+    return 0;
+}
