@@ -106,17 +106,17 @@ static void red_zone(void) {
 // the finish ends on the stack that entered it, and locals live in one frame whatever stack runs the function
 static void locals_across_stacks(void) {
     fin_shared int ran = 0;
-    int here = 1;
+    unsigned here = 1;
     char *before = (char *)__builtin_frame_address(0);
     fin_finish {
         for (int i = 0; i < 20; i++) {
-            here = here * 3 + i;
+            here = here * 3 + (unsigned)i;
             fin_async_call(yields, &ran);
             CHECK((char *)__builtin_frame_address(0) == before);
         }
     }
-    int expected = 1;
-    for (int i = 0; i < 20; i++)
+    unsigned expected = 1;
+    for (unsigned i = 0; i < 20; i++)
         expected = expected * 3 + i;
     CHECK_EQ(here, expected);
     CHECK_EQ(ran, 20);

@@ -99,9 +99,14 @@ void **fin_host_exception_state(void) { return __cxa_get_globals ? __cxa_get_glo
 
 void fin_host_os_stack(void **lo, size_t *size) {
     pthread_attr_t attr;
-    pthread_getattr_np(pthread_self(), &attr);
-    pthread_attr_getstack(&attr, lo, size);
-    pthread_attr_destroy(&attr);
+    if (pthread_getattr_np(pthread_self(), &attr) == 0) {
+        pthread_attr_getstack(&attr, lo, size);
+        pthread_attr_destroy(&attr);
+    } else { // no descriptor is left for /proc/self/maps, say: what surely belongs to it
+        const size_t below = 256 * 1024, above = 64 * 1024;
+        *lo = (char *)__builtin_frame_address(0) - below;
+        *size = below + above;
+    }
 }
 
 _Noreturn void fin_host_die(const char *text) {
