@@ -18,8 +18,7 @@ CLANG = {'CC': 'clang-19', 'CXX': 'clang++-19', 'CC_LD': 'lld', 'CXX_LD': 'lld',
 CORE = ['-Drooms=core,thc']  # where only what the compiler does to the call sites matters
 SANITIZER_ENV = {'ASAN_OPTIONS': 'detect_stack_use_after_return=1:detect_leaks=1', 'UBSAN_OPTIONS': 'halt_on_error=1',
                  'TSAN_OPTIONS': 'halt_on_error=1'}
-VALGRIND = ['--wrapper', 'valgrind --quiet --error-exitcode=9 --leak-check=full --errors-for-leak-kinds=definite '
-            '--suppressions=' + os.path.join(TOP, 'tests', 'valgrind.supp')]
+VALGRIND = ['--wrapper', 'valgrind --quiet --error-exitcode=9 --leak-check=full --errors-for-leak-kinds=definite']
 
 # name: (environment, options of meson setup, options of meson test)
 BUILDS = {

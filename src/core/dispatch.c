@@ -119,6 +119,8 @@ static inline struct fin_context detach(struct fin_runtime *rt, struct fin_finis
     p->away = fin_stack_take(rt);
     // On the fresh stack the owner goes on as if the body had returned there.
     struct fin_body *fresh = (struct fin_body *)p->away - 1;
+    if (FIN_UNLIKELY(fin_on_valgrind))
+        fin_track_use(fresh, sizeof *fresh);
     fresh->block = p;
     p->pending = fresh;
     rt->thread.current = p;
@@ -139,6 +141,8 @@ void fin_queue_pending(struct fin_runtime *rt, struct fin_finish_block *from) {
         struct fin_context c = detach(rt, p);
         struct fin_awe *a = (struct fin_awe *)(((uintptr_t)c.sp - 256 - sizeof *a) & ~(uintptr_t)63);
         struct fin_finish_block *next = pending_of(p->parent);
+        if (FIN_UNLIKELY(fin_on_valgrind))
+            fin_track_use(a, sizeof *a);
         a->context = c;
         a->block = rt->thread.current;
         a->owner = rt;

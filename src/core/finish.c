@@ -60,11 +60,15 @@ FIN_ENTRY void fin_core_async_done(struct fin_finish_block *block, struct fin_bo
             return;
         }
         body->ended = 1;
+        if (FIN_UNLIKELY(fin_on_valgrind))
+            fin_track_keep(body);
         fin_continue_pending(rt, block);
         return;
     }
     struct fin_finish_block *b = written_block(block);
     body->ended = 1;
+    if (FIN_UNLIKELY(fin_on_valgrind) && body->inner)
+        fin_track_keep(body);
     while (body && body->ended && body->inner == 0) {
         body = free_body(rt, body);
         b->count--;

@@ -65,7 +65,7 @@ struct fin_finish_block *fin_stack_more_(struct fin_thread *t) {
         if (fin_host_guard((void *)base, page) != 0)
             rt->stats.unguarded++;
         struct fin_stack *stack = stack_at(rt, base);
-        if (fin_tracking(rt))
+        if (fin_tracking(rt) || fin_on_valgrind)
             fin_track_stack(stack, (void *)(base + page), rt->stack_size - page);
         t->spare[t->spares++] = &stack->block;
     }

@@ -1,10 +1,19 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// The hooks for ASan and TSan: all of them, and nowhere else. The sanitizers' functions are weak: a program without them pays
+// The hooks for ASan, TSan and valgrind: all of them, and nowhere else. The sanitizers' functions are weak: a program without them pays
 // nothing and one Fin serves both. In a sanitized program every async is eager, so a stack is what they call a fiber.
 //
 // They are told of a change of stack just before it, or just after; the few instructions between are not instrumented. What
 // the core does on a stack never returns, so the library is built without the instrumentation of frames: src/meson.build.
 #include "core/runtime.h"
+
+#if __has_include(<valgrind/memcheck.h>)
+#include <valgrind/memcheck.h>
+#else // built where valgrind is not: its users will hear of stacks that it does not know
+#define RUNNING_ON_VALGRIND 0
+#define VALGRIND_STACK_REGISTER(lo, hi) ((void)(lo), (void)(hi))
+#define VALGRIND_MAKE_MEM_UNDEFINED(p, size) ((void)(p), (void)(size))
+#define VALGRIND_MAKE_MEM_DEFINED(p, size) ((void)(p), (void)(size))
+#endif
 
 #define WEAK __attribute__((weak))
 WEAK void __asan_handle_no_return(void);
@@ -20,7 +29,10 @@ WEAK void __tsan_switch_to_fiber(void *fiber, unsigned flags);
 // Takes the place of the exception state: never zero, so that every switch takes the slow path.
 void *fin_track_always[2] = {fin_track_always, fin_track_always};
 
+bool fin_on_valgrind;
+
 void fin_track_begin(struct fin_runtime *rt) {
+    fin_on_valgrind = RUNNING_ON_VALGRIND;
     if (!__sanitizer_start_switch_fiber && !__tsan_create_fiber)
         return;
     rt->exceptions = fin_track_always;
@@ -33,7 +45,20 @@ void fin_track_begin(struct fin_runtime *rt) {
     fin_host_os_stack(&rt->os_stack.lo, &rt->os_stack.size);
 }
 
+// Memory of a stack that is written before the stack pointer moves there. Valgrind takes it for what an older frame left.
+void fin_track_use(void *p, size_t size) {
+    VALGRIND_MAKE_MEM_UNDEFINED(p, size);
+}
+
+// The frame of a body that has ended is still in use: see keep_outer_body. Its size is not known here.
+void fin_track_keep(struct fin_body *body) {
+    enum { ENOUGH = 4096 };
+    VALGRIND_MAKE_MEM_DEFINED((char *)body - ENOUGH, ENOUGH);
+}
+
 void fin_track_stack(struct fin_stack *s, void *lo, size_t size) {
+    if (fin_on_valgrind)
+        VALGRIND_STACK_REGISTER(lo, (char *)lo + size);
     s->lo = lo;
     s->size = size;
     if (__lsan_register_root_region)
