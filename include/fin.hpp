@@ -20,6 +20,7 @@
 #include <utility>
 
 #include <fin.h>
+#include <fin/sync.hpp>
 
 namespace fin {
 

@@ -1,0 +1,133 @@
+// SPDX-License-Identifier: BSD-2-Clause
+// <fin/sync.h> and <fin/thread.h> as classes. Names and meaning are the standard library's, for std::lock_guard,
+// std::unique_lock, std::scoped_lock and the like; what waits is the AWE. The functions with the standard names are not
+// cancelled; those named ..._cancellable return 0 or -ECANCELED, as the C functions do.
+#ifndef FIN_SYNC_HPP
+#define FIN_SYNC_HPP
+
+#include <cerrno>
+#include <functional>
+#include <memory>
+#include <mutex>
+#include <system_error>
+#include <utility>
+
+#include <fin/sync.h>
+#include <fin/thread.h>
+
+namespace fin {
+
+class mutex {
+public:
+    constexpr mutex() noexcept = default;
+    mutex(const mutex &) = delete;
+    mutex &operator=(const mutex &) = delete;
+
+    FIN_BLOCKING void lock() { fin_mutex_lock_nc(&m_); }
+    FIN_BLOCKING int lock_cancellable() { return fin_mutex_lock(&m_); }
+    bool try_lock() { return fin_mutex_trylock(&m_) == 0; }
+    void unlock() { fin_mutex_unlock(&m_); }
+
+    using native_handle_type = fin_mutex *;
+    native_handle_type native_handle() { return &m_; }
+
+private:
+    fin_mutex m_ = FIN_MUTEX_INIT;
+};
+
+// No wake-up is spurious: a wait without a predicate is of use.
+class condition_variable {
+public:
+    constexpr condition_variable() noexcept = default;
+    condition_variable(const condition_variable &) = delete;
+    condition_variable &operator=(const condition_variable &) = delete;
+
+    FIN_BLOCKING void wait(std::unique_lock<mutex> &lock) { fin_cond_wait_nc(&c_, lock.mutex()->native_handle()); }
+    template <class Predicate> FIN_BLOCKING void wait(std::unique_lock<mutex> &lock, Predicate holds) {
+        while (!holds())
+            wait(lock);
+    }
+
+    // The lock is held again, whatever is returned. With a predicate: 0 where it holds, also where it does after a cancel.
+    FIN_BLOCKING int wait_cancellable(std::unique_lock<mutex> &lock) {
+        return fin_cond_wait(&c_, lock.mutex()->native_handle());
+    }
+    template <class Predicate> FIN_BLOCKING int wait_cancellable(std::unique_lock<mutex> &lock, Predicate holds) {
+        while (!holds())
+            if (int error = wait_cancellable(lock))
+                return holds() ? 0 : error;
+        return 0;
+    }
+
+    void notify_one() { fin_cond_signal(&c_); }
+    void notify_all() { fin_cond_broadcast(&c_); }
+
+private:
+    fin_cond c_ = FIN_COND_INIT;
+};
+
+class semaphore {
+public:
+    constexpr explicit semaphore(int value) noexcept : s_(FIN_SEM_INIT(value)) {}
+    semaphore(const semaphore &) = delete;
+    semaphore &operator=(const semaphore &) = delete;
+
+    FIN_BLOCKING void acquire() { fin_sem_wait_nc(&s_); }
+    FIN_BLOCKING int acquire_cancellable() { return fin_sem_wait(&s_); }
+    bool try_acquire() { return fin_sem_trywait(&s_) == 0; }
+    void release(int n = 1) {
+        while (n-- > 0)
+            fin_sem_post(&s_);
+    }
+
+private:
+    fin_sem s_;
+};
+
+// An OS thread with a runtime of its own. The destructor joins, as that of std::jthread does.
+class thread {
+public:
+    thread() noexcept = default;
+    template <class Body> explicit thread(Body body) {
+        auto c = std::make_unique<call<Body>>(std::move(body));
+        int error = fin_thread_start(
+            c.get(), [](void *p) noexcept { std::invoke(static_cast<call<Body> *>(p)->body); },
+            static_cast<void *>(c.get()));
+        if (error != 0)
+            throw std::system_error(-error, std::generic_category(), "fin::thread");
+        handle_ = {c.release(), [](fin_thread_handle *h) { delete static_cast<call<Body> *>(h); }};
+    }
+    thread(thread &&other) noexcept = default;
+    thread &operator=(thread &&other) noexcept {
+        if (joinable())
+            join();
+        handle_ = std::move(other.handle_);
+        return *this;
+    }
+    FIN_BLOCKING ~thread() {
+        if (joinable())
+            join();
+    }
+
+    bool joinable() const noexcept { return handle_ != nullptr; }
+    FIN_BLOCKING void join() {
+        fin_thread_join_nc(handle_.get());
+        handle_.reset();
+    }
+    FIN_BLOCKING int join_cancellable() {
+        int error = fin_thread_join(handle_.get());
+        if (error == 0)
+            handle_.reset();
+        return error;
+    }
+
+private:
+    template <class Body> struct call : fin_thread_handle {
+        explicit call(Body &&b) : fin_thread_handle(), body(std::move(b)) {}
+        Body body;
+    };
+    std::unique_ptr<fin_thread_handle, void (*)(fin_thread_handle *)> handle_{nullptr, nullptr};
+};
+
+} // namespace fin
+#endif
