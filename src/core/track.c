@@ -50,10 +50,15 @@ void fin_track_use(void *p, size_t size) {
     VALGRIND_MAKE_MEM_UNDEFINED(p, size);
 }
 
+// Memory that holds what valgrind did not see written: by the kernel through an io_uring.
+void fin_track_written(void *p, size_t size) {
+    VALGRIND_MAKE_MEM_DEFINED(p, size);
+}
+
 // The frame of a body that has ended is still in use: see keep_outer_body. Its size is not known here.
 void fin_track_keep(struct fin_body *body) {
     enum { ENOUGH = 4096 };
-    VALGRIND_MAKE_MEM_DEFINED((char *)body - ENOUGH, ENOUGH);
+    fin_track_written((char *)body - ENOUGH, ENOUGH);
 }
 
 void fin_track_stack(struct fin_stack *s, void *lo, size_t size) {
