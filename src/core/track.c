@@ -32,7 +32,8 @@ void *fin_track_always[2] = {fin_track_always, fin_track_always};
 bool fin_on_valgrind;
 
 void fin_track_begin(struct fin_runtime *rt) {
-    fin_on_valgrind = RUNNING_ON_VALGRIND;
+    if (RUNNING_ON_VALGRIND)
+        fin_on_valgrind = true; // written nowhere else: it races with nothing but itself
     if (!__sanitizer_start_switch_fiber && !__tsan_create_fiber)
         return;
     rt->exceptions = fin_track_always;
