@@ -118,7 +118,6 @@ void fin_track_switch(struct fin_runtime *rt, void *sp);
 extern bool fin_on_valgrind;
 void fin_track_use(void *p, size_t size);
 void fin_track_keep(struct fin_body *body);
-void fin_track_written(void *p, size_t size);
 void fin_track_written(void *p, size_t size); // by the kernel, out of valgrind's sight
 void fin_track_stack(struct fin_stack *s, void *lo, size_t size);
 void fin_track_drop(struct fin_runtime *rt);

@@ -2,28 +2,13 @@
 // The public functions: each is a request of one back end or the other.
 #define _GNU_SOURCE
 #include <fcntl.h>
-#include <sys/stat.h>
 
 #include "io/io.h"
-
-// What the kernel wrote for the caller.
-static void tell_valgrind(const struct call *c, int result) {
-    void *to = (void *)(uintptr_t)c->addr, *more = (void *)(uintptr_t)c->off;
-    if (c->op == IORING_OP_READ || c->op == IORING_OP_RECV)
-        fin_track_written(to, (size_t)result);
-    else if (c->op == IORING_OP_STATX)
-        fin_track_written(more, sizeof(struct statx));
-    else if (c->op == IORING_OP_ACCEPT && to && more)
-        fin_track_written(to, *(socklen_t *)more);
-}
 
 static int run(const struct call *c) {
     struct io *io;
     int error = fin_io_here(&io);
-    int result = error ? error : io->backend->run(io, c);
-    if (__builtin_expect(fin_on_valgrind, 0) && result >= 0)
-        tell_valgrind(c, result);
-    return result;
+    return error ? error : io->backend->run(io, c);
 }
 
 // What the kernel transfers at most in one call.

@@ -85,7 +85,20 @@ static void cancel(void *request) {
         send_cancel(r);
 }
 
+// Valgrind does not see what the kernel writes.
+static void written(const struct call *c, int result) {
+    socklen_t *size = (socklen_t *)(uintptr_t)c->off;
+    if (c->op == IORING_OP_READ || c->op == IORING_OP_RECV)
+        fin_track_written((void *)c->addr, (size_t)result);
+    else if (c->op == IORING_OP_ACCEPT && size)
+        fin_track_written((void *)c->addr, *size);
+    else if (c->op == IORING_OP_STATX)
+        fin_track_written((void *)(uintptr_t)c->off, 256);
+}
+
 static void completed(struct request *r, int result) {
+    if (FIN_UNLIKELY(fin_on_valgrind) && result >= 0)
+        written(r->call, result);
     r->waiter.result = result;
     r->pending &= (uint8_t)~OWN;
     fin_timer_remove(r->io, &r->again);
