@@ -36,7 +36,7 @@ BUILDS = {
     'clang-O3-lto-pie': (CLANG, ['-Doptimization=3', '-Db_lto=true', '-Db_pie=true', *CORE], []),
     'gcc-asan-ubsan': ({**GCC, **SANITIZER_ENV}, ['-Db_sanitize=address,undefined', '-Doptimization=1'], ['-t', '3']),
     'clang-tsan': ({**CLANG, **SANITIZER_ENV}, ['-Db_sanitize=thread', '-Db_lundef=false', '-Doptimization=1'], ['-t', '3']),
-    'valgrind': ({**GCC, 'FIN_FEW': '1'}, ['-Doptimization=1'], ['-t', '10', *VALGRIND]),
+    'valgrind': ({**GCC, 'FIN_FEW': '1'}, ['-Doptimization=1', '-Dio_kinds=[]'], ['-t', '10', *VALGRIND]),
     'aarch64-gcc': ({'FIN_FEW': '1'}, ['--cross-file', 'tools/aarch64.ini'], ['-t', '10']),
     'aarch64-clang': ({'FIN_FEW': '1'}, ['--cross-file', 'tools/aarch64-clang.ini', *CORE], ['-t', '10']),
 }

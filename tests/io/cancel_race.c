@@ -80,21 +80,23 @@ static void *feed(void *total) {
     for (unsigned i = 0; i < *(unsigned *)total; i += sizeof p) {
         fill(p, sizeof p, i);
         CHECK_EQ(write(fd[1], p, sizeof p), sizeof p);
-        if (i % 96 == 0)
+        if (i % 32 == 0)
             sched_yield();
     }
     return NULL;
 }
 
 static void receiving_from_thread(void) {
-    unsigned total = ROUNDS * 32;
+    unsigned total = ROUNDS * 16;
     pthread_t t;
     received = 0;
     CHECK_EQ(pthread_create(&t, NULL, feed, &total), 0);
     while (received < total) {
         fin_finish {
             fin_async_call(receive, NULL);
-            pause_a_little(4);
+            // Most go down before they are cancelled, and wait or not.
+            if (next_random(&seed) % 8)
+                CHECK_EQ(fin_sleep_nc(next_random(&seed) % 2), 0);
             fin_cancel();
         }
     }
@@ -205,6 +207,7 @@ int main(void) {
     receiving(true);
     both_happened();
     receiving_from_thread();
+    both_happened();
     close(fd[0]);
     close(fd[1]);
     CHECK_EQ(pipe(fd), 0);
