@@ -15,15 +15,25 @@
 extern "C" {
 #endif
 
-// The values are far from what stale memory holds: a pointer to an AWE that is gone is told from one that waits in most cases.
-// Only ids (fin/awe_id.h) are told apart in all.
+// The state of an AWE that waits says how, and with the number of a runtime on which thread. The values are far from what stale
+// memory holds: a pointer to an AWE that is gone is told from one that waits in most cases. Only ids (fin/awe_id.h) are told
+// apart in all.
 enum fin_awe_state {
-    FIN_AWE_RUNNING = 0x52554e10,   // resumed: the AWE is over, its frame may be reused
-    FIN_AWE_QUEUED = 0x51554520,    // in the run queue
-    FIN_AWE_SUSPENDED = 0x53555330, // waits for fin_schedule or fin_yield_to
-    FIN_AWE_WOKEN = 0x574f4b40,     // scheduled by another thread, in the inbox
-    FIN_AWE_SAVED = 0x53415650,     // on no list: waits for a directed yield of its own thread
+    FIN_AWE_RUNNING = 0x52554e10,    // resumed: the AWE is over, its frame may be reused
+    FIN_AWE_WAITS = (int)0xa7000000, // plus the runtime's number, times FIN_AWE_RUNTIME, plus one of
+    FIN_AWE_RUNTIME = 0x100,
+    FIN_AWE_QUEUED = 0x20,    // in the run queue
+    FIN_AWE_SUSPENDED = 0x30, // waits for fin_schedule or fin_yield_to
+    FIN_AWE_WOKEN = 0x40,     // scheduled by another thread, in the inbox
+    FIN_AWE_SAVED = 0x50,     // on no list: waits for a directed yield of its own thread
+    FIN_AWE_KIND = 0xf0,
+    FIN_AWE_RUNTIMES = 0xffff, // at most
 };
+
+// The AWE that is to wait in this frame, on one cache line.
+#define FIN_AWE_HERE_(a)                                                                                                    \
+    char a##room[sizeof(struct fin_awe) + 48] __attribute__((aligned(16)));                                                 \
+    struct fin_awe *a = (struct fin_awe *)(((uintptr_t)a##room + 48) & ~(uintptr_t)63)
 
 // entry points of the core, reached through FIN_ARCH_BLOCK_ only
 void fin_core_yield_(struct fin_awe *a, struct fin_thread *t);
@@ -40,8 +50,8 @@ struct fin_then_ {
 // Puts the running AWE at the tail of the run queue and runs the next (ac 4.3). The continuation of an enclosing async that
 // has not run yet goes first. Blocking, not cancellable.
 static inline void FIN_BLOCKING fin_yield(void) {
-    struct fin_awe a;
-    FIN_ARCH_BLOCK_(fin_core_yield_, &a, fin_thread_here_(), 0, 0);
+    FIN_AWE_HERE_(a);
+    FIN_ARCH_BLOCK_(fin_core_yield_, a, fin_thread_here_(), 0, 0);
 }
 
 // Puts the running AWE at the tail of the run queue and runs `to` now; where `to` is queued it leaves the queue first. Pending
@@ -49,24 +59,24 @@ static inline void FIN_BLOCKING fin_yield(void) {
 // caller runs on. Returns 0; -EALREADY where `to` has been resumed or woken already, -EINVAL where it is no AWE that waits.
 // Blocking, not cancellable.
 static inline int FIN_BLOCKING fin_yield_to(struct fin_awe *to) {
-    struct fin_awe a;
-    FIN_ARCH_BLOCK_(fin_core_yield_to_, &a, fin_thread_here_(), to, 0);
-    return a.result;
+    FIN_AWE_HERE_(a);
+    FIN_ARCH_BLOCK_(fin_core_yield_to_, a, fin_thread_here_(), to, 0);
+    return (int)a->id;
 }
 
 // Ends the running AWE and stores its continuation in *slot (ac 4.3). Returns when somebody schedules it. Blocking; not
 // cancellable by itself: a cancel item can schedule the AWE.
 static inline void FIN_BLOCKING fin_suspend(struct fin_awe **slot) {
-    struct fin_awe a;
-    FIN_ARCH_BLOCK_(fin_core_suspend_, &a, fin_thread_here_(), slot, 0);
+    FIN_AWE_HERE_(a);
+    FIN_ARCH_BLOCK_(fin_core_suspend_, a, fin_thread_here_(), slot, 0);
 }
 
 // The same; then(arg) runs once the AWE can be resumed (the paper's SuspendUnlock: release the lock that guards *slot there).
 // `then` must not block.
 static inline void FIN_BLOCKING fin_suspend_then(struct fin_awe **slot, void (*then)(void *), void *arg) {
-    struct fin_awe a;
+    FIN_AWE_HERE_(a);
     struct fin_then_ t = {then, arg};
-    FIN_ARCH_BLOCK_(fin_core_suspend_, &a, fin_thread_here_(), slot, &t);
+    FIN_ARCH_BLOCK_(fin_core_suspend_, a, fin_thread_here_(), slot, &t);
 }
 
 // Makes a suspended AWE runnable, at the tail of its owner's queue. From any thread; wakes the owner where it is idle. Returns

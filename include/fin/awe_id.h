@@ -31,22 +31,18 @@ void fin_core_switch_to_save_(struct fin_awe *a, struct fin_thread *t, uintptr_t
 void fin_core_switch_to_(struct fin_awe *a, struct fin_thread *t, uintptr_t to, struct fin_awe **slot);
 
 #define FIN_ID_YIELD_(entry, b, c)                                                                                          \
-    struct fin_awe a;                                                                                                       \
-    FIN_ARCH_BLOCK_(entry, &a, fin_thread_here_(), b, c);                                                                    \
-    return a.result
+    FIN_AWE_HERE_(a);                                                                                                       \
+    FIN_ARCH_BLOCK_(entry, a, fin_thread_here_(), b, c);                                                                    \
+    return (int)a->id
 
 // All of these block, and are not cancellable. They return 0 once the AWE runs again; -ESRCH where an id is not one, or names
 // no AWE to run, and then they did nothing.
 
 // fin_yield; the id names the AWE meanwhile.
-static inline int FIN_BLOCKING fin_yield_and_save(uint32_t from) {
-    FIN_ID_YIELD_(fin_core_yield_save_, (uintptr_t)from, 0);
-}
+static inline int FIN_BLOCKING fin_yield_and_save(uint32_t from) { FIN_ID_YIELD_(fin_core_yield_save_, (uintptr_t)from, 0); }
 
 // fin_yield_to the AWE that `to` names.
-static inline int FIN_BLOCKING fin_yield_to_id(uint32_t to) {
-    FIN_ID_YIELD_(fin_core_yield_to_id_, (uintptr_t)to, 0);
-}
+static inline int FIN_BLOCKING fin_yield_to_id(uint32_t to) { FIN_ID_YIELD_(fin_core_yield_to_id_, (uintptr_t)to, 0); }
 
 // Both. Where `to` and `from` are the same id, it must name an AWE: that one runs, and the id then names this one.
 static inline int FIN_BLOCKING fin_yield_to_id_and_save(uint32_t to, uint32_t from) {

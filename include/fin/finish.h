@@ -32,13 +32,12 @@ struct fin_awe;
 struct fin_finish_block;
 struct fin_runtime;
 
-// What it takes to continue somewhere: every other register is declared clobbered where execution may stop.
-// The offsets are known to the assembly in fin/arch and src/arch.
+// What it takes to continue somewhere: every other register is declared clobbered where execution may stop, or the site puts
+// it back. The offsets are known to the assembly in fin/arch and src/arch.
 struct fin_context {
     void *ip; // where
     void *sp; // on which stack
     void *fp; // the frame of the function
-    void *bx; // the register that a compiler may reserve as base pointer: rbx, x19
 };
 
 struct fin_link {
@@ -49,16 +48,16 @@ struct fin_link {
 // frame of the function that blocked, from the moment it blocks until it is resumed.
 struct fin_awe {
     struct fin_context context;
+    struct fin_body *body;          // the async body that it is in, NULL outside any
     struct fin_link link;           // run queue, or the list of suspended AWEs
     struct fin_finish_block *block; // innermost finish block around it
-    uint32_t state;                 // enum fin_awe_state; atomic
-    uint32_t id;                    // 0, or the id that names it (fin/awe_id.h)
-    // a switch touches what is above, and of what follows only the first two
-    struct fin_runtime *owner; // the thread that runs it, always
-    struct fin_body *body;     // the async body that it is in, NULL outside any
+    uint32_t state;                 // kind, thread, and what resuming it takes besides; atomic. See fin/awe.h
+    uint32_t id;                    // 0, or the id that names it (fin/awe_id.h). Once resumed: the result of its yield
+    // a switch touches no more than this, one cache line: FIN_AWE_HERE_
+    struct fin_runtime *owner; // the thread that runs it, where suspended
+    void *bx;                  // the register that a compiler may reserve as base pointer, rbx or x19: the site puts it back
     struct fin_awe *inbox;     // next in the owner's inbox
     void *saved[2];            // C++ exception state, only where in use
-    int result;                // of a yield that may fail
 };
 
 // An async body, on the stack that it runs on, just above its first frame.

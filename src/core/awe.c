@@ -13,29 +13,31 @@ static __attribute__((noinline)) void yield_slow(struct fin_runtime *rt, struct 
 
 FIN_ENTRY void fin_core_yield_(struct fin_awe *a, struct fin_thread *t) {
     struct fin_runtime *rt = fin_rt(t);
-    struct fin_link *l = rt->queue.next;
-    struct fin_awe *next = FIN_AWE_OF(l);
-    if (!plain(rt) || FIN_UNLIKELY(l == &rt->queue || rt->ticks == 1 || (next->state & FIN_AWE_EXTRA))) {
+    struct fin_awe *next = next_plain(rt);
+    if (!next || !plain(rt)) {
         yield_slow(rt, a);
         return;
     }
-    rt->ticks--;
     stop_plain(rt, a, FIN_AWE_QUEUED, 0);
     fin_link_back(&rt->queue, &a->link);
-    fin_link_remove(l);
-    prefetch(rt);
-    resume_plain(rt, next);
+    run_plain(rt, next);
 }
 
-FIN_ENTRY void fin_core_suspend_(struct fin_awe *a, struct fin_thread *t, struct fin_awe **slot, void *then) {
-    struct fin_runtime *rt = fin_rt(t);
-    struct fin_finish_block *p = stop(rt, a, FIN_AWE_SUSPENDED);
+// From here on another thread may schedule the AWE; what it finds in the slot is complete (release). This thread does not run
+// it before it dispatches.
+static inline void expose(struct fin_runtime *rt, struct fin_awe *a, struct fin_awe **slot) {
     rt->stats.suspended++;
+    a->owner = rt;
     fin_link_back(&rt->suspended, &a->link);
-    // release: another thread that finds the AWE in the slot finds it complete. It cannot run before this thread dispatches.
     __atomic_store_n(slot, a, __ATOMIC_RELEASE);
+}
+
+static __attribute__((noinline)) void suspend_slow(struct fin_runtime *rt, struct fin_awe *a, struct fin_awe **slot,
+                                                   const struct fin_then_ *then) {
+    struct fin_finish_block *p = stop(rt, a, FIN_AWE_SUSPENDED);
+    expose(rt, a, slot);
     if (then) {
-        struct fin_then_ todo = *(struct fin_then_ *)then;
+        struct fin_then_ todo = *then;
         todo.fn(todo.arg);
     }
     if (p)
@@ -44,23 +46,38 @@ FIN_ENTRY void fin_core_suspend_(struct fin_awe *a, struct fin_thread *t, struct
         dispatch(rt);
 }
 
-static int why_not(const struct fin_awe *a) {
-    uint32_t state = __atomic_load_n(&a->state, __ATOMIC_RELAXED) & ~FIN_AWE_EXTRA;
-    return state == FIN_AWE_QUEUED || state == FIN_AWE_WOKEN || state == FIN_AWE_RUNNING ? -EALREADY : -EINVAL;
+FIN_ENTRY void fin_core_suspend_(struct fin_awe *a, struct fin_thread *t, struct fin_awe **slot, void *then) {
+    struct fin_runtime *rt = fin_rt(t);
+    struct fin_awe *next = next_plain(rt);
+    if (then || !next || !plain(rt)) {
+        suspend_slow(rt, a, slot, then);
+        return;
+    }
+    stop_plain(rt, a, FIN_AWE_SUSPENDED, 0);
+    expose(rt, a, slot);
+    run_plain(rt, next);
+}
+
+static int why_not(uint32_t state) {
+    uint32_t kind = state & FIN_AWE_KIND;
+    if (state == FIN_AWE_RUNNING)
+        return -EALREADY;
+    return fin_state_waits(state) && (kind == FIN_AWE_QUEUED || kind == FIN_AWE_WOKEN) ? -EALREADY : -EINVAL;
 }
 
 // Runs at the tail or the head of the queue of this thread, or goes to the inbox of the owner.
 static int schedule(struct fin_awe *a, bool front) {
-    struct fin_runtime *rt = a->owner;
-    if ((struct fin_thread *)rt == fin_self) {
+    struct fin_runtime *rt = fin_rt(fin_self);
+    if (rt && fin_state_mine(rt, fin_state(a))) {
         if (!fin_claim(a, FIN_AWE_QUEUED))
-            return why_not(a);
+            return why_not(fin_state(a));
         fin_link_remove(&a->link);
         (front ? fin_link_front : fin_link_back)(&rt->queue, &a->link);
         return 0;
     }
     if (!fin_claim(a, FIN_AWE_WOKEN))
-        return why_not(a);
+        return why_not(fin_state(a));
+    rt = a->owner;
     struct fin_awe *head = __atomic_load_n(&rt->inbox, __ATOMIC_RELAXED);
     do
         a->inbox = head;
@@ -73,22 +90,13 @@ static int schedule(struct fin_awe *a, bool front) {
 int fin_schedule(struct fin_awe *a) { return schedule(a, false); }
 int fin_schedule_front(struct fin_awe *a) { return schedule(a, true); }
 
-static void yield_to_result(struct fin_awe *a, int result) {
-    a->result = result;
-    fin_arch_resume(&a->context);
-}
-
 static __attribute__((noinline)) void yield_to_slow(struct fin_runtime *rt, struct fin_awe *a, struct fin_awe *to) {
-    if (to->owner != rt) {
-        yield_to_result(a, to->owner ? fin_schedule(to) : -EINVAL);
-        return;
-    }
-    if (!fin_awe_waits(to)) {
-        yield_to_result(a, why_not(to));
+    if (!fin_state_mine(rt, fin_state(to))) {
+        a->id = (uint32_t)fin_schedule(to);
+        fin_arch_resume(&a->context);
         return;
     }
     struct fin_finish_block *p = stop(rt, a, FIN_AWE_QUEUED);
-    a->result = 0;
     take(rt, to);
     if (p)
         fin_queue_pending(rt, rt->thread.current);
@@ -98,12 +106,11 @@ static __attribute__((noinline)) void yield_to_slow(struct fin_runtime *rt, stru
 
 FIN_ENTRY void fin_core_yield_to_(struct fin_awe *a, struct fin_thread *t, struct fin_awe *to) {
     struct fin_runtime *rt = fin_rt(t);
-    if (FIN_UNLIKELY(to->owner != rt) || !plain(rt) || to->id || !take_plain(to)) {
+    if (!plain(rt) || to->id || !(take_plain(rt, to) || take_suspended(rt, to))) {
         yield_to_slow(rt, a, to);
         return;
     }
     stop_plain(rt, a, FIN_AWE_QUEUED, 0);
-    a->result = 0;
     fin_link_back(&rt->queue, &a->link);
     resume_plain(rt, to);
 }

@@ -95,7 +95,7 @@ int fin_awe_id_set(uint32_t id, struct fin_awe *a) {
     struct fin_id_slot *s = live(rt, id);
     if (!s)
         return -ESRCH;
-    if (a && (a->owner != rt || !fin_awe_waits(a)))
+    if (a && !fin_state_mine(rt, fin_state(a)))
         return -EINVAL;
     if (a && a->id)
         fin_id_resumed(rt, a);
@@ -116,13 +116,12 @@ static inline __attribute__((always_inline)) void yield_slow(struct fin_awe *a, 
     struct fin_runtime *rt = fin_rt(t);
     struct fin_id_slot *target = how & DIRECTED ? live(rt, to) : NULL, *self = how & SAVES ? live(rt, from) : NULL;
     if ((how & DIRECTED && (!target || !target->awe)) || (how & SAVES && !self)) {
-        a->result = -ESRCH;
+        a->id = (uint32_t)-ESRCH;
         fin_arch_resume(&a->context);
         return;
     }
     struct fin_awe *next = how & DIRECTED ? target->awe : NULL;
     struct fin_finish_block *p = stop(rt, a, how & QUEUES ? FIN_AWE_QUEUED : FIN_AWE_SAVED);
-    a->result = 0;
     if (how & DIRECTED) {
         take(rt, next);
         save(target, NULL);
@@ -148,7 +147,7 @@ static inline __attribute__((always_inline)) bool yield_fast(struct fin_awe *a, 
     if (FIN_UNLIKELY(!target || !target->awe) || !plain(rt))
         return false;
     struct fin_awe *next = target->awe;
-    if ((how & SAVES && FIN_UNLIKELY(!self || (self->awe && self != target))) || !take_plain(next))
+    if ((how & SAVES && FIN_UNLIKELY(!self || (self->awe && self != target))) || !take_plain(rt, next))
         return false;
     target->awe = NULL;
     if (how & SAVES) {
@@ -157,16 +156,15 @@ static inline __attribute__((always_inline)) bool yield_fast(struct fin_awe *a, 
     } else {
         stop_plain(rt, a, how & QUEUES ? FIN_AWE_QUEUED : FIN_AWE_SAVED, 0);
     }
-    a->result = 0;
     if (how & QUEUES)
         fin_link_back(&rt->queue, &a->link);
     resume_plain(rt, next);
     return true;
 }
 
-#define YIELD_SLOW(name, how)                                                                                         \
-    static __attribute__((noinline)) void name(struct fin_awe *a, struct fin_thread *t, uint32_t to, uint32_t from) { \
-        yield_slow(a, t, how, to, from);                                                                              \
+#define YIELD_SLOW(name, how)                                                                                               \
+    static __attribute__((noinline)) void name(struct fin_awe *a, struct fin_thread *t, uint32_t to, uint32_t from) {       \
+        yield_slow(a, t, how, to, from);                                                                                    \
     }
 YIELD_SLOW(yield_save, SAVES | QUEUES)
 YIELD_SLOW(yield_to, DIRECTED | QUEUES)
@@ -199,7 +197,8 @@ FIN_ENTRY void fin_core_switch_to_save_(struct fin_awe *a, struct fin_thread *t,
 }
 
 FIN_ENTRY void fin_core_switch_to_(struct fin_awe *a, struct fin_thread *t, uintptr_t to, struct fin_awe **slot) {
-    if (slot)
+    struct fin_id_slot *target = live(fin_rt(t), (uint32_t)to);
+    if (slot && target && target->awe)
         *slot = a;
     if (!yield_fast(a, t, DIRECTED, (uint32_t)to, 0))
         switch_to(a, t, (uint32_t)to, 0);

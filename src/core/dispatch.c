@@ -6,9 +6,7 @@
 
 // C++ keeps the exceptions being handled per OS thread; an AWE that blocks in a catch clause takes its own with it.
 // In a sanitized program the words of the runtime are never zero, so that every AWE is marked.
-static void **exceptions(struct fin_runtime *rt) {
-    return fin_tracking(rt) ? fin_host_exception_state() : rt->exceptions;
-}
+static void **exceptions(struct fin_runtime *rt) { return fin_tracking(rt) ? fin_host_exception_state() : rt->exceptions; }
 
 void fin_save_exceptions(struct fin_runtime *rt, struct fin_awe *a) {
     void **e = exceptions(rt);
@@ -22,15 +20,24 @@ void fin_save_exceptions(struct fin_runtime *rt, struct fin_awe *a) {
     a->state |= FIN_AWE_EXCEPTIONS;
 }
 
-void fin_restore_extra(struct fin_runtime *rt, struct fin_awe *a, uint32_t state) {
-    if (state & FIN_AWE_OWNER)
-        a->block->pending = a->context.sp;
+// resume(), where there is more to do.
+void fin_resume_extra(struct fin_runtime *rt, struct fin_awe *a) {
+    uint32_t state = a->state;
     if (state & FIN_AWE_NAMED && a->id)
         fin_id_resumed(rt, a);
+    FIN_STATE_WORD(a) = FIN_AWE_RUNNING;
+    rt->thread.current = a->block;
+    rt->body = a->body;
     if (state & FIN_AWE_EXCEPTIONS)
         memcpy(exceptions(rt), a->saved, sizeof a->saved);
     if (state & FIN_AWE_TRACKED)
         fin_track_switch(rt, a->context.sp);
+    if (state & FIN_AWE_OWNER) {
+        a->block->pending = a->saved[0];
+        fin_arch_jump(a->context.ip, a->context.sp, a->context.fp, a->bx);
+        return;
+    }
+    fin_arch_resume(&a->context);
 }
 
 void fin_drain_inbox(struct fin_runtime *rt) {
@@ -47,7 +54,7 @@ void fin_drain_inbox(struct fin_runtime *rt) {
     for (; first; first = a) {
         a = first->inbox;
         fin_link_remove(&first->link);
-        first->state = FIN_AWE_QUEUED | (first->state & FIN_AWE_EXTRA);
+        first->state = (first->state & ~(uint32_t)FIN_AWE_KIND) | FIN_AWE_QUEUED;
         fin_link_back(&rt->queue, &first->link);
         rt->stats.woken_remotely++;
     }
@@ -97,7 +104,7 @@ static void keep_outer_body(struct fin_runtime *rt, struct fin_finish_block *inn
 }
 
 // Counts the body of p's pending async as blocked, and says where the owner goes on. `current` becomes the owner's block.
-static inline struct fin_context detach(struct fin_runtime *rt, struct fin_finish_block *p) {
+static inline struct fin_context detach(struct fin_runtime *rt, struct fin_finish_block *p, void **bx) {
     struct fin_body *body = body_of(p);
     if (FIN_LIKELY(!((uintptr_t)p->pending & FIN_PENDING_INNER)))
         body->inner = body->ended = 0;
@@ -109,6 +116,7 @@ static inline struct fin_context detach(struct fin_runtime *rt, struct fin_finis
         p->pending = NULL;
         rt->thread.current = p->parent;
         keep_outer_body(rt, p);
+        *bx = p->awe.bx;
         return p->awe.context;
     }
     if (!p->away)
@@ -124,12 +132,14 @@ static inline struct fin_context detach(struct fin_runtime *rt, struct fin_finis
     fresh->block = p;
     p->pending = fresh;
     rt->thread.current = p;
-    return (struct fin_context){fin_arch_site(body), fresh, p->fp, p->bx};
+    *bx = p->bx;
+    return (struct fin_context){fin_arch_site(body), fresh, p->fp};
 }
 
 void fin_continue_pending(struct fin_runtime *rt, struct fin_finish_block *p) {
-    struct fin_context c = detach(rt, p);
-    go(rt, c.ip, c.sp, c.fp, c.bx);
+    void *bx;
+    struct fin_context c = detach(rt, p, &bx);
+    go(rt, c.ip, c.sp, c.fp, bx);
 }
 
 // Makes AWEs of all pending owners from `from` outwards, at the head of the queue, innermost first. Theirs is the stack space
@@ -138,18 +148,17 @@ void fin_queue_pending(struct fin_runtime *rt, struct fin_finish_block *from) {
     struct fin_finish_block *p = pending_of(from);
     struct fin_link *after = &rt->queue;
     while (p) {
-        struct fin_context c = detach(rt, p);
+        void *bx;
+        struct fin_context c = detach(rt, p, &bx);
         struct fin_awe *a = (struct fin_awe *)(((uintptr_t)c.sp - 256 - sizeof *a) & ~(uintptr_t)63);
         struct fin_finish_block *next = pending_of(p->parent);
         if (FIN_UNLIKELY(fin_on_valgrind))
             fin_track_use(a, sizeof *a);
         a->context = c;
         a->block = rt->thread.current;
-        a->owner = rt;
-        a->id = 0;
-        a->state = FIN_AWE_QUEUED | (p->flags & FIN_FINISH_EAGER ? 0 : FIN_AWE_OWNER);
-        if (fin_tracking(rt))
-            a->state |= FIN_AWE_TRACKED;
+        FIN_STATE_WORD(a) = rt->tag | FIN_AWE_QUEUED | FIN_AWE_OWNER | (fin_tracking(rt) ? FIN_AWE_TRACKED : 0);
+        a->bx = bx;
+        a->saved[0] = p->pending;
         p->pending = NULL; // until resumed
         a->body = running_body(rt, next);
         fin_link_between(&a->link, after, after->next);

@@ -12,12 +12,32 @@
 #include "core/runtime.h"
 
 void fin_save_exceptions(struct fin_runtime *rt, struct fin_awe *a);
-void fin_restore_extra(struct fin_runtime *rt, struct fin_awe *a, uint32_t state);
+void fin_resume_extra(struct fin_runtime *rt, struct fin_awe *a);
 void fin_find_work(void *rt);
 
-// Beside the state: what resuming the AWE takes besides. It has C++ exceptions in flight; it is the owner of `block`, whose
-// `pending` has to be put back; an id names it; a sanitizer follows it.
+// Beside the kind: what resuming the AWE takes besides. It has C++ exceptions in flight; it goes on behind an async, and the
+// `pending` of its block is to be saved[0] again; an id names it; a sanitizer follows it.
 enum { FIN_AWE_EXCEPTIONS = 1, FIN_AWE_OWNER = 2, FIN_AWE_NAMED = 4, FIN_AWE_TRACKED = 8, FIN_AWE_EXTRA = 15 };
+
+// State and id as one word.
+typedef uint64_t __attribute__((may_alias)) fin_state_word;
+#define FIN_STATE_WORD(a) (*(fin_state_word *)((char *)(a) + offsetof(struct fin_awe, state)))
+_Static_assert(offsetof(struct fin_awe, id) == offsetof(struct fin_awe, state) + 4, "the id is the upper half");
+_Static_assert(offsetof(struct fin_awe, owner) == 64, "a switch touches one line of an AWE");
+
+// Is it the state of an AWE of this thread that waits?
+static inline bool fin_state_mine(const struct fin_runtime *rt, uint32_t state) {
+    uint32_t kind = state & FIN_AWE_KIND;
+    return (state & ~(uint32_t)(FIN_AWE_KIND | FIN_AWE_EXTRA)) == rt->tag && kind >= FIN_AWE_QUEUED && kind <= FIN_AWE_SAVED;
+}
+
+// And of any thread?
+static inline bool fin_state_waits(uint32_t state) {
+    return (state & ~(uint32_t)0xffffff) == (uint32_t)FIN_AWE_WAITS &&
+           (state & 0xffffff) / FIN_AWE_RUNTIME < __atomic_load_n(&fin_runtime_count, __ATOMIC_RELAXED);
+}
+
+static inline uint32_t fin_state(const struct fin_awe *a) { return __atomic_load_n(&a->state, __ATOMIC_RELAXED); }
 
 static inline struct fin_body *body_of(const struct fin_finish_block *b) {
     return (struct fin_body *)((uintptr_t)b->pending & ~(uintptr_t)FIN_PENDING_FLAGS);
@@ -46,15 +66,13 @@ static inline struct fin_body *running_body(struct fin_runtime *rt, struct fin_f
 }
 
 // Describes the AWE that stops. Returns the innermost block with a pending async: its owner goes on, if there is one.
-static inline struct fin_finish_block *stop(struct fin_runtime *rt, struct fin_awe *a, uint32_t state) {
+static inline struct fin_finish_block *stop(struct fin_runtime *rt, struct fin_awe *a, uint32_t kind) {
     struct fin_finish_block *b = rt->thread.current, *p = NULL;
     if (FIN_UNLIKELY(b->pending != NULL || !(b->flags & FIN_FINISH_CLEAN)))
         p = pending_of(b);
     a->block = b;
-    a->state = state;
-    a->id = 0;
-    a->owner = rt;
     a->body = running_body(rt, p);
+    FIN_STATE_WORD(a) = rt->tag | kind;
     if (FIN_UNLIKELY(((uintptr_t)rt->exceptions[0] | (uintptr_t)rt->exceptions[1]) != 0))
         fin_save_exceptions(rt, a);
     return p;
@@ -69,17 +87,15 @@ static inline bool plain(const struct fin_runtime *rt) {
 }
 
 // stop() where plain().
-static inline void stop_plain(struct fin_runtime *rt, struct fin_awe *a, uint32_t state, uint32_t id) {
+static inline void stop_plain(struct fin_runtime *rt, struct fin_awe *a, uint32_t kind, uint32_t id) {
     a->block = rt->thread.current;
-    a->state = state;
-    a->id = id;
-    a->owner = rt;
     a->body = rt->body;
+    FIN_STATE_WORD(a) = rt->tag | kind | (uint64_t)id << 32;
 }
 
 // resume() of an AWE whose state has none of FIN_AWE_EXTRA.
 static inline void resume_plain(struct fin_runtime *rt, struct fin_awe *a) {
-    a->state = FIN_AWE_RUNNING;
+    FIN_STATE_WORD(a) = FIN_AWE_RUNNING; // and the result is 0
     rt->thread.current = a->block;
     rt->body = a->body;
     fin_arch_resume(&a->context);
@@ -94,20 +110,10 @@ static inline void go(struct fin_runtime *rt, void *ip, void *sp, void *fp, void
 
 // Pre: `a` is on no list.
 static inline void resume(struct fin_runtime *rt, struct fin_awe *a) {
-    uint32_t state = a->state;
-    a->state = FIN_AWE_RUNNING;
-    rt->thread.current = a->block;
-    rt->body = a->body;
-    if (FIN_UNLIKELY(state & FIN_AWE_EXTRA))
-        fin_restore_extra(rt, a, state);
-    fin_arch_resume(&a->context);
-}
-
-// With many AWEs the ones to come are in no near cache. The next one was fetched a switch ago: it tells the one after it.
-static inline void prefetch(struct fin_runtime *rt) {
-    const char *next = (const char *)FIN_AWE_OF(rt->queue.next->next);
-    __builtin_prefetch(next);
-    __builtin_prefetch(next + 64);
+    if (FIN_UNLIKELY(a->state & FIN_AWE_EXTRA))
+        fin_resume_extra(rt, a);
+    else
+        resume_plain(rt, a);
 }
 
 static inline void dispatch(struct fin_runtime *rt) {
@@ -119,41 +125,60 @@ static inline void dispatch(struct fin_runtime *rt) {
         return;
     }
     fin_link_remove(l);
-    prefetch(rt);
     resume(rt, FIN_AWE_OF(l));
 }
 
-// Takes a suspended AWE for this caller alone: another thread may try the same.
-static inline bool fin_claim(struct fin_awe *a, uint32_t to) {
-    uint32_t from = __atomic_load_n(&a->state, __ATOMIC_RELAXED);
-    while ((from & ~(uint32_t)FIN_AWE_EXTRA) == FIN_AWE_SUSPENDED)
-        if (__atomic_compare_exchange_n(&a->state, &from, to | (from & FIN_AWE_EXTRA), true, __ATOMIC_ACQ_REL,
+// The AWE that dispatch would run next, where that takes no more than resume_plain; otherwise NULL.
+static inline struct fin_awe *next_plain(const struct fin_runtime *rt) {
+    struct fin_link *l = rt->queue.next;
+    if (FIN_UNLIKELY(l == &rt->queue || rt->ticks == 1) || FIN_UNLIKELY(FIN_AWE_OF(l)->state & FIN_AWE_EXTRA))
+        return NULL;
+    return FIN_AWE_OF(l);
+}
+
+static inline void run_plain(struct fin_runtime *rt, struct fin_awe *next) {
+    rt->ticks--;
+    fin_link_remove(&next->link);
+    resume_plain(rt, next);
+}
+
+// Takes a suspended AWE for this caller alone, and makes it another kind: another thread may try the same.
+static inline bool fin_claim(struct fin_awe *a, uint32_t kind) {
+    uint32_t from = fin_state(a);
+    while ((from & FIN_AWE_KIND) == FIN_AWE_SUSPENDED && fin_state_waits(from))
+        if (__atomic_compare_exchange_n(&a->state, &from, (from & ~(uint32_t)FIN_AWE_KIND) | kind, true, __ATOMIC_ACQ_REL,
                                         __ATOMIC_RELAXED))
             return true;
     return false;
 }
 
-static inline bool fin_awe_waits(const struct fin_awe *a) {
-    uint32_t state = __atomic_load_n(&a->state, __ATOMIC_RELAXED) & ~(uint32_t)FIN_AWE_EXTRA;
-    return state == FIN_AWE_SAVED || state == FIN_AWE_QUEUED || state == FIN_AWE_SUSPENDED || state == FIN_AWE_WOKEN;
-}
-
 // Takes an AWE of this thread that waits off whatever list it is on.
 static inline void take(struct fin_runtime *rt, struct fin_awe *to) {
-    uint32_t state = to->state & ~(uint32_t)FIN_AWE_EXTRA;
-    if (state == FIN_AWE_SAVED)
+    uint32_t kind = fin_state(to) & FIN_AWE_KIND;
+    if (kind == FIN_AWE_SAVED)
         return;
-    if (state != FIN_AWE_QUEUED && !fin_claim(to, FIN_AWE_QUEUED))
+    if (kind != FIN_AWE_QUEUED && !fin_claim(to, FIN_AWE_QUEUED))
         fin_drain_inbox(rt); // another thread woke it: now it is queued
     fin_link_remove(&to->link);
 }
 
-// take() of one that is not suspended and has none of FIN_AWE_EXTRA but, perhaps, its name, which it loses.
-static inline bool take_plain(struct fin_awe *to) {
-    uint32_t state = to->state & ~(uint32_t)FIN_AWE_NAMED;
-    if (state == FIN_AWE_QUEUED)
-        fin_link_remove(&to->link);
-    return FIN_LIKELY(state == FIN_AWE_SAVED || state == FIN_AWE_QUEUED);
+// take() of one of this thread that is not suspended and has none of FIN_AWE_EXTRA but, perhaps, its name, which it loses.
+static inline bool take_plain(struct fin_runtime *rt, struct fin_awe *to) {
+    uint32_t state = fin_state(to) & ~(uint32_t)FIN_AWE_NAMED;
+    if (state == (rt->tag | FIN_AWE_SAVED))
+        return true;
+    if (FIN_UNLIKELY(state != (rt->tag | FIN_AWE_QUEUED)))
+        return false;
+    fin_link_remove(&to->link);
+    return true;
+}
+
+// The same of one that is suspended.
+static inline bool take_suspended(struct fin_runtime *rt, struct fin_awe *to) {
+    if (fin_state(to) != (rt->tag | FIN_AWE_SUSPENDED) || !fin_claim(to, FIN_AWE_QUEUED))
+        return false;
+    fin_link_remove(&to->link);
+    return true;
 }
 
 #endif

@@ -32,7 +32,7 @@ void fin_end_(void) {
     }
     if (fin_tracking(rt))
         fin_track_drop(rt);
-    const struct fin_context *c = &block->awe.context; // see back_to_site in finish.c
+    const struct fin_awe *a = &block->awe; // see back_to_site in finish.c
     bool eager = block->flags & FIN_FINISH_EAGER;
-    go(rt, fin_arch_site(body), body, eager ? c->fp : block->fp, eager ? c->bx : block->bx);
+    go(rt, fin_arch_site(body), body, eager ? a->context.fp : block->fp, eager ? a->bx : block->bx);
 }

@@ -8,8 +8,9 @@ FIN_ENTRY void fin_finish_wait_(struct fin_awe *a, struct fin_finish_block *b) {
     struct fin_runtime *rt = fin_rt(fin_self);
     if (b->away) {
         if (FIN_UNLIKELY(fin_stack_top(rt, a->context.sp) != b->away))
-            fin_host_die("the stack changed inside a fin_finish block: a variable-length array or alloca() between the start "
-                         "of the block and its end; move it into the async body or before the block");
+            fin_host_die(
+                "the stack changed inside a fin_finish block: a variable-length array or alloca() between the start "
+                "of the block and its end; move it into the async body or before the block");
         fin_stack_put(rt, b->away);
         b->away = NULL;
         a->context.sp = (struct fin_body *)b->home_sp + 1;
@@ -17,7 +18,9 @@ FIN_ENTRY void fin_finish_wait_(struct fin_awe *a, struct fin_finish_block *b) {
     if (b->count == 0) {
         fin_cancel_leave(b);
         rt->thread.current = b;
-        go(rt, a->context.ip, a->context.sp, a->context.fp, a->context.bx);
+        if (fin_tracking(rt))
+            fin_track_switch(rt, a->context.sp);
+        fin_arch_resume(&a->context);
         return;
     }
     struct fin_finish_block *p = stop(rt, a, FIN_AWE_SAVED);
@@ -44,10 +47,10 @@ static struct fin_body *free_body(struct fin_runtime *rt, struct fin_body *body)
 
 // Goes back to the site of an async whose body never blocked.
 static void back_to_site(struct fin_runtime *rt, struct fin_finish_block *block, struct fin_body *body) {
-    const struct fin_context *c = &block->awe.context; // where the eager site left the owner's registers
+    const struct fin_awe *a = &block->awe; // where the eager site left the owner's registers
     bool eager = block->flags & FIN_FINISH_EAGER;
     block->pending = body;
-    go(rt, fin_arch_site(body), body, eager ? c->fp : block->fp, eager ? c->bx : block->bx);
+    go(rt, fin_arch_site(body), body, eager ? a->context.fp : block->fp, eager ? a->bx : block->bx);
 }
 
 // A body ended after it had blocked; or its block's note of it carries a flag. Where an async directly inside it blocked and has

@@ -57,8 +57,9 @@ struct fin_runtime {
     struct fin_link queue;    // AWEs that can run
     void **exceptions;        // see block.c
     struct fin_body *body;    // async body of the running AWE, once detached
+    uint32_t tag;             // of the states of its AWEs that wait: FIN_AWE_WAITS and its number
     uint32_t ticks;
-    const char *name; // of what runs outside any async
+    const char *name;             // of what runs outside any async
     struct fin_finish_block root; // what `current` is outside any finish block
     struct fin_link suspended;
     struct fin_poller *poller;
@@ -82,14 +83,15 @@ struct fin_runtime {
 };
 
 extern struct fin_runtime *fin_runtimes;
+extern uint32_t fin_runtime_count;
 
 static inline struct fin_runtime *fin_rt(struct fin_thread *t) { return (struct fin_runtime *)t; }
 static inline struct fin_runtime *fin_here(void) { return (struct fin_runtime *)fin_thread_here_(); }
 
-#define FIN_AWE_OF(l) ((struct fin_awe *)((char *)(l)-offsetof(struct fin_awe, link)))
+#define FIN_AWE_OF(l) ((struct fin_awe *)((char *)(l) - offsetof(struct fin_awe, link)))
 
 // dispatch.c
-void fin_continue_pending(struct fin_runtime *rt, struct fin_finish_block *p);  // never returns
+void fin_continue_pending(struct fin_runtime *rt, struct fin_finish_block *p); // never returns
 void fin_queue_pending(struct fin_runtime *rt, struct fin_finish_block *from);
 void fin_drain_inbox(struct fin_runtime *rt);
 

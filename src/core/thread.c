@@ -6,6 +6,7 @@
 
 __thread struct fin_thread *fin_self __attribute__((tls_model("initial-exec")));
 struct fin_runtime *fin_runtimes;
+uint32_t fin_runtime_count;
 
 // A runtime that no thread uses, or a new one. They are never freed: a waker may still look at one whose thread has ended.
 static struct fin_runtime *claim_runtime(void) {
@@ -17,6 +18,12 @@ static struct fin_runtime *claim_runtime(void) {
     struct fin_runtime *rt = fin_host_map(sizeof *rt, 0);
     if (!rt)
         return NULL;
+    uint32_t number = __atomic_fetch_add(&fin_runtime_count, 1, __ATOMIC_RELAXED);
+    if (number > FIN_AWE_RUNTIMES) {
+        fin_host_unmap(rt, sizeof *rt);
+        return NULL;
+    }
+    rt->tag = (uint32_t)FIN_AWE_WAITS + number * FIN_AWE_RUNTIME;
     rt->in_use = 1;
     rt->next = __atomic_load_n(&fin_runtimes, __ATOMIC_RELAXED);
     while (!__atomic_compare_exchange_n(&fin_runtimes, &rt->next, rt, true, __ATOMIC_RELEASE, __ATOMIC_RELAXED)) {

@@ -27,12 +27,12 @@
 // Notes the frame pointer of the function in a field of its finish block: here the lazy site does, together with x19.
 #define FIN_ARCH_NOTE_FRAME_(field) ((void)0)
 
-// fp and bx, ip and sp, cfp and cbx lie side by side: they are stored in pairs.
+// fp and bx, ip and sp lie side by side: they are stored in pairs.
 #define FIN_ARCH_OFFSETS_                                                                                                   \
     [pending] "i"(offsetof(struct fin_finish_block, pending)), [fp] "i"(offsetof(struct fin_finish_block, fp)),             \
         [ip] "i"(offsetof(struct fin_finish_block, awe.context.ip)),                                                        \
         [sp] "i"(offsetof(struct fin_finish_block, awe.context.sp)),                                                        \
-        [cfp] "i"(offsetof(struct fin_finish_block, awe.context.fp))
+        [cfp] "i"(offsetof(struct fin_finish_block, awe.context.fp)), [cbx] "i"(offsetof(struct fin_finish_block, awe.bx))
 
 // Where an indirect jump arrives: `bti j`, where the program is built for branch target identification.
 #if defined(__ARM_FEATURE_BTI_DEFAULT)
@@ -71,12 +71,13 @@
         __asm__ volatile("adr x30, 1f\n\t"                                                                                  \
                          "mov x9, sp\n\t"                                                                                   \
                          "stp x30, x9, [x0]\n\t"                                                                            \
-                         "stp x29, x19, [x0, #16]\n\t"                                                                      \
+                         "str x29, [x0, #16]\n\t"                                                                           \
+                         "str x19, [x0, %c[abx]]\n\t"                                                                       \
                          "sub sp, sp, #48\n\t"                                                                              \
                          "b " #entry "\n"                                                                                   \
-                         "1:\t" FIN_ARCH_LANDING_                                                                           \
+                         "1:\t" FIN_ARCH_LANDING_ "ldr x19, [x0, %c[abx]]"                                                  \
                          : "+r"(fin_x0_), "+r"(fin_x1_), "+r"(fin_x2_), "+r"(fin_x3_)                                       \
-                         :                                                                                                  \
+                         : [abx] "i"(offsetof(struct fin_awe, bx))                                                          \
                          : FIN_ARCH_CLOBBERS_);                                                                             \
     } while (0)
 
@@ -152,7 +153,8 @@
     "adr x9, 2f\n\t"                                                                                                        \
     "mov x10, sp\n\t"                                                                                                       \
     "stp x9, x10, [x0, %c[ip]]\n\t"                                                                                         \
-    "stp x29, x19, [x0, %c[cfp]]\n\t"                                                                                       \
+    "str x29, [x0, %c[cfp]]\n\t"                                                                                            \
+    "str x19, [x0, %c[cbx]]\n\t"                                                                                            \
     "sub sp, x0, #48\n\t"                                                                                                   \
     "adr x9, 4f\n\t"                                                                                                        \
     "mov x10, sp\n\t"                                                                                                       \

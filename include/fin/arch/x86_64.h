@@ -18,14 +18,18 @@
         "xmm8", "xmm9", "xmm10", "xmm11", "xmm12", "xmm13", "xmm14", "xmm15", "st", "st(1)", "st(2)", "st(3)", "st(4)",     \
         "st(5)", "st(6)", "st(7)", "cc", "memory" FIN_ARCH_CLOBBER_512_
 
-// Clang may keep the base pointer of a frame in rbx: the lazy async saves it. GCC does not, and may lose it.
+// Clang may keep the base pointer of a frame in rbx: the sites save it and put it back. GCC does not, and may lose it.
 // A lazy async may end on another stack. Clang must hear that the stack pointer changed, or it reuses a saved one for the next
 // alloca in the function, own or inlined. GCC would put the old value back, and reloads it anyway.
 #ifdef __clang__
-#define FIN_ARCH_KEEP_BX_ "movq %%rbx, %c[bx](%%rdi)\n\t"
+#define FIN_ARCH_KEEP_BX_(field) "movq %%rbx, %c[" #field "](%%rdi)\n\t"
+#define FIN_ARCH_BACK_BX_(field) "movq %c[" #field "](%%rdi), %%rbx\n\t"
+#define FIN_ARCH_CLOBBER_BX_
 #define FIN_ARCH_LAZY_CLOBBERS_ "rsp", "rcx", FIN_ARCH_CLOBBERS_
 #else
-#define FIN_ARCH_KEEP_BX_
+#define FIN_ARCH_KEEP_BX_(field)
+#define FIN_ARCH_BACK_BX_(field)
+#define FIN_ARCH_CLOBBER_BX_ "rbx",
 #define FIN_ARCH_LAZY_CLOBBERS_ "rbx", "rcx", FIN_ARCH_CLOBBERS_
 #endif
 
@@ -33,11 +37,10 @@
 #define FIN_ARCH_NOTE_FRAME_(field) __asm__ volatile("movq %%rbp, %0" : "=m"(field))
 
 #define FIN_ARCH_OFFSETS_                                                                                                   \
-    [pending] "i"(offsetof(struct fin_finish_block, pending)),             \
-        [bx] "i"(offsetof(struct fin_finish_block, bx)), [ip] "i"(offsetof(struct fin_finish_block, awe.context.ip)),       \
+    [pending] "i"(offsetof(struct fin_finish_block, pending)), [bx] "i"(offsetof(struct fin_finish_block, bx)),             \
+        [ip] "i"(offsetof(struct fin_finish_block, awe.context.ip)),                                                        \
         [sp] "i"(offsetof(struct fin_finish_block, awe.context.sp)),                                                        \
-        [cfp] "i"(offsetof(struct fin_finish_block, awe.context.fp)),                                                       \
-        [cbx] "i"(offsetof(struct fin_finish_block, awe.context.bx))
+        [cfp] "i"(offsetof(struct fin_finish_block, awe.context.fp)), [cbx] "i"(offsetof(struct fin_finish_block, awe.bx))
 
 // Forces the function to address its locals through its frame pointer: a function with an alloca must, whatever the flags.
 // The alloca is never executed and its size is opaque, so that no compiler can fold it. No instruction is emitted here.
@@ -54,23 +57,22 @@
     }))
 
 // Leaves the running AWE: its context goes to `awe`, then entry(awe, a, b, c) runs below it on the same stack, never returns,
-// and may look at nothing of the frame. Execution continues after the statement when the AWE is resumed. The red zone is kept;
-// so is room for a struct fin_body: fin_finish_wait_ gives the owner's stack back, and it may be the very next to be taken.
+// and may look at nothing of the frame. Execution continues after the statement when the AWE is resumed, with `awe` in rdi. The
+// red zone is kept; so is room for a struct fin_body: fin_finish_wait_ gives the owner's stack back, and it may be the very
+// next to be taken.
 #define FIN_ARCH_BLOCK_(entry, awe_, a_, b_, c_)                                                                            \
     do {                                                                                                                    \
         void *fin_di_ = (void *)(awe_), *fin_si_ = (void *)(a_), *fin_dx_ = (void *)(b_), *fin_cx_ = (void *)(c_);          \
         __asm__ volatile("leaq 1f(%%rip), %%rax\n\t"                                                                        \
                          "movq %%rax, (%%rdi)\n\t"                                                                          \
                          "movq %%rsp, 8(%%rdi)\n\t"                                                                         \
-                         "movq %%rbp, 16(%%rdi)\n\t"                                                                        \
-                         "movq %%rbx, 24(%%rdi)\n\t"                                                                        \
-                         "andq $-16, %%rsp\n\t"                                                                             \
-                         "subq $136, %%rsp\n\t"                                                                            \
-                         "jmp *" #entry "@GOTPCREL(%%rip)\n"                                                                \
-                         "1:"                                                                                               \
+                         "movq %%rbp, 16(%%rdi)\n\t" FIN_ARCH_KEEP_BX_(abx) "andq $-16, %%rsp\n\t"                          \
+                                                                            "subq $136, %%rsp\n\t"                          \
+                                                                            "jmp *" #entry "@GOTPCREL(%%rip)\n"             \
+                                                                            "1:\t" FIN_ARCH_BACK_BX_(abx)                   \
                          : "+D"(fin_di_), "+S"(fin_si_), "+d"(fin_dx_), "+c"(fin_cx_)                                       \
-                         :                                                                                                  \
-                         : "rax", FIN_ARCH_CLOBBERS_);                                                                      \
+                         : [abx] "i"(offsetof(struct fin_awe, bx))                                                          \
+                         : FIN_ARCH_CLOBBER_BX_ "rax", FIN_ARCH_CLOBBERS_);                                                 \
     } while (0)
 
 // The lazy async (ac 4.1): the body runs on the stack of its owner. Before the call the block notes the stack pointer and the
@@ -81,7 +83,7 @@
 #define FIN_ARCH_LAZY_ENTER_                                                                                                \
     "subq $48, %%rsp\n\t"                                                                                                   \
     "movq %%rdi, (%%rsp)\n\t"                                                                                               \
-    "movq %%rax, 8(%%rsp)\n\t" FIN_ARCH_KEEP_BX_ "movq %%rsp, %c[pending](%%rdi)\n\t"
+    "movq %%rax, 8(%%rsp)\n\t" FIN_ARCH_KEEP_BX_(bx) "movq %%rsp, %c[pending](%%rdi)\n\t"
 #define FIN_ARCH_LAZY_LEAVE_                                                                                                \
     "movq (%%rsp), %%rdi\n\t"                                                                                               \
     "cmpq %%rsp, %c[pending](%%rdi)\n\t"                                                                                    \
@@ -96,7 +98,7 @@
                                               "call *%%rax\n\t" FIN_ARCH_LAZY_LEAVE_                                        \
                          : "+D"(fin_di_), "+S"(fin_si_), "+a"(fin_ax_)                                                      \
                          : FIN_ARCH_OFFSETS_                                                                                \
-                         : "rdx", FIN_ARCH_LAZY_CLOBBERS_); \
+                         : "rdx", FIN_ARCH_LAZY_CLOBBERS_);                                                                 \
     } while (0)
 
 // The same for a body that can only be called by name (a GNU C nested function, whose address would need a trampoline). The
@@ -115,10 +117,7 @@
                               : fin_resume_);                                                                               \
         __VA_ARGS__;                                                                                                        \
     fin_resume_:                                                                                                            \
-        __asm__ volatile(FIN_ARCH_LAZY_LEAVE_                                                                               \
-                         :                                                                                                  \
-                         : FIN_ARCH_OFFSETS_                                                                                \
-                         : "rdi", "rax", "rsi", "rdx", FIN_ARCH_LAZY_CLOBBERS_);                                            \
+        __asm__ volatile(FIN_ARCH_LAZY_LEAVE_ : : FIN_ARCH_OFFSETS_ : "rdi", "rax", "rsi", "rdx", FIN_ARCH_LAZY_CLOBBERS_); \
     } while (0)
 
 // The eager async: the body runs on a spare stack from the start; `top` is the pseudo-block at its top, which keeps the
@@ -128,12 +127,10 @@
     "leaq 2f(%%rip), %%rcx\n\t"                                                                                             \
     "movq %%rcx, %c[ip](%%rdi)\n\t"                                                                                         \
     "movq %%rsp, %c[sp](%%rdi)\n\t"                                                                                         \
-    "movq %%rbp, %c[cfp](%%rdi)\n\t"                                                                                        \
-    "movq %%rbx, %c[cbx](%%rdi)\n\t"                                                                                        \
-    "leaq -48(%%rdi), %%rsp\n\t"                                                                                            \
-    "movq %%rdi, (%%rsp)\n\t"                                                                                               \
-    "movq %%rax, 8(%%rsp)\n\t"                                                                                              \
-    "movq %%rsp, %c[pending](%%rdi)\n\t"
+    "movq %%rbp, %c[cfp](%%rdi)\n\t" FIN_ARCH_KEEP_BX_(cbx) "leaq -48(%%rdi), %%rsp\n\t"                                    \
+                                                            "movq %%rdi, (%%rsp)\n\t"                                       \
+                                                            "movq %%rax, 8(%%rsp)\n\t"                                      \
+                                                            "movq %%rsp, %c[pending](%%rdi)\n\t"
 #define FIN_ARCH_EAGER_LEAVE_                                                                                               \
     "movq (%%rsp), %%rdi\n\t"                                                                                               \
     "cmpq %%rsp, %c[pending](%%rdi)\n\t"                                                                                    \
@@ -151,7 +148,7 @@
                                                     "call *%%rax\n\t" FIN_ARCH_EAGER_LEAVE_                                 \
                               : "+D"(fin_di_), "+S"(fin_si_), "+a"(fin_ax_)                                                 \
                               : FIN_ARCH_OFFSETS_                                                                           \
-                              : "rdx", "rcx", FIN_ARCH_CLOBBERS_                                                            \
+                              : FIN_ARCH_CLOBBER_BX_ "rdx", "rcx", FIN_ARCH_CLOBBERS_                                       \
                               : fin_ended_, fin_blocked_);                                                                  \
         __builtin_unreachable();                                                                                            \
     fin_ended_:                                                                                                             \
@@ -168,7 +165,7 @@
                               "1:\tsubq $8, %%rsp"                                                                          \
                               : "+D"(fin_di_)                                                                               \
                               : FIN_ARCH_OFFSETS_                                                                           \
-                              : "rax", "rsi", "rdx", "rcx", FIN_ARCH_CLOBBERS_                                              \
+                              : FIN_ARCH_CLOBBER_BX_ "rax", "rsi", "rdx", "rcx", FIN_ARCH_CLOBBERS_                         \
                               : fin_ended_, fin_blocked_);                                                                  \
         __VA_ARGS__;                                                                                                        \
         __asm__ volatile("addq $8, %rsp\n\tret");                                                                           \

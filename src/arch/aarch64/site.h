@@ -1,9 +1,22 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// aarch64: what the runtime reads of a site that FIN_ARCH_LAZY_ENTER_ or FIN_ARCH_EAGER_ENTER_ left. Contracts: core/arch.h.
+// aarch64: how the runtime continues at a site, and what it reads of one that FIN_ARCH_LAZY_ENTER_ or FIN_ARCH_EAGER_ENTER_
+// left. Contracts: core/arch.h.
 #ifndef FIN_ARCH_SITE_H
 #define FIN_ARCH_SITE_H
 
 #include <fin/finish.h>
+
+// The jump goes through x16: with branch target identification it may then arrive at `bti j` and at the start of a function.
+static inline __attribute__((always_inline)) void fin_arch_resume(const struct fin_context *c) {
+    register const struct fin_context *x0 __asm__("x0") = c;
+    __asm__ volatile("ldp x16, x9, [x0]\n\t"
+                     "ldr x29, [x0, #16]\n\t"
+                     "mov sp, x9\n\t"
+                     "br x16"
+                     :
+                     : "r"(x0)
+                     : "memory");
+}
 
 static inline void *fin_arch_site(const struct fin_body *body) { return body->resume; }
 

@@ -7,19 +7,6 @@
 // Jumps go through x16: with branch target identification they may then arrive at `bti j` and at the start of a function.
         .text
         .p2align 4
-// void fin_arch_resume(struct fin_context *c)
-        HIDDEN(fin_arch_resume)
-fin_arch_resume:
-        .cfi_startproc
-        hint    #34 // bti c
-        ldp     x16, x9, [x0]
-        ldp     x29, x19, [x0, #16]
-        mov     sp, x9
-        br      x16
-        .cfi_endproc
-        SIZE(fin_arch_resume)
-
-        .p2align 4
 // void fin_arch_jump(void *ip, void *sp, void *fp, void *bx)
         HIDDEN(fin_arch_jump)
 fin_arch_jump:

@@ -1,9 +1,19 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// x86-64: what the runtime reads of a site that FIN_ARCH_LAZY_ENTER_ or FIN_ARCH_EAGER_ENTER_ left. Contracts: core/arch.h.
+// x86-64: how the runtime continues at a site, and what it reads of one that FIN_ARCH_LAZY_ENTER_ or FIN_ARCH_EAGER_ENTER_
+// left. Contracts: core/arch.h.
 #ifndef FIN_ARCH_SITE_H
 #define FIN_ARCH_SITE_H
 
 #include <fin/finish.h>
+
+static inline __attribute__((always_inline)) void fin_arch_resume(const struct fin_context *c) {
+    __asm__ volatile("movq 8(%0), %%rsp\n\t"
+                     "movq 16(%0), %%rbp\n\t"
+                     "jmp *(%0)"
+                     :
+                     : "D"(c)
+                     : "memory");
+}
 
 // The call of the body left its return address below the struct fin_body; FIN_ARCH_LAZY_HERE_ says it in `resume`.
 static inline void *fin_arch_site(const struct fin_body *body) {

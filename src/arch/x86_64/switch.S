@@ -6,19 +6,6 @@
 
         .text
         .p2align 4
-// void fin_arch_resume(struct fin_context *c)
-        HIDDEN(fin_arch_resume)
-fin_arch_resume:
-        .cfi_startproc
-        movq    (%rdi), %rax
-        movq    8(%rdi), %rsp
-        movq    16(%rdi), %rbp
-        movq    24(%rdi), %rbx
-        jmp     *%rax
-        .cfi_endproc
-        SIZE(fin_arch_resume)
-
-        .p2align 4
 // void fin_arch_jump(void *ip, void *sp, void *fp, void *bx)
         HIDDEN(fin_arch_jump)
 fin_arch_jump:
