@@ -189,6 +189,8 @@ static int transfer(const struct call *c) {
     int r = result_of(in ? preadv2(c->fd, &v, 1, -1, RWF_NOWAIT) : pwritev2(c->fd, &v, 1, -1, RWF_NOWAIT));
     if (r != -EOPNOTSUPP)
         return r;
+    if ((fcntl(c->fd, F_GETFL) & O_ACCMODE) == (in ? O_WRONLY : O_RDONLY))
+        return -EBADF; // that end of a pipe never gets ready
     r = ready_now(c->fd, in ? POLLIN : POLLOUT);
     if (r <= 0)
         return r < 0 ? r : -EAGAIN;
