@@ -48,7 +48,9 @@ static void non_blocking(void) {
     CHECK_EQ(fin_recv(fd[0], c, 1, MSG_DONTWAIT), -EAGAIN);
     fcntl(fd[0], F_SETFL, O_NONBLOCK);
     CHECK_EQ(fin_recv(fd[0], c, 1, MSG_DONTWAIT), -EAGAIN);
-    CHECK(inotify_add_watch(watched, "/tmp", IN_CREATE) >= 0);
+    char directory[] = "/tmp/fin-errors-XXXXXX", path[sizeof directory + 2];
+    CHECK(mkdtemp(directory) != NULL);
+    CHECK(inotify_add_watch(watched, directory, IN_CREATE) >= 0);
     fin_finish {
         fin_async { n += (int)fin_recv(fd[0], c, 1, 0); };
         fin_async { n += (int)fin_read(fd[0], c, 1); };
@@ -57,8 +59,8 @@ static void non_blocking(void) {
         CHECK_EQ(fin_sleep(1), 0);
         CHECK_EQ(n, 0);
         CHECK_EQ(write(fd[1], "ab", 2), 2);
-        char path[] = "/tmp/fin-errors-XXXXXX";
-        close(mkstemp(path));
+        snprintf(path, sizeof path, "%s/f", directory);
+        CHECK_EQ(close(open(path, O_CREAT | O_WRONLY, 0600)), 0);
         unlink(path);
     }
     CHECK_EQ(n, 2);
@@ -71,6 +73,7 @@ static void non_blocking(void) {
     close(fd[0]);
     close(fd[1]);
     close(watched);
+    rmdir(directory);
 }
 
 // Listening and connecting.
