@@ -14,6 +14,7 @@ import time
 
 TOP = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
 GCC = {'CC': 'gcc', 'CXX': 'g++'}
+FEW = {'FIN_FEW': '1'}  # thousands instead of a million where a million shows no more
 CLANG = {'CC': 'clang-19', 'CXX': 'clang++-19', 'CC_LD': 'lld', 'CXX_LD': 'lld', 'AR': 'llvm-ar-19'}
 CORE = ['-Drooms=core,thc']  # where only what the compiler does to the call sites matters
 SANITIZER_ENV = {'ASAN_OPTIONS': 'detect_stack_use_after_return=1:detect_leaks=1', 'UBSAN_OPTIONS': 'halt_on_error=1',
@@ -24,21 +25,23 @@ VALGRIND = ['--wrapper', 'valgrind --quiet --error-exitcode=9 --leak-check=full 
 BUILDS = {
     'gcc': (GCC, [], []),
     'clang': (CLANG, [], []),
-    'gcc-O0': (GCC, ['-Doptimization=0', *CORE], []),
-    'gcc-O1-frame-pointers': (GCC, ['-Doptimization=1', '-Dc_args=-fno-omit-frame-pointer',
+    'gcc-O0': ({**GCC, **FEW}, ['-Doptimization=0', *CORE], []),
+    'gcc-O1-frame-pointers': ({**GCC, **FEW}, ['-Doptimization=1', '-Dc_args=-fno-omit-frame-pointer',
                                     '-Dcpp_args=-fno-omit-frame-pointer', *CORE], []),
-    'gcc-O3-lto-pie': (GCC, ['-Doptimization=3', '-Db_lto=true', '-Db_pie=true', *CORE], []),
-    'gcc-native-no-frame-pointers': (GCC, ['-Doptimization=2', '-Dc_args=-fomit-frame-pointer -march=native',
+    'gcc-O3-lto-pie': ({**GCC, **FEW}, ['-Doptimization=3', '-Db_lto=true', '-Db_pie=true', *CORE], []),
+    'gcc-native-no-frame-pointers': ({**GCC, **FEW}, ['-Doptimization=2', '-Dc_args=-fomit-frame-pointer -march=native',
                                            '-Dcpp_args=-fomit-frame-pointer -march=native', *CORE], []),
-    'clang-O0': (CLANG, ['-Doptimization=0', *CORE], []),
-    'clang-O1-no-frame-pointers': (CLANG, ['-Doptimization=1', '-Dc_args=-fomit-frame-pointer',
+    'clang-O0': ({**CLANG, **FEW}, ['-Doptimization=0', *CORE], []),
+    'clang-O1-no-frame-pointers': ({**CLANG, **FEW}, ['-Doptimization=1', '-Dc_args=-fomit-frame-pointer',
                                            '-Dcpp_args=-fomit-frame-pointer', *CORE], []),
-    'clang-O3-lto-pie': (CLANG, ['-Doptimization=3', '-Db_lto=true', '-Db_pie=true', *CORE], []),
-    'gcc-asan-ubsan': ({**GCC, **SANITIZER_ENV}, ['-Db_sanitize=address,undefined', '-Doptimization=1'], ['-t', '3']),
-    'clang-tsan': ({**CLANG, **SANITIZER_ENV}, ['-Db_sanitize=thread', '-Db_lundef=false', '-Doptimization=1'], ['-t', '3']),
-    'valgrind': ({**GCC, 'FIN_FEW': '1'}, ['-Doptimization=1', '-Dio_kinds=[]'], ['-t', '10', *VALGRIND]),
-    'aarch64-gcc': ({'FIN_FEW': '1'}, ['--cross-file', 'tools/aarch64.ini'], ['-t', '10']),
-    'aarch64-clang': ({'FIN_FEW': '1'}, ['--cross-file', 'tools/aarch64-clang.ini', *CORE], ['-t', '10']),
+    'clang-O3-lto-pie': ({**CLANG, **FEW}, ['-Doptimization=3', '-Db_lto=true', '-Db_pie=true', *CORE], []),
+    'gcc-asan-ubsan': ({**GCC, **SANITIZER_ENV}, ['-Db_sanitize=address,undefined', '-Doptimization=1', '-Dio_kinds=epoll'],
+                       ['-t', '3']),
+    'clang-tsan': ({**CLANG, **SANITIZER_ENV}, ['-Db_sanitize=thread', '-Db_lundef=false', '-Doptimization=1',
+                                                   '-Dio_kinds=epoll'], ['-t', '3']),
+    'valgrind': ({**GCC, **FEW}, ['-Doptimization=1', '-Dio_kinds=[]'], ['-t', '10', *VALGRIND]),
+    'aarch64-gcc': (FEW, ['--cross-file', 'tools/aarch64.ini', '-Dio_kinds=[]'], ['-t', '10']),
+    'aarch64-clang': (FEW, ['--cross-file', 'tools/aarch64-clang.ini', *CORE], ['-t', '10']),
 }
 TWICE = ['gcc', 'clang']  # these also build the benchmarks
 
