@@ -49,10 +49,13 @@ static void no_dispatch(void) {
             THCYieldAndSaveNoDispatch(a);
             for (int i = 0; i < 3; i++) {
                 LOG("a%d ", i);
+                THCYield(); // b does not run: it is not in the queue
                 CHECK_EQ(THCYieldToIdAndSaveNoDispatch(b, a), 0);
             }
             LOG("a ");
         });
+        THCYield();
+        CHECK_LOG(""); // nor is a
         ASYNC({
             for (int i = 0; i < 3; i++) {
                 LOG("b%d ", i);
