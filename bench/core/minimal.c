@@ -38,8 +38,7 @@ static inline __attribute__((always_inline)) void minimal_switch(struct minimal 
                      "1:"
                      : "+r"(f), "+r"(t)
                      :
-                     : "x2", "x3", "x4", "x5", "x6", "x7", "x8", "x9", "x10", "x11", "x12", "x13", "x14", "x15", "x16", "x17",
-                       "x19", "x20", "x21", "x22", "x23", "x24", "x25", "x26", "x27", "x28", "x30", "cc", "memory");
+                     : "x2", "x3", "x19", FIN_ARCH_CLOBBERS_);
 #endif
 }
 
