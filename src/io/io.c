@@ -81,9 +81,7 @@ static int choose(struct io *io) {
     const char *want = getenv("FIN_IO");
     io->plain = want && strcmp(want, "plain") == 0;
     int error;
-    if (fin_on_valgrind) { // it holds its one lock while a thread waits in the ring: the others would stop
-        io->name = "epoll, because of valgrind";
-    } else if (want && strcmp(want, "epoll") == 0) {
+    if (want && strcmp(want, "epoll") == 0) {
         io->name = "epoll, because of FIN_IO=epoll";
     } else {
         io->backend = &fin_io_uring;

@@ -19,8 +19,6 @@ static const char *with(const char *name) {
 }
 
 int main(void) {
-    if (strcmp(fin_io_backend(), "epoll, because of valgrind") == 0)
-        SKIP("valgrind leaves no choice");
     CHECK(strcmp(with("epoll"), "epoll, because of FIN_IO=epoll") == 0);
     if (strncmp(with(""), "epoll", 5) == 0)
         SKIP("no io_uring here");

@@ -6,7 +6,9 @@
 
 #include "net.h"
 
-enum { ROUNDS = 6000, CHUNK = 3000 };
+enum { MOST = 6000, CHUNK = 3000 };
+
+static int rounds;
 
 static unsigned seed = 7;
 static int fd[2];
@@ -57,7 +59,7 @@ static void send_some(void *unused) {
 
 // Receive, send and cancel in one thread, in random order.
 static void receiving(bool use_read) {
-    for (int i = 0; i < ROUNDS; i++) {
+    for (int i = 0; i < rounds; i++) {
         fin_finish {
             fin_async_call(send_some, NULL);
             fin_finish {
@@ -87,7 +89,7 @@ static void *feed(void *total) {
 }
 
 static void receiving_from_thread(void) {
-    unsigned total = ROUNDS * 16;
+    unsigned total = (unsigned)rounds * 16;
     pthread_t t;
     received = 0;
     CHECK_EQ(pthread_create(&t, NULL, feed, &total), 0);
@@ -128,7 +130,7 @@ static void sending(bool use_write) {
     pthread_t t;
     sent = received = 0;
     CHECK_EQ(pthread_create(&t, NULL, drain, NULL), 0);
-    for (int i = 0; i < ROUNDS; i++) {
+    for (int i = 0; i < rounds; i++) {
         fin_finish {
             fin_async_call(send_chunk, use_write ? &sent : NULL);
             pause_a_little(6);
@@ -177,7 +179,7 @@ static void connect_one(void *unused) {
 
 static void accepting(void) {
     listener = tcp_listen(&address, 64);
-    for (int i = 0; i < ROUNDS / 5; i++) {
+    for (int i = 0; i < rounds / 5; i++) {
         fin_finish {
             fin_async_call(connect_one, NULL);
             fin_async_call(accept_one, NULL);
@@ -201,6 +203,7 @@ static void both_happened(void) {
 }
 
 int main(void) {
+    rounds = getenv("FIN_FEW") ? 300 : MOST;
     stream_pair(fd);
     receiving(false);
     both_happened();

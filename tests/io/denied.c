@@ -25,8 +25,6 @@ int main(void) {
     static char c;
     unsetenv("FIN_IO");
     deny(SECCOMP_RET_ERRNO | EPERM);
-    if (strcmp(fin_io_backend(), "epoll, because of valgrind") == 0)
-        SKIP("valgrind leaves no choice");
     CHECK(strstr(fin_io_backend(), "epoll, because io_uring is denied"));
     stream_pair(fd);
     fin_finish {

@@ -6,7 +6,9 @@
 
 #include "net.h"
 
-enum { ROUNDS = 20000, WAKERS = 4, EACH = 5000 };
+enum { WAKERS = 4 };
+
+static int rounds = 20000, each = 5000;
 
 static struct fin_awe *ping, *pong;
 
@@ -25,7 +27,7 @@ static void wake_pong(void *unused) {
 static void *other(void *unused) {
     (void)unused;
     CHECK_EQ(fin_sleep(1), 0); // makes the ring
-    for (int i = 0; i < ROUNDS; i++) {
+    for (int i = 0; i < rounds; i++) {
         take_and_schedule(&ping);
         fin_suspend(&pong);
     }
@@ -35,7 +37,7 @@ static void *other(void *unused) {
 static void in_turn(void) {
     pthread_t t;
     CHECK_EQ(pthread_create(&t, NULL, other, NULL), 0);
-    for (int i = 0; i < ROUNDS; i++) {
+    for (int i = 0; i < rounds; i++) {
         fin_suspend(&ping);
         wake_pong(NULL);
     }
@@ -45,13 +47,13 @@ static void in_turn(void) {
 static struct fin_awe *slots[WAKERS];
 
 static void *waker(void *slot) {
-    for (int i = 0; i < EACH; i++)
+    for (int i = 0; i < each; i++)
         take_and_schedule(slot);
     return NULL;
 }
 
 static void wait_often(void *slot) {
-    for (int i = 0; i < EACH; i++)
+    for (int i = 0; i < each; i++)
         fin_suspend(slot);
 }
 
@@ -68,6 +70,8 @@ static void many_wakers(void) {
 }
 
 int main(void) {
+    if (getenv("FIN_FEW"))
+        rounds = each = 300;
     static int fd[2];
     static char c;
     fin_shared int n = 0;
