@@ -123,7 +123,8 @@ struct fin_queue {
 #define FIN_QUEUE_INIT {FIN_WAITERS_INIT_, NULL, NULL}
 void fin_queue_init(struct fin_queue *q);
 void fin_queue_enter(struct fin_queue *q, struct fin_queue_entry *e);
-int FIN_BLOCKING fin_queue_await_turn(struct fin_queue *q, struct fin_queue_entry *e); // -ECANCELED: it is still in the queue
+// After -ECANCELED the entry is still in the queue.
+int FIN_BLOCKING fin_queue_await_turn(struct fin_queue *q, struct fin_queue_entry *e);
 void FIN_BLOCKING fin_queue_await_turn_nc(struct fin_queue *q, struct fin_queue_entry *e);
 
 // Returns 0 where it was not the entry's turn yet. Otherwise the next one's turn begins, and the result is 1 plus the number of

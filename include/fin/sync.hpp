@@ -90,9 +90,8 @@ public:
     thread() noexcept = default;
     template <class Body> explicit thread(Body body) {
         auto c = std::make_unique<call<Body>>(std::move(body));
-        int error = fin_thread_start(
-            c.get(), [](void *p) noexcept { std::invoke(static_cast<call<Body> *>(p)->body); },
-            static_cast<void *>(c.get()));
+        int error = fin_thread_start(c.get(), [](void *p) noexcept { std::invoke(static_cast<call<Body> *>(p)->body); },
+                                     static_cast<void *>(c.get()));
         if (error != 0)
             throw std::system_error(-error, std::generic_category(), "fin::thread");
         handle_ = {c.release(), [](fin_thread_handle *h) { delete static_cast<call<Body> *>(h); }};

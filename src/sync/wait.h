@@ -15,12 +15,12 @@
 
 struct fin_waiter {
     struct fin_waiter *next, *prev;
-    struct fin_awe *awe;       // set before the latch is given back for the first time
-    struct fin_waiters *at;    // the object waited for
-    struct fin_mutex *mutex;   // of a condition variable's waiter, which is to have it again before it runs
-    uint64_t count;            // of an event count's waiter
+    struct fin_awe *awe;     // set before the latch is given back for the first time
+    struct fin_waiters *at;  // the object waited for
+    struct fin_mutex *mutex; // of a condition variable's waiter, which is to have it again before it runs
+    uint64_t count;          // of an event count's waiter
     int result;
-    bool waiting;              // on the list of `at`; guarded by its latch
+    bool waiting; // on the list of `at`; guarded by its latch
     bool cancellable;
     struct fin_cancel_item item;
 };

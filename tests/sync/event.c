@@ -47,12 +47,8 @@ static void cancelled(void) {
     fin_event_init(&e);
     fin_shared int a = 1, b = 1, nc = 0;
     fin_finish {
-        fin_async {
-            a = fin_event_await(&e, 1);
-        };
-        fin_async {
-            b = fin_event_await(&e, 2);
-        };
+        fin_async { a = fin_event_await(&e, 1); };
+        fin_async { b = fin_event_await(&e, 2); };
         fin_async {
             fin_event_await_nc(&e, 3);
             nc = 1;

@@ -42,9 +42,7 @@ static void cancelled(void) {
     ran = 0;
     CHECK_EQ(fin_thread_start(h, child, &ran), 0);
     fin_finish {
-        fin_async {
-            CHECK_EQ(fin_thread_join(h), -ECANCELED);
-        };
+        fin_async { CHECK_EQ(fin_thread_join(h), -ECANCELED); };
         fin_cancel();
         CHECK_EQ(fin_thread_join(h), -ECANCELED);
     }

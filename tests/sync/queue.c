@@ -108,17 +108,13 @@ static void interrupted(void) {
     fin_finish {
         fin_async {
             fin_finish {
-                fin_async {
-                    CHECK_EQ(turn(1), 1);
-                };
+                fin_async { CHECK_EQ(turn(1), 1); };
                 fin_cancel();
                 LOG("asked ");
                 CHECK_EQ(fin_queue_leave(&q, f), 1);
             }
         };
-        fin_async {
-            CHECK_EQ(turn(2), 1);
-        };
+        fin_async { CHECK_EQ(turn(2), 1); };
     }
     CHECK_LOG("asked x1 t2 ");
 
@@ -127,14 +123,10 @@ static void interrupted(void) {
     fin_queue_enter(&q, f);
     fin_finish {
         fin_finish {
-            fin_async {
-                CHECK_EQ(turn(1), 0);
-            };
+            fin_async { CHECK_EQ(turn(1), 0); };
             fin_cancel();
         }
-        fin_async {
-            CHECK_EQ(turn(2), 1);
-        };
+        fin_async { CHECK_EQ(turn(2), 1); };
         CHECK_EQ(fin_queue_leave(&q, f), 2);
     }
     CHECK_LOG("x1 t2 ");

@@ -61,12 +61,8 @@ static void cancelled(void) {
     }
     fin_shared int granted = 1, before = 0;
     fin_finish {
-        fin_async {
-            granted = fin_sem_wait(&s);
-        };
-        fin_async {
-            before = fin_sem_wait(&s);
-        };
+        fin_async { granted = fin_sem_wait(&s); };
+        fin_async { before = fin_sem_wait(&s); };
         fin_sem_post(&s); // the first has it, though the cancel comes before it runs
         fin_cancel();
         fin_async {

@@ -69,9 +69,7 @@ void semaphores() {
             CHECK_EQ(gate.acquire_cancellable(), 0);
             got++;
         };
-        fin_async {
-            CHECK_EQ(gate.acquire_cancellable(), -ECANCELED);
-        };
+        fin_async { CHECK_EQ(gate.acquire_cancellable(), -ECANCELED); };
         fin_async {
             gate.acquire();
             got++;

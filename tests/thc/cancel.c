@@ -45,12 +45,8 @@ static void blocks(void) {
         ASYNC({ outside = thc_sem_p_x(&sem); });
         DO_FINISH_(tag, {
             ASYNC({ inside = thc_sem_p_x(&sem); });
-            ASYNC({
-                DO_FINISH({ ASYNC({ nested = thc_sem_p_x(&sem); }); });
-            });
-            ASYNC({
-                DO_FINISH_NX({ ASYNC({ nx = thc_sem_p_x(&sem); }); });
-            });
+            ASYNC({ DO_FINISH({ ASYNC({ nested = thc_sem_p_x(&sem); }); }); });
+            ASYNC({ DO_FINISH_NX({ ASYNC({ nx = thc_sem_p_x(&sem); }); }); });
             ASYNC({
                 THCYield();
                 CANCEL(tag);

@@ -72,7 +72,7 @@ static errval_t LookupResponseAC(NSChannel_t *c, int *addr) {
     cancel_item_t ci;
     thc_lock_acquire(&r->th_lock); // Wait for previous TH to complete
     thc_latch_acquire(&r->spinlock);
-    if (r->state == EMPTY) { // No BH present: wait
+    if (r->state == EMPTY) {          // No BH present: wait
         if (THCIsCancelRequested()) { // an item added now would run at once, with the spinlock held
             result = CANCELLED;
             goto done;
