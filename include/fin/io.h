@@ -138,15 +138,14 @@ FIN_INLINE_ void fin_timeout_leave_(struct fin_timeout_block *t) {
 #define fin_timeout(ns) FIN_ELIDED_FINISH_(fin_no_label_)
 #elif !defined(__cplusplus)
 // Two loops, because the names that fin_async and fin_cancel look for have another type than what is cleaned up.
-#define fin_timeout(ns)                                                                                               \
-    for (struct fin_timeout_block fin_timeout_ __attribute__((cleanup(fin_timeout_leave_), unused)),                  \
-         *fin_timeout_once_ = (FIN_ARCH_FRAME_POINTER_(), &fin_timeout_);                                             \
-         fin_timeout_once_; fin_timeout_once_ = NULL)                                                                 \
-        for (struct fin_finish_block *const fin_async_must_be_inside_fin_finish __attribute__((unused)) =             \
-                 fin_timeout_enter_(&fin_timeout_, (ns)),                                                             \
-             *const fin_cancel_must_be_inside_fin_finish __attribute__((unused)) =                                    \
-                 fin_async_must_be_inside_fin_finish,                                                                 \
-             *fin_once_ = fin_async_must_be_inside_fin_finish;                                                        \
+#define fin_timeout(ns)                                                                                                     \
+    for (struct fin_timeout_block fin_timeout_ __attribute__((cleanup(fin_timeout_leave_), unused)),                        \
+         *fin_timeout_once_ = (FIN_ARCH_FRAME_POINTER_(), &fin_timeout_);                                                   \
+         fin_timeout_once_; fin_timeout_once_ = NULL)                                                                       \
+        for (struct fin_finish_block *const fin_async_must_be_inside_fin_finish                                             \
+             __attribute__((unused)) = fin_timeout_enter_(&fin_timeout_, (ns)),                                             \
+             *const fin_cancel_must_be_inside_fin_finish __attribute__((unused)) = fin_async_must_be_inside_fin_finish,     \
+             *fin_once_ = fin_async_must_be_inside_fin_finish;                                                              \
              fin_once_; fin_once_ = NULL)
 #endif
 #endif

@@ -17,11 +17,12 @@ static uint32_t most(size_t size) { return size < 0x7ffff000 ? (uint32_t)size : 
 static uint64_t word(const void *p) { return (uint64_t)(uintptr_t)p; }
 
 // In the kernel's interface the offset -1 means the file's position.
-#define CALL_IF(bad, type, name, parameters, ...)                                                                     \
-    type name parameters { return (bad) ? -EINVAL : run(&(struct call){__VA_ARGS__}); }                               \
+#define CALL_IF(bad, type, name, parameters, ...)                                                                           \
+    type name parameters { return (bad) ? -EINVAL : run(&(struct call){__VA_ARGS__}); }                                     \
     type name##_nc parameters { return (bad) ? -EINVAL : run(&(struct call){__VA_ARGS__, .nc = true}); }
 #define CALL(type, name, parameters, ...) CALL_IF(false, type, name, parameters, __VA_ARGS__)
 
+// clang-format off
 CALL(ssize_t, fin_read, (int fd, void *buffer, size_t size),
      .op = IORING_OP_READ, .fd = fd, .addr = buffer, .len = most(size), .off = UINT64_MAX)
 CALL(ssize_t, fin_write, (int fd, const void *data, size_t size),
@@ -43,6 +44,7 @@ CALL(int, fin_poll, (int fd, int events), .op = IORING_OP_POLL_ADD, .fd = fd, .f
 CALL(int, fin_fsync, (int fd), .op = IORING_OP_FSYNC, .fd = fd)
 CALL(int, fin_statx, (int dir, const char *path, int flags, unsigned mask, struct statx *out),
      .op = IORING_OP_STATX, .fd = dir, .addr = path, .len = mask, .off = word(out), .flags = (uint32_t)flags)
+// clang-format on
 
 // A Unix socket in non-blocking mode is told so when its peer has too many to accept; nothing tells when that changes.
 static int connect_to(const struct call *c) {
@@ -79,11 +81,10 @@ static int open_at(struct call c) {
 }
 
 int fin_openat(int dir, const char *path, int flags, mode_t mode) {
-    return open_at((struct call){
-        .op = IORING_OP_OPENAT, .fd = dir, .addr = path, .len = mode, .flags = (uint32_t)flags});
+    return open_at((struct call){.op = IORING_OP_OPENAT, .fd = dir, .addr = path, .len = mode, .flags = (uint32_t)flags});
 }
 
 int fin_openat_nc(int dir, const char *path, int flags, mode_t mode) {
-    return open_at((struct call){
-        .op = IORING_OP_OPENAT, .fd = dir, .addr = path, .len = mode, .flags = (uint32_t)flags, .nc = true});
+    return open_at(
+        (struct call){.op = IORING_OP_OPENAT, .fd = dir, .addr = path, .len = mode, .flags = (uint32_t)flags, .nc = true});
 }

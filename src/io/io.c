@@ -67,7 +67,8 @@ static void end(struct fin_poller *p) {
 static const char *why_not(int error) {
     switch (error) {
     case -EPERM:
-        return "epoll, because io_uring is denied: by a seccomp filter (most containers have one) or kernel.io_uring_disabled";
+        return "epoll, because io_uring is denied: by a seccomp filter (most containers have one) or "
+               "kernel.io_uring_disabled";
     case -ENOSYS:
         return "epoll, because the system has no io_uring, or a seccomp filter hides it";
     case -ENOMEM:
@@ -146,9 +147,7 @@ const char *fin_io_backend(void) {
     return error == 0 ? io->name : strerror(-error);
 }
 
-void fin_io_suspend(struct waiter *w) {
-    fin_suspend(&w->awe);
-}
+void fin_io_suspend(struct waiter *w) { fin_suspend(&w->awe); }
 
 void fin_io_resume(struct io *io, struct waiter *w, int result) {
     w->result = result;

@@ -79,7 +79,7 @@ struct waiter {
 int fin_io_here(struct io **io); // the calling thread's, made on first use; 0 or -errno
 void fin_io_suspend(struct waiter *w);
 void fin_io_resume(struct io *io, struct waiter *w, int result);
-void fin_io_woken(struct io *io); // wake_fd was read
+void fin_io_woken(struct io *io);             // wake_fd was read
 uint32_t fin_io_events(const struct call *c); // what it waits for; 0 where it is not to wait
 int fin_io_connect_ended(int fd); // what a cancelled connect comes to: 0 where it is connected all the same, or -ECANCELED
 
@@ -89,6 +89,6 @@ void fin_timer_remove(struct io *io, struct fin_timer *t); // does nothing where
 void fin_timers_run(struct io *io);
 static inline bool fin_timer_waits(const struct fin_timer *t) { return t->order != 0; }
 
-#define FIN_OF(type, member, p) ((type *)((char *)(p)-offsetof(type, member)))
+#define FIN_OF(type, member, p) ((type *)((char *)(p) - offsetof(type, member)))
 
 #endif

@@ -11,9 +11,9 @@
 
 #include "io/io.h"
 
-enum { OWN = 1, CANCEL = 2 };                          // completions to come
-enum { TO_REQUEST = 0, TO_CANCEL = 1, TO_TAG = 3 };    // low bits of user_data that has a request's address
-enum { TO_NOBODY = 0, TO_WAKE = 4 };                   // user_data without one
+enum { OWN = 1, CANCEL = 2 };                       // completions to come
+enum { TO_REQUEST = 0, TO_CANCEL = 1, TO_TAG = 3 }; // low bits of user_data that has a request's address
+enum { TO_NOBODY = 0, TO_WAKE = 4 };                // user_data without one
 enum { ENTRIES = 256, COMPLETIONS = 4096 };
 enum { MOST_TRIES = 6 };
 
@@ -214,7 +214,7 @@ static int attempts(struct request *r, const struct call *c) {
         if (r->cancelled)
             return result;
         if (result == -EAGAIN && events) {
-            // Some descriptors in non-blocking mode make the kernel give up at once.
+            // Descriptors in non-blocking mode make older kernels give up at once: an accept on 5.15.
             struct call ready = {.op = IORING_OP_POLL_ADD, .fd = c->fd, .flags = events};
             result = once(r, &ready);
             if (result < 0 && !interrupted(result))

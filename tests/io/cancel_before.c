@@ -82,8 +82,12 @@ int main(void) {
         fin_cancel();
         refused();
         nothing_happened();
-        fin_finish { CHECK_EQ(fin_sleep(0), -ECANCELED); }
-        fin_finish_nc { CHECK_EQ(fin_sleep(0), 0); }
+        fin_finish {
+            CHECK_EQ(fin_sleep(0), -ECANCELED);
+        }
+        fin_finish_nc {
+            CHECK_EQ(fin_sleep(0), 0);
+        }
         not_cancelled();
     }
     close(waiting);

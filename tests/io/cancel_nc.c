@@ -19,7 +19,9 @@ int main(void) {
         fin_async { polled = fin_poll_nc(other[0], POLLIN); };
         fin_async { accepted = fin_accept_nc(listener, NULL, NULL); };
         fin_async {
-            fin_finish_nc { shielded = fin_poll(other[1], POLLIN); }
+            fin_finish_nc {
+                shielded = fin_poll(other[1], POLLIN);
+            }
         };
         CHECK_EQ(fin_sleep(FIN_MS), 0);
         fin_cancel();

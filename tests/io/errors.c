@@ -38,7 +38,7 @@ static void no_socket(void) {
     close(fd[1]);
 }
 
-// The mode of the descriptor does not matter, MSG_DONTWAIT does. An inotify descriptor is one that io_uring gives up on.
+// The mode of the descriptor does not matter, MSG_DONTWAIT does.
 static void non_blocking(void) {
     static char c[64];
     static int fd[2];

@@ -33,7 +33,8 @@ static void in_time(void) {
     }
     CHECK(!fin_timed_out());
     CHECK_EQ(n, 1);
-    fin_timeout(FOREVER) {}
+    fin_timeout(FOREVER) {
+    }
     CHECK(!fin_timed_out());
 }
 
