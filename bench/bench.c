@@ -22,7 +22,9 @@ static int compare(const void *a, const void *b) {
 
 void bench_sort(double *samples, size_t n) { qsort(samples, n, sizeof *samples, compare); }
 
-double bench_at(const double *sorted, size_t n, double quantile) { return sorted[(size_t)(quantile * (double)(n - 1) + 0.5)]; }
+double bench_at(const double *sorted, size_t n, double quantile) {
+    return sorted[(size_t)(quantile * (double)(n - 1) + 0.5)];
+}
 
 bool bench_noisy(double median, double lo, double hi) { return hi - lo > 0.25 * median; }
 

@@ -13,11 +13,15 @@ static void yields(void *p) {
 static void suspends(void *slot) { fin_suspend(slot); }
 
 static __attribute__((noinline)) void lazy(void) {
-    fin_finish { fin_async_call(yields, NULL); }
+    fin_finish {
+        fin_async_call(yields, NULL);
+    }
 }
 
 static __attribute__((noinline)) void eager(void) {
-    fin_finish { fin_async_eager_call(yields, NULL); }
+    fin_finish {
+        fin_async_eager_call(yields, NULL);
+    }
 }
 
 static __attribute__((noinline)) void lazy_to(void) {

@@ -154,13 +154,15 @@ static void print_lines(const char *table, const char *title, const struct line 
     struct statistics overhead = all_of(timer);
     overhead.max = bench_at(samples, (size_t)taken, 0.999); // the rest are interrupts, not the timer
     printf("\n%s [%s]\n", title, table);
-    printf("  the timer itself: %.0f to %.0f cycles, %.0f on average (published: 42 to 60, 51); it counts in steps of %.0f\n",
-           overhead.min, overhead.max, overhead.average, resolution());
+    printf(
+        "  the timer itself: %.0f to %.0f cycles, %.0f on average (published: 42 to 60, 51); it counts in steps of %.0f\n",
+        overhead.min, overhead.max, overhead.average, resolution());
     printf("  %-24s %8s %8s %8s %8s   published\n", "", "min", "max", "median", "average");
     for (size_t i = 0; i < count; i++) {
         struct statistics s = less(all_of(lines[i].run), overhead);
         const int *p = lines[i].published;
-        printf("  %-24s %8.0f %8.0f %8.0f %8.0f   min %d, max %d", lines[i].name, s.min, s.max, s.median, s.average, p[0], p[1]);
+        printf("  %-24s %8.0f %8.0f %8.0f %8.0f   min %d, max %d", lines[i].name, s.min, s.max, s.median, s.average, p[0],
+               p[1]);
         if (middle)
             printf(", median %d, average %d", p[2], p[3]);
         printf("\n");
@@ -184,8 +186,8 @@ static void table_5(void) {
         {"eager: blocking function (fin_yield)", create_eager_call, N, "330"},
         {"eager: blocking function (fin_yield_to)", create_eager_yield_to, N, "260"},
     };
-    bench_table("ext5", "Extensions, table 5: creation and tear-down of an AWE (blocking: with its finish block)", "cycles", rows,
-                BENCH_COUNT(rows));
+    bench_table("ext5", "Extensions, table 5: creation and tear-down of an AWE (blocking: with its finish block)", "cycles",
+                rows, BENCH_COUNT(rows));
 }
 
 void table_extensions(void) {

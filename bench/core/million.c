@@ -58,7 +58,9 @@ static int million_here(long n) {
 static int spawn_here(long n) {
     double start = now_ns();
     for (long i = 0; i < n; i++) {
-        fin_finish { fin_async_call(bench_body, NULL); }
+        fin_finish {
+            fin_async_call(bench_body, NULL);
+        }
     }
     printf("%f\n", (now_ns() - start) / (double)n);
     return 0;
@@ -119,7 +121,8 @@ static double middle(double *values, int n) {
 static void print_million(const char *name, double values[3][ROUNDS], int rounds, long n) {
     double created = middle(values[0], rounds) / 1e9, finished = middle(values[1], rounds) / 1e9;
     double kib = middle(values[2], rounds), total = created + finished;
-    printf("  %-24s %10.2f %10.2f %10.2f %10.0f %12.0f\n", name, created, finished, total, kib / 1024, kib * 1024 / (double)n);
+    printf("  %-24s %10.2f %10.2f %10.2f %10.0f %12.0f\n", name, created, finished, total, kib / 1024,
+           kib * 1024 / (double)n);
     bench_csv("million", name, "create_s", created);
     bench_csv("million", name, "finish_s", finished);
     bench_csv("million", name, "peak_kib", kib);

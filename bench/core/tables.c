@@ -63,7 +63,8 @@ void table_micro(void) {
         {"yield, eager", create_eager_call, N / 10},
     };
     bench_measure(r, BENCH_COUNT(r));
-    printf("\nMicrobenchmarks of the AC paper (5.1): cycles for a call, an async that does not block, an async that yields\n");
+    printf(
+        "\nMicrobenchmarks of the AC paper (5.1): cycles for a call, an async that does not block, an async that yields\n");
     printf("  %-36s %8s %8s %8s\n", "", "Call", "Async", "Yield");
     printf("  %-36s %8.1f %8.1f %8.1f\n", "Fin, lazy, any compiler", r[0].median, r[1].median, r[3].median);
     printf("  %-36s %8.1f %8.1f %8.1f\n", "Fin, eager, any compiler", r[0].median, r[2].median, r[4].median);
