@@ -1,0 +1,112 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: BSD-2-Clause
+"""tools/fin-gdb.py shows the AWEs of a live program and of its core file: gdb.py FIN_GDB_PY PROGRAM"""
+import os
+import re
+import shutil
+import subprocess
+import sys
+import tempfile
+
+BODY = r'fin_body_\d+|__work_block_invoke(_\d+)?'  # GNU C, Clang
+# entry, state, name, the program's own functions in the backtrace
+AWES = [
+    ('nested_calls', 'suspended', 'deep', ['inner', 'inner', 'inner', 'nested_calls', 'work', 'main']),
+    ('saves_itself', 'saved', 'saved one', ['saves_itself', 'work', 'main']),
+    ('waits_inside', 'suspended', '-', ['waits_inside', 'opens_a_block', 'owns_a_block', 'work', 'main']),
+    ('waits_on_another_stack', 'suspended', '-', ['waits_on_another_stack', 'opens_a_block', 'owns_a_block', 'work', 'main']),
+    ('owns_a_block', 'finish', '-', ['opens_a_block', 'owns_a_block', 'work', 'main']),
+    ('eager_body', 'suspended', '-', ['eager_body', 'work', 'main']),
+    (r'async at gdb_program\.c:\d+', 'suspended', '-', [BODY, 'work', 'main']),
+    ('other_thread_waits', 'suspended', '-', ['other_thread_waits', 'thread']),
+]
+FIRST = AWES + [('-', 'running', '-', ['stop_here', 'work', 'main'])]
+SECOND = AWES + [
+    ('-', 'finish', '-', ['work', 'main']),
+    (r'async at gdb_program\.c:\d+', 'running', '-', ['stop_here', BODY, 'work', 'main']),
+]
+
+
+def fail(why, output):
+    sys.exit(output + '\n' + why)
+
+
+def gdb(*arguments):
+    command = ['gdb', '-q', '-nx', '-batch', '-ex', 'set debuginfod enabled off', '-ex', 'set width 0', *arguments]
+    return subprocess.run(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, timeout=100).stdout
+
+
+def commands(*lines):
+    return [word for line in lines for word in ('-ex', line)]
+
+
+def part(output, name):
+    found = re.search(r'^begin %s\n(.*?)^end %s$' % (name, name), output, re.S | re.M)
+    if not found:
+        fail('no part "%s"' % name, output)
+    return found.group(1)
+
+
+def look(name):
+    return commands('echo begin list\\n', 'fin awes', 'echo end list\\n', 'echo begin %s\\n' % name, 'fin awe all bt',
+                    'echo end %s\\n' % name)
+
+
+def own_functions(text):
+    """Those of the program: without Fin's, the C library's and what starts a thread."""
+    names = re.findall(r'^#\d+ +(?:0x[0-9a-f]+ in )?([\w.]+) \(.*\) at .*gdb_program\.c:\d+$', text, re.M)
+    return [n.split('.')[0] for n in names]
+
+
+def check(output, name, expected):
+    text = part(output, name)
+    rows = []
+    for block in re.split(r'^AWE ', text, flags=re.M)[1:]:
+        head, _, trace = block.partition('\n')
+        columns = re.match(r'(\d+) +(\S+) +(\S+) +(.+?)  +(.+?)  +(\S+)$', head)
+        if not columns:
+            fail('not a description: ' + head, output)
+        rows.append((columns, own_functions(trace)))
+    for entry, state, called, functions in expected:
+        for columns, names in rows:
+            _, _, is_state, is_called, is_entry, ident = columns.groups()
+            if (is_state, is_called) == (state, called) and re.fullmatch(entry, is_entry) and len(names) == len(functions) and \
+                    all(map(re.fullmatch, functions, names)) and (ident == '-') == (state != 'saved'):
+                break
+        else:
+            fail('not found in "%s": %s' % (name, (entry, state, called, functions)), output)
+    if len(rows) > len(expected) + 1:  # the other thread may not have got to its scheduler yet
+        fail('too many AWEs in "%s"' % name, output)
+
+
+def main():
+    script, program = sys.argv[1:]
+    if not shutil.which('gdb'):
+        print('skipped: no gdb', file=sys.stderr)
+        return 77
+    with tempfile.TemporaryDirectory() as directory:
+        core = os.path.join(directory, 'core')
+        number = 'next(n for n, a in all_awes() if a.entry == "nested_calls")'
+        live = gdb('-ex', 'source ' + script, *commands('break stop_here', 'run'), *look('first'),
+                   *commands('echo begin select\\n', 'python gdb.execute("fin awe %%d" %% %s)' % number, 'up', 'down', 'bt 3',
+                             'fin awe', 'echo end select\\n', 'fin core ' + core, 'echo begin finish\\n', 'fin',
+                             'echo end finish\\n', 'continue'), *look('second'), '-ex', 'continue', program)
+        if re.search('ptrace|not permitted', live):
+            print('skipped: gdb may not run a program here', file=sys.stderr)
+            return 77
+        check(live, 'first', FIRST)
+        check(live, 'second', SECOND)
+        select = part(live, 'select')
+        if own_functions(select)[-2:] != ['inner', 'stop_here'] or 'fin_suspend' not in select:
+            fail('the AWE was not selected, or the thread not again', live)
+        if own_functions('#0 ' + part(live, 'finish').splitlines()[0]) != ['work']:
+            fail('"fin" is no longer "finish"', live)
+        if 'exited normally' not in live:
+            fail('the program did not end well', live)
+        post_mortem = gdb('-ex', 'source ' + script, *look('core'), program, core)
+        check(post_mortem, 'core', FIRST)
+    return 0
+
+
+if __name__ == '__main__':
+    sys.exit(main())
