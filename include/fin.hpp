@@ -15,6 +15,7 @@
 #endif
 
 #include <cstring>
+#include <cxxabi.h>
 #include <exception>
 #include <system_error>
 #include <utility>
@@ -30,6 +31,40 @@ namespace detail {
 
 // What the name that an async looks for stands for inside an async body.
 struct body_scope {};
+
+// C++'s exceptions in flight in this OS thread: those being handled, and the number of those being thrown.
+__attribute__((always_inline)) inline void **exceptions() {
+#if FIN_SANITIZED
+    return reinterpret_cast<void **>(abi::__cxa_get_globals());
+#else
+    return fin_thread_here_()->exceptions;
+#endif
+}
+inline unsigned thrown() { return *reinterpret_cast<unsigned *>(exceptions() + 1); }
+
+// Around an async: what is in flight stays its owner's, whether the owner goes on after the body or before its end.
+class in_flight {
+public:
+    __attribute__((always_inline)) in_flight() {
+        void **e = exceptions();
+        any_ = e[0] || e[1];
+        if (__builtin_expect(any_, 0)) {
+            caught_ = std::exchange(e[0], nullptr);
+            thrown_ = std::exchange(e[1], nullptr);
+        }
+    }
+    __attribute__((always_inline)) void restore() {
+        if (__builtin_expect(any_, 0)) {
+            void **e = exceptions();
+            e[0] = caught_;
+            e[1] = thrown_;
+        }
+    }
+
+private:
+    void *caught_ = nullptr, *thrown_ = nullptr;
+    bool any_;
+};
 
 // A finish block; one entry of the `for` that is a finish block, see FIN_FINISH_.
 class block {
@@ -53,7 +88,7 @@ public:
     // The block was left before its end.
     __attribute__((always_inline)) ~block() noexcept(false) {
         if (__builtin_expect(open_, 0)) {
-            bool unwinding = std::uncaught_exceptions() != 0;
+            bool unwinding = thrown() > thrown_before_;
             if (unwinding)
                 cancel();
             fin_finish_leave_(&b_);
@@ -73,6 +108,7 @@ private:
     fin_finish_block b_;
     std::exception_ptr error_;
     bool open_ = true;
+    unsigned thrown_before_ = thrown();
 };
 
 // The timer outlives the wait at the end of the block: bases end after it.
@@ -113,7 +149,9 @@ template <class Body> __attribute__((noinline)) void run(void *p) noexcept {
 template <class Body> __attribute__((always_inline)) inline void eager(block *owner, Body &&b) {
     using B = std::decay_t<Body>;
     call<B> c{std::forward<Body>(b), owner};
-    fin_eager_call_(&run<B>, &c);
+    in_flight before;
+    fin_eager_call_(owner->raw(), &run<B>, &c);
+    before.restore();
 }
 
 // fin_async is `site % lambda`: the one operator form in which the body can come last.
@@ -129,7 +167,9 @@ struct lazy_site {
     template <class Body> __attribute__((always_inline)) void operator%(Body &&b) const {
         using B = std::decay_t<Body>;
         call<B> c{std::forward<Body>(b), owner};
+        in_flight before;
         FIN_LAZY_CALL_(owner->raw(), (&run<B>), &c);
+        before.restore();
     }
 };
 
@@ -137,9 +177,15 @@ inline lazy_site site(block &, block &owner) { return {&owner}; }
 inline eager_site site(body_scope, block &owner) { return {&owner}; }
 
 __attribute__((always_inline)) inline void call_site(block &b, void (*fn)(void *), void *arg) {
+    in_flight before;
     FIN_LAZY_CALL_(b.raw(), fn, arg);
+    before.restore();
 }
-__attribute__((always_inline)) inline void call_site(body_scope, void (*fn)(void *), void *arg) { fin_eager_call_(fn, arg); }
+__attribute__((always_inline)) inline void call_site(body_scope, void (*fn)(void *), void *arg) {
+    in_flight before;
+    fin_eager_call_(NULL, fn, arg);
+    before.restore();
+}
 
 struct elided {
     template <class Body> void operator%(Body &&b) const { b(); }

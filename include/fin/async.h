@@ -70,14 +70,14 @@ FIN_INLINE_ void fin_finish_leave_(struct fin_finish_block *b) {
     fin_self->current = b->parent;
 }
 
-// Takes a spare stack and makes the pseudo-block at its top the current one.
-FIN_INLINE_ struct fin_finish_block *fin_eager_begin_(void) {
+// Takes a spare stack and makes the pseudo-block at its top the current one. The body belongs to `block`, or to the current one.
+FIN_INLINE_ struct fin_finish_block *fin_eager_begin_(struct fin_finish_block *block) {
     struct fin_thread *t = fin_thread_here_();
     struct fin_finish_block *top = __builtin_expect(t->spares != 0, 1) ? t->spare[--t->spares] : fin_stack_more_(t);
     top->count = 0;
-    top->away = NULL;
+    top->away = t->current;
     top->flags = FIN_FINISH_EAGER;
-    top->parent = t->current;
+    top->parent = block ? block : t->current;
     t->current = top;
     if (FIN_SANITIZED)
         fin_track_eager_call_(top);
@@ -87,7 +87,7 @@ FIN_INLINE_ struct fin_finish_block *fin_eager_begin_(void) {
 // The body ended and never blocked: its stack is spare again.
 FIN_INLINE_ void fin_eager_end_(struct fin_finish_block *top) {
     struct fin_thread *t = fin_self;
-    t->current = top->parent;
+    t->current = top->away;
     t->spare[t->spares++] = top;
 }
 
@@ -98,22 +98,22 @@ FIN_INLINE_ void fin_eager_end_(struct fin_finish_block *top) {
 #define FIN_CAT__(a, b) a##b
 #define FIN_CAT_(a, b) FIN_CAT__(a, b)
 
-FIN_INLINE_ void fin_eager_call_(void (*fn)(void *), void *arg) {
-    FIN_ARCH_EAGER_CALL_(fin_eager_begin_(), fn, arg);
+FIN_INLINE_ void fin_eager_call_(struct fin_finish_block *block, void (*fn)(void *), void *arg) {
+    FIN_ARCH_EAGER_CALL_(fin_eager_begin_(block), fn, arg);
     if (FIN_SANITIZED)
         fin_track_landed_();
 }
 
 #define FIN_EAGER_HERE_(stmt)                                                                                         \
     do {                                                                                                              \
-        FIN_ARCH_EAGER_HERE_(fin_eager_begin_(), stmt);                                                               \
+        FIN_ARCH_EAGER_HERE_(fin_eager_begin_(NULL), stmt);                                                               \
         if (FIN_SANITIZED)                                                                                            \
             fin_track_landed_();                                                                                      \
     } while (0)
 
 #if FIN_SANITIZED
 // Under ASan and TSan every body has a stack of its own, which is what they call a fiber.
-#define FIN_LAZY_CALL_(block, fn, arg) ((void)(block), fin_eager_call_(fn, arg))
+#define FIN_LAZY_CALL_(block, fn, arg) fin_eager_call_(block, fn, arg)
 #define FIN_LAZY_HERE_(block, stmt) FIN_EAGER_HERE_(stmt)
 #else
 #define FIN_LAZY_CALL_(block, fn, arg) FIN_ARCH_LAZY_CALL_(block, fn, arg)
@@ -150,14 +150,14 @@ FIN_INLINE_ void fin_eager_call_(void (*fn)(void *), void *arg) {
         void (*fin_fn_)(void *) = (fn);                                                                                     \
         void *fin_arg_ = (arg);                                                                                             \
         if (FIN_IN_BODY_)                                                                                                   \
-            fin_eager_call_(fin_fn_, fin_arg_);                                                                             \
+            fin_eager_call_(NULL, fin_fn_, fin_arg_);                                                                             \
         else                                                                                                                \
             FIN_LAZY_CALL_(fin_async_must_be_inside_fin_finish, fin_fn_, fin_arg_);                                         \
     } while (0)
 #define FIN_SITE_EAGER_CALL_(fn, arg)                                                                                       \
     do {                                                                                                                    \
         (void)fin_async_must_be_inside_fin_finish;                                                                          \
-        fin_eager_call_(fn, arg);                                                                                           \
+        fin_eager_call_(NULL, fn, arg);                                                                                           \
     } while (0)
 
 #define FIN_BODY_SCOPE_ struct fin_body_scope_ *fin_async_must_be_inside_fin_finish __attribute__((unused))
@@ -192,7 +192,7 @@ void fin_block_run_(void *block);
 #else
 // noipa: GCC must not conclude from the code of a body that nobody keeps the address of its owner's frame once the call is over.
 #define FIN_BODY_(site, n)                                                                                                  \
-    __attribute__((noipa)) auto void FIN_CAT_(fin_body_, n)(FIN_BODY_SCOPE_);                                               \
+    auto void __attribute__((noipa)) FIN_CAT_(fin_body_, n)(FIN_BODY_SCOPE_);                                               \
     site(FIN_CAT_(fin_body_, n)(NULL));                                                                                     \
     void FIN_CAT_(fin_body_, n)(FIN_BODY_SCOPE_)
 #define FIN_ASYNC_(n) FIN_BODY_(FIN_SITE_HERE_, n)

@@ -97,8 +97,9 @@ struct fin_finish_block {
     void *pending; // the struct fin_body of the async in progress whose body has not blocked yet; NULL when there is none;
                    // plus FIN_PENDING_... below
     void *fp, *bx; // registers of the owner: its frame, and at that async its base pointer
-    struct fin_finish_block
-        *away;      // the stack that the owner runs on since a body blocked on its own, by the block at its top
+    // The stack that the owner runs on since a body blocked on its own, by the block at its top; NULL before that. Of an eager
+    // body: the block that was current at its call. (`parent` is then the block that it belongs to.)
+    struct fin_finish_block *away;
     uint32_t count; // bodies that have blocked and not ended
     uint32_t flags;
     struct fin_finish_block *parent;
@@ -114,7 +115,8 @@ struct fin_thread {
     struct fin_finish_block *current; // innermost finish block of the running AWE
     struct fin_finish_block **spare;  // free stacks, hottest last; each named by the block at its top
     size_t spares;
-    void *scheduler; // top of a stack for the runtime itself, free while an AWE runs
+    void *scheduler;   // top of a stack for the runtime itself, free while an AWE runs
+    void **exceptions; // C++'s two words for the exceptions in flight in this OS thread
 };
 
 extern __thread struct fin_thread *fin_self __attribute__((tls_model("initial-exec")));

@@ -67,7 +67,7 @@ struct free_site {
     template <class Body> __attribute__((always_inline)) void operator%(Body &&b) const {
         using B = std::decay_t<Body>;
         B copy(std::forward<Body>(b));
-        fin_eager_call_(&run_free<B>, &copy);
+        fin_eager_call_(NULL, &run_free<B>, &copy);
     }
 };
 

@@ -133,7 +133,7 @@ static inline __attribute__((always_inline)) void yield_slow(struct fin_awe *a, 
     if (how & QUEUES)
         fin_link_back(&rt->queue, &a->link);
     if (how & DIRECTED)
-        resume(rt, next);
+        run_directed(rt, next);
     else if (p)
         fin_continue_pending(rt, p);
     else
@@ -144,11 +144,12 @@ static inline __attribute__((always_inline)) bool yield_fast(struct fin_awe *a, 
                                                              uint32_t from) {
     struct fin_runtime *rt = fin_rt(t);
     struct fin_id_slot *target = live(rt, to), *self = how & SAVES ? live(rt, from) : NULL;
-    if (FIN_UNLIKELY(!target || !target->awe) || !plain(rt))
+    if (FIN_UNLIKELY(!target || !target->awe || rt->ticks == 1) || !plain(rt))
         return false;
     struct fin_awe *next = target->awe;
     if ((how & SAVES && FIN_UNLIKELY(!self || (self->awe && self != target))) || !take_plain(rt, next))
         return false;
+    rt->ticks--;
     target->awe = NULL;
     if (how & SAVES) {
         stop_plain(rt, a, (how & QUEUES ? FIN_AWE_QUEUED : FIN_AWE_SAVED) | FIN_AWE_NAMED, from);

@@ -18,7 +18,10 @@ void fin_block_run_(void *block);
 // The copy lives on the stack of the body: the original is overwritten by the next iteration of a loop around the async.
 void fin_block_run_(void *block) {
     struct block *b = block;
-    char copy[b->descriptor->size] __attribute__((aligned(16)));
-    memcpy(copy, b, sizeof copy);
+    // captures may be over-aligned, and only the original tells how it lies
+    enum { MOST = 128 };
+    char room[b->descriptor->size + MOST] __attribute__((aligned(MOST)));
+    char *copy = room + (uintptr_t)b % MOST;
+    memcpy(copy, b, b->descriptor->size);
     b->invoke((struct block *)copy, NULL);
 }

@@ -6,7 +6,7 @@
 
 // C++ keeps the exceptions being handled per OS thread; an AWE that blocks in a catch clause takes its own with it.
 // In a sanitized program the words of the runtime are never zero, so that every AWE is marked.
-static void **exceptions(struct fin_runtime *rt) { return fin_tracking(rt) ? fin_host_exception_state() : rt->exceptions; }
+static void **exceptions(struct fin_runtime *rt) { return fin_tracking(rt) ? fin_host_exception_state() : rt->thread.exceptions; }
 
 void fin_save_exceptions(struct fin_runtime *rt, struct fin_awe *a) {
     void **e = exceptions(rt);
@@ -90,7 +90,7 @@ void fin_find_work(void *arg) {
 // An async inside the body of another, of the same block: the outer body may end first, but its frame is kept until then. (A
 // GNU C nested function finds the variables of the functions around it through the frames between.)
 static void keep_outer_body(struct fin_runtime *rt, struct fin_finish_block *inner) {
-    struct fin_finish_block *p = pending_of(inner->parent);
+    struct fin_finish_block *p = pending_of(inner->away);
     struct fin_body *outer = running_body(rt, p);
     inner->home_sp = NULL;
     if (!outer || written_block(outer->block) != written_block(inner))
@@ -114,7 +114,8 @@ static inline struct fin_context detach(struct fin_runtime *rt, struct fin_finis
     written_block(p)->count++;
     if (p->flags & FIN_FINISH_EAGER) {
         p->pending = NULL;
-        rt->thread.current = p->parent;
+        p->flags |= FIN_FINISH_CLEAN; // whenever the body is resumed; the caller's block may be gone by then
+        rt->thread.current = p->away;
         keep_outer_body(rt, p);
         *bx = p->awe.bx;
         return p->awe.context;
@@ -151,7 +152,7 @@ void fin_queue_pending(struct fin_runtime *rt, struct fin_finish_block *from) {
         void *bx;
         struct fin_context c = detach(rt, p, &bx);
         struct fin_awe *a = (struct fin_awe *)(((uintptr_t)c.sp - 256 - sizeof *a) & ~(uintptr_t)63);
-        struct fin_finish_block *next = pending_of(p->parent);
+        struct fin_finish_block *next = pending_of(outward(p));
         if (FIN_UNLIKELY(fin_on_valgrind))
             fin_track_use(a, sizeof *a);
         a->context = c;

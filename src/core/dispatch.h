@@ -43,8 +43,13 @@ static inline struct fin_body *body_of(const struct fin_finish_block *b) {
     return (struct fin_body *)((uintptr_t)b->pending & ~(uintptr_t)FIN_PENDING_FLAGS);
 }
 
+// The block that was current when b was begun. For an eager body that is its caller's, whatever block the body belongs to.
+static inline struct fin_finish_block *outward(const struct fin_finish_block *b) {
+    return b->flags & FIN_FINISH_EAGER ? b->away : b->parent;
+}
+
 static inline struct fin_finish_block *pending_of(struct fin_finish_block *from) {
-    for (struct fin_finish_block *b = from;; b = b->parent) {
+    for (struct fin_finish_block *b = from;; b = outward(b)) {
         if (b->pending)
             return b;
         if (b->flags & FIN_FINISH_CLEAN) {
@@ -73,7 +78,7 @@ static inline struct fin_finish_block *stop(struct fin_runtime *rt, struct fin_a
     a->block = b;
     a->body = running_body(rt, p);
     FIN_STATE_WORD(a) = rt->tag | kind;
-    if (FIN_UNLIKELY(((uintptr_t)rt->exceptions[0] | (uintptr_t)rt->exceptions[1]) != 0))
+    if (FIN_UNLIKELY(((uintptr_t)rt->thread.exceptions[0] | (uintptr_t)rt->thread.exceptions[1]) != 0))
         fin_save_exceptions(rt, a);
     return p;
 }
@@ -83,7 +88,7 @@ static inline struct fin_finish_block *stop(struct fin_runtime *rt, struct fin_a
 static inline bool plain(const struct fin_runtime *rt) {
     const struct fin_finish_block *b = rt->thread.current;
     return FIN_LIKELY(b->pending == NULL && (b->flags & FIN_FINISH_CLEAN) != 0) &&
-           FIN_LIKELY(((uintptr_t)rt->exceptions[0] | (uintptr_t)rt->exceptions[1]) == 0);
+           FIN_LIKELY(((uintptr_t)rt->thread.exceptions[0] | (uintptr_t)rt->thread.exceptions[1]) == 0);
 }
 
 // stop() where plain().
@@ -126,6 +131,19 @@ static inline void dispatch(struct fin_runtime *rt) {
     }
     fin_link_remove(l);
     resume(rt, FIN_AWE_OF(l));
+}
+
+// Runs `to`, which is on no list, now: through the head of the queue when it is time to look for events.
+static inline void run_directed(struct fin_runtime *rt, struct fin_awe *to) {
+    if (FIN_LIKELY(rt->ticks > 1)) {
+        rt->ticks--;
+        resume(rt, to);
+        return;
+    }
+    rt->ticks = 1;
+    to->state = (to->state & ~(uint32_t)FIN_AWE_KIND) | FIN_AWE_QUEUED;
+    fin_link_front(&rt->queue, &to->link);
+    dispatch(rt);
 }
 
 // The AWE that dispatch would run next, where that takes no more than resume_plain; otherwise NULL.

@@ -55,7 +55,6 @@ enum { FIN_TICKS = 61 }; // dispatches between two looks at other threads' and t
 struct fin_runtime {
     struct fin_thread thread; // the part that headers see; first
     struct fin_link queue;    // AWEs that can run
-    void **exceptions;        // see block.c
     struct fin_body *body;    // async body of the running AWE, once detached
     uint32_t tag;             // of the states of its AWEs that wait: FIN_AWE_WAITS and its number
     uint32_t ticks;
@@ -125,6 +124,6 @@ void fin_track_stack(struct fin_stack *s, void *lo, size_t size);
 void fin_track_drop(struct fin_runtime *rt);
 void fin_track_stack_end(struct fin_runtime *rt, struct fin_stack *s);
 extern void *fin_track_always[2];
-static inline bool fin_tracking(const struct fin_runtime *rt) { return rt->exceptions == fin_track_always; }
+static inline bool fin_tracking(const struct fin_runtime *rt) { return rt->thread.exceptions == fin_track_always; }
 
 #endif

@@ -57,9 +57,9 @@ struct fin_thread *fin_thread_begin_(void) {
     rt->thread.current = &rt->root;
     rt->stack_size = fin_host_stack_size();
     rt->stats = (struct fin_stats){0};
-    rt->exceptions = fin_host_exception_state();
-    if (!rt->exceptions)
-        rt->exceptions = no_exceptions;
+    rt->thread.exceptions = fin_host_exception_state();
+    if (!rt->thread.exceptions)
+        rt->thread.exceptions = no_exceptions;
     fin_track_begin(rt);
     if (fin_host_thread_begin(rt) != 0)
         fin_host_die("the system refuses what a thread's runtime needs");

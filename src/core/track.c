@@ -36,7 +36,7 @@ void fin_track_begin(struct fin_runtime *rt) {
         fin_on_valgrind = true; // written nowhere else: it races with nothing but itself
     if (!__sanitizer_start_switch_fiber && !__tsan_create_fiber)
         return;
-    rt->exceptions = fin_track_always;
+    rt->thread.exceptions = fin_track_always;
     // runtimes are used again and never freed, and LSan does not know what is not malloc's
     if (__lsan_register_root_region && !rt->running)
         __lsan_register_root_region(rt, sizeof *rt);

@@ -152,6 +152,86 @@ void in_a_destructor_while_unwinding() {
     }
 }
 
+// What is being handled when an async starts stays its owner's.
+void async_in_a_handler() {
+    try {
+        try {
+            throw 1;
+        } catch (...) {
+            fin_finish {
+                fin_async { fin_yield(); LOG("%d ", std::current_exception() != nullptr); };
+                fin_async_eager { fin_yield(); };
+                LOG("%d ", std::current_exception() != nullptr);
+                fin_yield();
+                CHECK(std::current_exception());
+            }
+            CHECK(std::current_exception());
+            throw;
+        }
+    } catch (int n) {
+        LOG("again %d ", n);
+    }
+    CHECK(!std::current_exception());
+}
+
+// A block in a destructor that runs while an exception is thrown is not itself being unwound.
+void body_throws_in_a_destructor_while_unwinding() {
+    struct Waits {
+        ~Waits() {
+            for (;;) {
+                try {
+                    fin_finish {
+                        fin_async { throw 5; };
+                        break;
+                    }
+                } catch (int n) {
+                    LOG("%d ", n);
+                }
+                break;
+            }
+        }
+    };
+    try {
+        Waits w;
+        throw 1;
+    } catch (int) {
+        LOG("caught ");
+    }
+}
+
+// A scope's asyncs belong to the scope, wherever they are started.
+void scope_used_from_elsewhere() {
+    fin::finish([&](fin::scope &outer) {
+        fin::scope *of_first = nullptr;
+        outer.async([&] {
+            fin::finish([&](fin::scope &s) {
+                of_first = &s;
+                fin_yield();
+            });
+            LOG("first ended ");
+        });
+        outer.async([&] {
+            of_first->async([&] {
+                fin_yield();
+                fin_yield();
+                fin_yield();
+                LOG("its work ");
+            });
+            LOG("started ");
+        });
+    });
+    fin::finish([&](fin::scope &s) {
+        fin::finish([&](fin::scope &inner) {
+            s.async([&] {
+                fin_yield();
+                LOG("%d ", fin_cancelled());
+            });
+            inner.cancel();
+        });
+        LOG("inner ended ");
+    });
+}
+
 template <class F> void expect(F f, const char *log) {
     check_log[0] = 0;
     f();
@@ -170,6 +250,9 @@ int main() {
     expect([] { try { deep(20); } catch (int n) { LOG("%d", n); } }, "0");
     expect(handlers_interleave, "0=0 1=1 2=2 ");
     expect(in_a_destructor_while_unwinding, "w caught ");
+    expect(async_in_a_handler, "1 0 again 1 ");
+    expect(body_throws_in_a_destructor_while_unwinding, "5 caught ");
+    expect(scope_used_from_elsewhere, "started its work first ended inner ended 0 ");
     for (int i = 0; i < 2000; i++)
         expect([] { try { deep(3); } catch (int n) { LOG("%d", n); } }, "0");
     return 0;

@@ -6,6 +6,8 @@ import sys
 
 REASON = {'async': 'fin_async_must_be_inside_fin_finish', 'cancel': 'fin_cancel_must_be_inside_fin_finish',
           'cancel_as': 'fin_cancel_as_needs_fin_finish_as_queries', 'async_body': 'fin_async_must_be_inside_fin_finish',
+          # GNU C: where a statement is expected
+          'if_async': 'auto',
           'async_eager': 'fin_async_must_be_inside_fin_finish'}
 
 split = sys.argv.index('--')

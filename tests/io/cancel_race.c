@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: BSD-2-Clause
 // Cancellation against completion, many thousands of times: what a cancelled receive or send reported is what the peer saw, in
 // bytes and their order; what a cancelled accept returned is what was connected.
+#define _GNU_SOURCE
+#include <fcntl.h>
 #include <pthread.h>
 #include <sched.h>
 
@@ -196,6 +198,55 @@ static void accepting(void) {
     close(listener);
 }
 
+static struct sockaddr_un name;
+static socklen_t name_size;
+
+static void connect_unix(void *unused) {
+    (void)unused;
+    int client = socket(AF_UNIX, SOCK_STREAM, 0);
+    CHECK(client >= 0);
+    int r = fin_connect(client, (struct sockaddr *)&name, name_size);
+    CHECK(r == 0 || r == -ECANCELED);
+    connected += r == 0;
+    count(r);
+    close(client);
+}
+
+static void take_one(void *unused) {
+    (void)unused;
+    pause_a_little(8);
+    int peer = accept4(listener, NULL, NULL, 0);
+    if (peer >= 0) {
+        accepted++;
+        close(peer);
+    }
+}
+
+// A listener that is full most of the time, so that connects wait, in a kernel thread where it is io_uring.
+static void connecting(void) {
+    accepted = connected = 0;
+    listener = unix_listen(&name, &name_size, 0);
+    fcntl(listener, F_SETFL, O_NONBLOCK);
+    for (int i = 0; i < rounds / 5; i++) {
+        fin_finish {
+            if (next_random(&seed) % 2)
+                fin_async_call(take_one, NULL);
+            fin_async_call(connect_unix, NULL);
+            pause_a_little(8);
+            if (next_random(&seed) % 2)
+                CHECK_EQ(fin_sleep_nc(1), 0);
+            fin_cancel();
+        }
+    }
+    while (accepted < connected) {
+        int before = accepted;
+        take_one(NULL);
+        CHECK_EQ(accepted, before + 1);
+    }
+    CHECK_EQ(accept4(listener, NULL, NULL, 0), -1);
+    close(listener);
+}
+
 static void both_happened(void) {
     CHECK(cancelled > 0);
     CHECK(done > 0);
@@ -230,6 +281,8 @@ int main(void) {
     sending(true);
     both_happened();
     accepting();
+    both_happened();
+    connecting();
     both_happened();
     return 0;
 }

@@ -91,13 +91,16 @@
     "str x9, [sp, #24]\n\t"                                                                                                 \
     "str x10, [x0, %c[pending]]\n\t"                                                                                        \
     "stp x29, x19, [x0, %c[fp]]\n\t"
-// A conditional branch does not reach another object: the way to fin_async_done_ is a jump of its own.
+// Not through a PLT, whose first use would write below the stack pointer: there may lie the frame of a body that has ended and is
+// still used (keep_outer_body).
 #define FIN_ARCH_LEAVE_                                                                                                     \
     "ldr x0, [sp]\n\t"                                                                                                      \
     "ldr x9, [x0, %c[pending]]\n\t"                                                                                         \
     "cmp sp, x9\n\t"                                                                                                        \
     "b.eq 3f\n\t"                                                                                                           \
-    "b fin_async_done_\n"                                                                                                   \
+    "adrp x9, :got:fin_async_done_\n\t"                                                                                    \
+    "ldr x16, [x9, :got_lo12:fin_async_done_]\n\t"                                                                         \
+    "br x16\n"                                                                                                   \
     "3:\t"
 #define FIN_ARCH_LAZY_LEAVE_                                                                                                \
     "2:\t" FIN_ARCH_LANDING_ FIN_ARCH_LEAVE_ "str xzr, [x0, %c[pending]]\n\t"                                               \

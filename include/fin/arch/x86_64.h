@@ -8,7 +8,7 @@
 #if defined(__AVX512F__)
 #define FIN_ARCH_CLOBBER_512_                                                                                               \
     , "xmm16", "xmm17", "xmm18", "xmm19", "xmm20", "xmm21", "xmm22", "xmm23", "xmm24", "xmm25", "xmm26", "xmm27", "xmm28",  \
-        "xmm29", "xmm30", "xmm31", "k1", "k2", "k3", "k4", "k5", "k6", "k7"
+        "xmm29", "xmm30", "xmm31", "k0", "k1", "k2", "k3", "k4", "k5", "k6", "k7"
 #else
 #define FIN_ARCH_CLOBBER_512_
 #endif
@@ -84,10 +84,17 @@
     "subq $48, %%rsp\n\t"                                                                                                   \
     "movq %%rdi, (%%rsp)\n\t"                                                                                               \
     "movq %%rax, 8(%%rsp)\n\t" FIN_ARCH_KEEP_BX_(bx) "movq %%rsp, %c[pending](%%rdi)\n\t"
+// Out of line: the way to fin_async_done_, not through a PLT, whose first use would write below the stack pointer: there may lie
+// the frame of a body that has ended and is still used (keep_outer_body).
+#define FIN_ARCH_DONE_                                                                                                      \
+    ".subsection 1\n"                                                                                                       \
+    "8:\tjmp *fin_async_done_@GOTPCREL(%%rip)\n\t"                                                                          \
+    ".subsection 0\n\t"
+
 #define FIN_ARCH_LAZY_LEAVE_                                                                                                \
     "movq (%%rsp), %%rdi\n\t"                                                                                               \
     "cmpq %%rsp, %c[pending](%%rdi)\n\t"                                                                                    \
-    "jne fin_async_done_@PLT\n\t"                                                                                           \
+    "jne 8f\n\t" FIN_ARCH_DONE_                                                                                           \
     "movq $0, %c[pending](%%rdi)\n\t"                                                                                       \
     "addq $48, %%rsp\n\t"
 
@@ -134,7 +141,7 @@
 #define FIN_ARCH_EAGER_LEAVE_                                                                                               \
     "movq (%%rsp), %%rdi\n\t"                                                                                               \
     "cmpq %%rsp, %c[pending](%%rdi)\n\t"                                                                                    \
-    "jne fin_async_done_@PLT\n\t"                                                                                           \
+    "jne 8f\n\t" FIN_ARCH_DONE_                                                                                           \
     "movq %c[sp](%%rdi), %%rsp\n\t"                                                                                         \
     "jmp %l[fin_ended_]\n"                                                                                                  \
     "2:\tjmp %l[fin_blocked_]\n"

@@ -35,7 +35,10 @@ size_t fin_host_stack_size(void) {
     size_t size = __atomic_load_n(&known, __ATOMIC_RELAXED);
     if (!size) {
         const char *text = getenv("FIN_STACK_SIZE");
-        size_t want = text ? strtoul(text, NULL, 0) : DEFAULT_STACK_SIZE, n = LEAST_STACK_SIZE;
+        char *end = NULL;
+        size_t want = text ? strtoul(text, &end, 0) : DEFAULT_STACK_SIZE, n = LEAST_STACK_SIZE;
+        if (text && (end == text || *end))
+            fin_host_die("FIN_STACK_SIZE is not a number of bytes");
         while (n < want && n < (size_t)1 << 30)
             n *= 2;
         size = n;
@@ -97,15 +100,17 @@ __attribute__((weak)) void *__cxa_get_globals(void);
 
 void **fin_host_exception_state(void) { return __cxa_get_globals ? __cxa_get_globals() : NULL; }
 
+extern void *__libc_stack_end;
+
 void fin_host_os_stack(void **lo, size_t *size) {
     pthread_attr_t attr;
     if (pthread_getattr_np(pthread_self(), &attr) == 0) {
         pthread_attr_getstack(&attr, lo, size);
         pthread_attr_destroy(&attr);
-    } else { // no descriptor is left for /proc/self/maps, say: what surely belongs to it
-        const size_t below = 256 * 1024, above = 64 * 1024;
+    } else { // the main thread, and no descriptor is left for /proc/self/maps: what surely belongs to it
+        const size_t below = 256 * 1024;
         *lo = (char *)__builtin_frame_address(0) - below;
-        *size = below + above;
+        *size = (size_t)((char *)__libc_stack_end - (char *)*lo);
     }
 }
 

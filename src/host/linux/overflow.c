@@ -53,7 +53,9 @@ static void on_fault(int sig, siginfo_t *info, void *context) {
         if (n > 0 && write(STDERR_FILENO, text, (size_t)n < sizeof text ? (size_t)n : sizeof text - 1) < 0)
             _exit(127);
     }
-    signal(sig, SIG_DFL); // the fault repeats, with the usual end
+    signal(sig, SIG_DFL); // the fault repeats, with the usual end; what somebody sent does not
+    if (info->si_code <= 0)
+        raise(sig);
 }
 
 void fin_overflow_begin(void) {
