@@ -280,16 +280,17 @@ static int run(struct io *io, const struct call *c) {
     if (c->op == IORING_OP_CONNECT)
         return connect_it(io, c);
     enum kind kind = kind_of(c);
-    if (kind == FILE_KIND)
-        return direct(c);
     uint32_t events = fin_io_events(c);
-    int r;
-    while ((r = attempt(c, kind)) == -EAGAIN && events) {
+    for (;;) {
+        int r = kind == FILE_KIND ? direct(c) : attempt(c, kind);
+        if (r == -EINTR)
+            continue; // by a signal: its handler has run
+        if (kind == FILE_KIND || r != -EAGAIN || events == 0)
+            return r;
         r = wait_ready(io, c->fd, events, c->nc);
         if (r != 0)
-            break;
+            return r;
     }
-    return r;
 }
 
 static void close_epoll(struct io *io) {

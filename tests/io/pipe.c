@@ -64,6 +64,59 @@ static void one_byte_at_a_time(void) {
     close(fd[1]);
 }
 
+// One socket: some wait to receive from it, one to send to it; each goes on when it can.
+static void both_ways(void) {
+    static int fd[2];
+    static char a, b, big[1 << 16];
+    fin_shared int received = 0, ended = 0;
+    ssize_t n, full = 0;
+    stream_pair(fd);
+    while ((n = send(fd[0], big, sizeof big, MSG_DONTWAIT)) > 0)
+        full += n;
+    fin_finish {
+        fin_async { received += (int)fin_recv(fd[0], &a, 1, 0); };
+        fin_async { received += (int)fin_recv(fd[0], &b, 1, 0); };
+        fin_async {
+            CHECK_EQ(fin_send(fd[0], "end", 3, 0), 3);
+            ended = 1;
+        };
+        CHECK_EQ(fin_sleep(1), 0);
+        for (; full > 0; full -= n) {
+            n = fin_recv(fd[1], big, (size_t)full < sizeof big ? (size_t)full : sizeof big, 0);
+            CHECK(n > 0);
+        }
+        CHECK_EQ(fin_recv(fd[1], big, sizeof big, 0), 3);
+        while (!ended)
+            CHECK_EQ(fin_sleep(1), 0);
+        CHECK_EQ(received, 0);
+        CHECK_EQ(write(fd[1], "1", 1), 1);
+        while (received == 0)
+            CHECK_EQ(fin_sleep(1), 0);
+        CHECK_EQ(fin_sleep(1), 0);
+        CHECK_EQ(received, 1);
+        CHECK_EQ(write(fd[1], "2", 1), 1);
+    }
+    CHECK_EQ(received, 2);
+    close(fd[0]);
+    close(fd[1]);
+}
+
+// Closing a descriptor that somebody waits for leaves nobody waiting for ever: it gets what comes still, or EBADF.
+static void closed_meanwhile(void) {
+    static int fd[2];
+    static char c;
+    fin_shared int n = 0;
+    stream_pair(fd);
+    fin_finish {
+        fin_async { n = (int)fin_recv(fd[0], &c, 1, 0); };
+        CHECK_EQ(fin_sleep(1), 0);
+        CHECK_EQ(fin_close(fd[0]), 0);
+        send(fd[1], "x", 1, MSG_NOSIGNAL);
+    }
+    CHECK(n == 1 || n == -EBADF);
+    close(fd[1]);
+}
+
 static void nobody_reads(void) {
     int fd[2];
     CHECK_EQ(pipe(fd), 0);
@@ -105,6 +158,8 @@ int main(void) {
     in = fd[0], out = fd[1];
     transfer();
     one_byte_at_a_time();
+    both_ways();
+    closed_meanwhile();
     nobody_reads();
     fifo();
     return 0;
