@@ -18,6 +18,10 @@
 #ifndef FIN_IO_H
 #define FIN_IO_H
 
+#if defined(__GNUC__) && !defined(FIN_WARN)
+#pragma GCC system_header // the names of nested fin_timeout shadow each other on purpose
+#endif
+
 #include <fin/async.h>
 
 #include <sys/socket.h>

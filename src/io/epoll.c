@@ -100,8 +100,10 @@ static int wait_ready(struct io *io, int fd, uint32_t events, bool nc) {
         fin_link_remove(&r.link);
     if (!nc)
         fin_cancel_item_remove(&r.waiter.item);
+    if (error == -EPERM) // a file that is always ready, and for nothing else
+        return events & (EPOLLIN | EPOLLOUT) ? 0 : -EINVAL;
     if (error)
-        return error == -EPERM ? 0 : error; // EPERM: a file that is always ready
+        return error;
     return r.waiter.result;
 }
 

@@ -152,9 +152,10 @@ void fin_timeout_begin_(struct fin_finish_block *block, struct fin_timer *timer,
 }
 
 void fin_timeout_end_(struct fin_timer *timer) {
+    struct io *io = (struct io *)fin_here()->poller; // NULL in the child of a fork: the timer is the parent's
     timed_out = !fin_timer_waits(timer);
-    if (!timed_out)
-        fin_timer_remove((struct io *)fin_here()->poller, timer);
+    if (!timed_out && io)
+        fin_timer_remove(io, timer);
 }
 
 bool fin_timed_out(void) { return timed_out; }

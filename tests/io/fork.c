@@ -50,6 +50,18 @@ int main(void) {
         CHECK_EQ(WEXITSTATUS(status), 'n');
     }
     CHECK_EQ(c, 'n');
+    fin_timeout(3600 * FIN_S) { // the child leaves a block whose timer is its parent's
+        pid_t pid = fork();
+        if (pid != 0) {
+            int status;
+            CHECK_EQ(waitpid(pid, &status, 0), pid);
+            CHECK(WIFEXITED(status) && WEXITSTATUS(status) == 7);
+        } else {
+            c = 'c';
+        }
+    }
+    if (c == 'c')
+        _exit(7);
     pthread_t t;
     CHECK_EQ(pthread_create(&t, NULL, in_thread, NULL), 0);
     CHECK_EQ(pthread_join(t, NULL), 0);
