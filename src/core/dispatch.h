@@ -77,6 +77,8 @@ static inline struct fin_finish_block *stop(struct fin_runtime *rt, struct fin_a
         p = pending_of(b);
     a->block = b;
     a->body = running_body(rt, p);
+    if (FIN_UNLIKELY(p != NULL) && !((uintptr_t)p->pending & FIN_PENDING_NAMED))
+        a->body->name = NULL; // from here on a debugger may look
     FIN_STATE_WORD(a) = rt->tag | kind;
     if (FIN_UNLIKELY(((uintptr_t)rt->thread.exceptions[0] | (uintptr_t)rt->thread.exceptions[1]) != 0))
         fin_save_exceptions(rt, a);
