@@ -113,6 +113,7 @@ struct fin_timer {
     struct fin_timer *child, *next, *prev; // pairing heap
     void (*fn)(struct fin_timer *);
     void *arg;
+    void *io; // whose heap it is in
 };
 
 struct fin_timeout_block {

@@ -85,7 +85,7 @@ int fin_io_connect_ended(int fd); // what a cancelled connect comes to: 0 where 
 
 // timer.c
 void fin_timer_add(struct io *io, struct fin_timer *t, uint64_t due, void (*fn)(struct fin_timer *));
-void fin_timer_remove(struct io *io, struct fin_timer *t); // does nothing where it ran
+void fin_timer_remove(struct fin_timer *t); // does nothing where it ran
 void fin_timers_run(struct io *io);
 static inline bool fin_timer_waits(const struct fin_timer *t) { return t->order != 0; }
 

@@ -49,13 +49,14 @@ static struct fin_timer *merge_all(struct fin_timer *list) {
 }
 
 void fin_timer_add(struct io *io, struct fin_timer *t, uint64_t due, void (*fn)(struct fin_timer *)) {
-    *t = (struct fin_timer){.due = due, .order = ++io->timer_order, .fn = fn};
+    *t = (struct fin_timer){.due = due, .order = ++io->timer_order, .fn = fn, .io = io};
     io->timers = merge(io->timers, t);
 }
 
-void fin_timer_remove(struct io *io, struct fin_timer *t) {
+void fin_timer_remove(struct fin_timer *t) {
     if (!fin_timer_waits(t))
         return;
+    struct io *io = t->io;
     t->order = 0;
     struct fin_timer *below = merge_all(t->child);
     if (t == io->timers) {
@@ -77,7 +78,7 @@ void fin_timers_run(struct io *io) {
     uint64_t now = fin_now();
     while (io->timers && io->timers->due <= now) {
         struct fin_timer *t = io->timers;
-        fin_timer_remove(io, t);
+        fin_timer_remove(t);
         t->fn(t);
     }
 }
@@ -108,7 +109,7 @@ static void cancel_sleep(void *sleeper) {
     struct sleeper *s = sleeper;
     if (!fin_timer_waits(&s->timer))
         return;
-    fin_timer_remove(s->io, &s->timer);
+    fin_timer_remove(&s->timer);
     fin_io_resume(s->io, &s->waiter, -ECANCELED);
 }
 
@@ -152,10 +153,8 @@ void fin_timeout_begin_(struct fin_finish_block *block, struct fin_timer *timer,
 }
 
 void fin_timeout_end_(struct fin_timer *timer) {
-    struct io *io = (struct io *)fin_here()->poller; // NULL in the child of a fork: the timer is the parent's
     timed_out = !fin_timer_waits(timer);
-    if (!timed_out && io)
-        fin_timer_remove(io, timer);
+    fin_timer_remove(timer); // in the child of a fork: from what was its parent's
 }
 
 bool fin_timed_out(void) { return timed_out; }

@@ -103,7 +103,7 @@ static void completed(struct request *r, int result) {
         written(r->call, result);
     r->waiter.result = result;
     r->pending &= (uint8_t)~OWN;
-    fin_timer_remove(r->io, &r->again);
+    fin_timer_remove(&r->again);
     if (!r->pending)
         fin_io_resume(r->io, &r->waiter, result);
 }

@@ -57,6 +57,7 @@ int main(void) {
             CHECK_EQ(waitpid(pid, &status, 0), pid);
             CHECK(WIFEXITED(status) && WEXITSTATUS(status) == 7);
         } else {
+            CHECK_EQ(fin_sleep(1), 0);
             c = 'c';
         }
     }
