@@ -46,8 +46,12 @@ inline unsigned thrown() { return *reinterpret_cast<unsigned *>(exceptions() + 1
 class in_flight {
 public:
     __attribute__((always_inline)) in_flight() {
+#if FIN_SANITIZED
         void **e = exceptions();
-        any_ = e[0] || e[1];
+#else
+        void **e = fin_self->exceptions; // inside a finish block the thread has a runtime
+#endif
+        any_ = (reinterpret_cast<uintptr_t>(e[0]) | reinterpret_cast<uintptr_t>(e[1])) != 0;
         if (__builtin_expect(any_, 0)) {
             caught_ = std::exchange(e[0], nullptr);
             thrown_ = std::exchange(e[1], nullptr);

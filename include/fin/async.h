@@ -113,7 +113,7 @@ FIN_INLINE_ void fin_eager_call_(struct fin_finish_block *block, void (*fn)(void
 
 #if FIN_SANITIZED
 // Under ASan and TSan every body has a stack of its own, which is what they call a fiber.
-#define FIN_LAZY_CALL_(block, fn, arg) fin_eager_call_(block, fn, arg)
+#define FIN_LAZY_CALL_(block, fn, arg) ((void)(block), fin_eager_call_(NULL, fn, arg))
 #define FIN_LAZY_HERE_(block, stmt) FIN_EAGER_HERE_(stmt)
 #else
 #define FIN_LAZY_CALL_(block, fn, arg) FIN_ARCH_LAZY_CALL_(block, fn, arg)
