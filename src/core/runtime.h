@@ -109,6 +109,9 @@ struct fin_finish_block *fin_stack_top(struct fin_runtime *rt, void *sp);
 void fin_stack_trim(struct fin_runtime *rt);
 void fin_stack_end(struct fin_runtime *rt);
 
+// blocks.c: the entry of a body that is a Clang block
+void fin_block_run_(void *block);
+
 // awe_id.c
 void fin_id_resumed(struct fin_runtime *rt, struct fin_awe *a);
 void fin_id_end(struct fin_runtime *rt);

@@ -16,6 +16,9 @@
 #ifndef MADV_GUARD_INSTALL
 #define MADV_GUARD_INSTALL 102 // Linux 6.13
 #endif
+#ifndef MADV_POPULATE_READ
+#define MADV_POPULATE_READ 22
+#endif
 
 enum { DEFAULT_STACK_SIZE = 64 * 1024, LEAST_STACK_SIZE = 16 * 1024 };
 
@@ -29,7 +32,7 @@ size_t fin_host_page_size(void) {
     return size;
 }
 
-// FIN_STACK_SIZE in bytes, rounded up to a power of two.
+// FIN_STACK_SIZE in bytes, rounded up to a power of two. One page is the guard, and pages may have 64 KiB.
 size_t fin_host_stack_size(void) {
     static size_t known; // a race writes the same value
     size_t size = __atomic_load_n(&known, __ATOMIC_RELAXED);
@@ -39,6 +42,8 @@ size_t fin_host_stack_size(void) {
         size_t want = text ? strtoul(text, &end, 0) : DEFAULT_STACK_SIZE, n = LEAST_STACK_SIZE;
         if (text && (end == text || *end))
             fin_host_die("FIN_STACK_SIZE is not a number of bytes");
+        if (want < 4 * fin_host_page_size())
+            want = 4 * fin_host_page_size();
         while (n < want && n < (size_t)1 << 30)
             n *= 2;
         size = n;
@@ -71,12 +76,19 @@ void fin_host_unmap(void *p, size_t size) {
     munmap(p, (size + page - 1) & ~(page - 1));
 }
 
+// Accepting the advice is not following it: qemu's user mode accepts any. A guard cannot be populated.
+static bool guarded(void *page, size_t size) { return madvise(page, size, MADV_POPULATE_READ) != 0; }
+
 int fin_host_guard(void *page, size_t size) {
-    static bool no_markers; // a race writes the same value
-    if (!__atomic_load_n(&no_markers, __ATOMIC_RELAXED)) {
-        if (madvise(page, size, MADV_GUARD_INSTALL) == 0)
+    static int markers; // 1: they work, -1: they do not; a race writes the same value
+    int known = __atomic_load_n(&markers, __ATOMIC_RELAXED);
+    if (known >= 0) {
+        if (madvise(page, size, MADV_GUARD_INSTALL) == 0 && (known > 0 || guarded(page, size))) {
+            if (known == 0)
+                __atomic_store_n(&markers, 1, __ATOMIC_RELAXED);
             return 0;
-        __atomic_store_n(&no_markers, true, __ATOMIC_RELAXED);
+        }
+        __atomic_store_n(&markers, -1, __ATOMIC_RELAXED);
     }
     return mprotect(page, size, PROT_NONE) == 0 ? 0 : -errno;
 }

@@ -2,7 +2,6 @@
 #define _GNU_SOURCE
 #include "host/linux/overflow.h"
 
-#include <dlfcn.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -10,6 +9,7 @@
 #include <unistd.h>
 
 #include "core/dispatch.h"
+#include "host/linux/symbol.h"
 
 enum { SIGNAL_STACK = 32 * 1024 };
 static __thread void *signal_stack;
@@ -19,17 +19,6 @@ static bool in_guard(struct fin_runtime *rt, uintptr_t p) {
         if (p - (uintptr_t)s->base < s->stacks * rt->stack_size)
             return (p & (rt->stack_size - 1)) < fin_host_page_size();
     return false;
-}
-
-static const char *function_at(void *ip, char *buffer, size_t size) {
-    Dl_info info;
-    if (ip && dladdr(ip, &info) && info.dli_sname)
-        snprintf(buffer, size, "%s", info.dli_sname);
-    else if (ip && dladdr(ip, &info) && info.dli_fname)
-        snprintf(buffer, size, "%s+%#zx", info.dli_fname, (size_t)((char *)ip - (char *)info.dli_fbase));
-    else
-        snprintf(buffer, size, "%p", ip);
-    return buffer;
 }
 
 // The program ends here, so what is not async-signal-safe is used where it cannot deadlock in practice: on our own signal
@@ -42,14 +31,16 @@ static void on_fault(int sig, siginfo_t *info, void *context) {
         struct fin_body *body = running_body(rt, p);
         bool named = !p || (uintptr_t)p->pending & FIN_PENDING_NAMED;
         const char *name = body ? (named ? body->name : NULL) : rt->name;
-        char text[512], entry[256];
-        // the body's entry, or the place of its async where it is a nested function
-        void *ip = body ? (body->entry ? body->entry : fin_arch_site(body)) : NULL;
+        char text[768], function[256] = "";
+        // a body in place is known by the place of its async
+        bool in_place = body && (!body->entry || body->entry == (void *)fin_block_run_);
+        if (body)
+            fin_symbol_at(in_place ? (char *)fin_arch_site(body) - 1 : body->entry, function, sizeof function);
         int n = snprintf(text, sizeof text,
-                         "fin: stack overflow in AWE \"%s\", %s %s: its %zu KiB are used up. Set FIN_STACK_SIZE (bytes), or put "
+                         "fin: stack overflow in AWE \"%s\"%s%s: its %zu KiB are used up. Set FIN_STACK_SIZE (bytes), or put "
                          "what is large on the heap.\n",
-                         name ? name : "unnamed", body && body->entry ? "entry" : "started in",
-                         function_at(ip, entry, sizeof entry), rt->stack_size / 1024);
+                         name ? name : "unnamed", !body ? "" : in_place ? ", started in " : ", entry ", function,
+                         rt->stack_size / 1024);
         if (n > 0 && write(STDERR_FILENO, text, (size_t)n < sizeof text ? (size_t)n : sizeof text - 1) < 0)
             _exit(127);
     }

@@ -1,0 +1,90 @@
+// SPDX-License-Identifier: BSD-2-Clause
+// The dynamic linker knows the names of what is exported only: the rest is in the symbol table of the file.
+#define _GNU_SOURCE
+#include "host/linux/symbol.h"
+
+#include <dlfcn.h>
+#include <fcntl.h>
+#include <link.h>
+#include <stdbool.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/auxv.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+struct file {
+    const char *start;
+    size_t size;
+};
+
+static const void *part(const struct file *f, uint64_t offset, uint64_t size) {
+    return offset <= f->size && size <= f->size - offset ? f->start + offset : NULL;
+}
+
+static const char *in_table(const struct file *f, const ElfW(Shdr) *table, const ElfW(Shdr) *strings, uintptr_t at) {
+    const ElfW(Sym) *s = part(f, table->sh_offset, table->sh_size);
+    const char *names = part(f, strings->sh_offset, strings->sh_size);
+    if (!s || !names || strings->sh_size == 0 || names[strings->sh_size - 1] != 0)
+        return NULL;
+    for (size_t n = table->sh_size / sizeof *s; n-- > 0; s++)
+        if ((s->st_info & 0xf) == STT_FUNC && at - s->st_value < s->st_size && s->st_name < strings->sh_size)
+            return names + s->st_name;
+    return NULL;
+}
+
+static const char *in_file(const struct file *f, uintptr_t base, uintptr_t ip) {
+    const ElfW(Ehdr) *e = part(f, 0, sizeof *e);
+    if (!e || memcmp(e->e_ident, ELFMAG, SELFMAG) != 0 || e->e_shentsize != sizeof(ElfW(Shdr)))
+        return NULL;
+    const ElfW(Shdr) *sections = part(f, e->e_shoff, (uint64_t)e->e_shnum * sizeof *sections);
+    for (int i = 0; sections && i < e->e_shnum; i++) {
+        if (sections[i].sh_type != SHT_SYMTAB || sections[i].sh_link >= e->e_shnum)
+            continue;
+        return in_table(f, &sections[i], &sections[sections[i].sh_link], e->e_type == ET_EXEC ? ip : ip - base);
+    }
+    return NULL;
+}
+
+// The program itself may have been started by a name that no longer leads to it.
+static const char *path_of(const Dl_info *d) {
+    const ElfW(Ehdr) *e = d->dli_fbase;
+    bool program = (uintptr_t)e + e->e_phoff == getauxval(AT_PHDR);
+    return program ? "/proc/self/exe" : d->dli_fname;
+}
+
+static bool from_file(const Dl_info *d, const void *ip, char *buffer, size_t size) {
+    struct stat s;
+    struct file f;
+    const char *name = NULL;
+    int fd = open(path_of(d), O_RDONLY | O_CLOEXEC);
+    if (fd < 0)
+        return false;
+    if (fstat(fd, &s) == 0 && s.st_size > 0) {
+        f.size = (size_t)s.st_size;
+        f.start = mmap(NULL, f.size, PROT_READ, MAP_PRIVATE, fd, 0);
+        if (f.start != MAP_FAILED) {
+            name = in_file(&f, (uintptr_t)d->dli_fbase, (uintptr_t)ip);
+            if (name)
+                snprintf(buffer, size, "%s", name);
+            munmap((void *)f.start, f.size);
+        }
+    }
+    close(fd);
+    return name != NULL;
+}
+
+const char *fin_symbol_at(const void *ip, char *buffer, size_t size) {
+    Dl_info d;
+    if (!dladdr(ip, &d) || !d.dli_fname)
+        snprintf(buffer, size, "%p", ip);
+    else if (from_file(&d, ip, buffer, size))
+        return buffer;
+    else if (d.dli_sname)
+        snprintf(buffer, size, "%s", d.dli_sname);
+    else
+        snprintf(buffer, size, "%s+%#zx", d.dli_fname, (size_t)((const char *)ip - (const char *)d.dli_fbase));
+    return buffer;
+}

@@ -1,0 +1,148 @@
+// SPDX-License-Identifier: BSD-2-Clause
+// A stack that overflows ends the program with a report that names the AWE and its entry function.
+#include <signal.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <fin.h>
+
+#include "check.h"
+
+static volatile long deep = 1000000000;
+
+static int __attribute__((noinline)) recurse(long depth) {
+    volatile char used[200];
+    used[depth % 200] = 1;
+    if (depth >= deep)
+        return 0;
+    return recurse(depth + 1) + used[depth % 200];
+}
+
+static void first(void *arg) {
+    (void)arg;
+    fin_yield(); // from here on the owner is on a stack of Fin's
+}
+
+static void overflows(void *arg) {
+    if (arg)
+        fin_set_name(arg);
+    recurse(0);
+}
+
+static void overflows_later(void *arg) {
+    fin_set_name(arg);
+    fin_yield();
+    recurse(0);
+}
+
+static void lazily(void) {
+    fin_finish {
+        fin_async_call(first, NULL);
+        fin_async_call(overflows, "the lazy one");
+    }
+}
+
+static void without_a_name(void) {
+    fin_finish {
+        fin_async_call(first, NULL);
+        fin_async_call(overflows, NULL);
+    }
+}
+
+static void after_blocking(void) {
+    fin_finish {
+        fin_async_call(first, NULL);
+        fin_async_call(overflows_later, "the late one");
+    }
+}
+
+static void eagerly(void) {
+    fin_finish {
+        fin_async_eager_call(overflows, "the eager one");
+    }
+}
+
+static void inside_another(void) {
+    fin_finish {
+        fin_async_call(first, NULL);
+        fin_async {
+            fin_set_name("the outer one");
+            fin_async_call(overflows, "the inner one");
+        };
+    }
+}
+
+static void in_place(void) {
+    fin_finish {
+        fin_async_eager {
+            fin_set_name("the one in place");
+            recurse(0);
+        };
+    }
+}
+
+static void owner(void) {
+    fin_set_name("the owner");
+    fin_finish {
+        fin_async_call(first, NULL);
+        recurse(0);
+    }
+}
+
+static void thread(void *arg) {
+    (void)arg;
+    eagerly();
+}
+
+static void on_a_thread(void) {
+    struct fin_thread_handle t;
+    CHECK_EQ(fin_thread_start(&t, thread, NULL), 0);
+    fin_thread_join_nc(&t);
+}
+
+static void report_of(void (*fn)(void), char *text, size_t size) {
+    int ends[2], status;
+    CHECK(pipe(ends) == 0);
+    pid_t child = fork();
+    CHECK(child >= 0);
+    if (child == 0) {
+        dup2(ends[1], 2);
+        fn();
+        _Exit(0);
+    }
+    close(ends[1]);
+    size_t n = 0;
+    for (ssize_t r; n < size - 1 && (r = read(ends[0], text + n, size - 1 - n)) > 0;)
+        n += (size_t)r;
+    text[n] = 0;
+    close(ends[0]);
+    CHECK(waitpid(child, &status, 0) == child);
+    fprintf(stderr, "%s", text);
+    CHECK(WIFSIGNALED(status) && WTERMSIG(status) == SIGSEGV);
+}
+
+int main(void) {
+#if FIN_SANITIZED
+    SKIP("sanitizers report what faults themselves");
+#endif
+    struct {
+        void (*fn)(void);
+        const char *report;
+    } cases[] = {
+        {lazily, "AWE \"the lazy one\", entry overflows"},
+        {without_a_name, "AWE \"unnamed\", entry overflows"},
+        {after_blocking, "AWE \"the late one\", entry overflows_later"},
+        {eagerly, "AWE \"the eager one\", entry overflows"},
+        {inside_another, "AWE \"the inner one\", entry overflows"},
+        {in_place, "AWE \"the one in place\", started in in_place"},
+        {owner, "AWE \"the owner\": its"},
+        {on_a_thread, "AWE \"the eager one\", entry overflows"},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        char text[8192];
+        report_of(cases[i].fn, text, sizeof text);
+        CHECK(strstr(text, "fin: stack overflow in ") && strstr(text, cases[i].report));
+    }
+    return 0;
+}
