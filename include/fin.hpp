@@ -172,7 +172,10 @@ struct lazy_site {
         using B = std::decay_t<Body>;
         call<B> c{std::forward<Body>(b), owner};
         in_flight before;
-        FIN_LAZY_CALL_(owner->raw(), (&run<B>), &c);
+        if (__builtin_expect(FIN_IN_OWNER_(owner->raw()), 1))
+            FIN_LAZY_CALL_(owner->raw(), (&run<B>), &c);
+        else
+            fin_eager_call_(owner->raw(), &run<B>, &c);
         before.restore();
     }
 };
@@ -182,7 +185,10 @@ inline eager_site site(body_scope, block &owner) { return {&owner}; }
 
 __attribute__((always_inline)) inline void call_site(block &b, void (*fn)(void *), void *arg) {
     in_flight before;
-    FIN_LAZY_CALL_(b.raw(), fn, arg);
+    if (FIN_IN_OWNER_(b.raw()))
+        FIN_LAZY_CALL_(b.raw(), fn, arg);
+    else
+        fin_eager_call_(b.raw(), fn, arg);
     before.restore();
 }
 __attribute__((always_inline)) inline void call_site(body_scope, void (*fn)(void *), void *arg) {

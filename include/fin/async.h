@@ -132,9 +132,11 @@ FIN_INLINE_ void fin_eager_call_(struct fin_finish_block *block, void (*fn)(void
 // Inside an async body the name that an async looks for has another type: that is how it knows.
 #define FIN_IN_BODY_                                                                                                        \
     __builtin_types_compatible_p(__typeof__(fin_async_must_be_inside_fin_finish), struct fin_body_scope_ *)
+// A lazy async is its owner's: in a function of its own inside the block (a plain nested function, block or lambda) it is eager.
+#define FIN_IN_OWNER_(block) (__builtin_frame_address(0) == ((const struct fin_finish_block *)(const void *)(block))->fp)
 #define FIN_SITE_HERE_(stmt)                                                                                                \
     do {                                                                                                                    \
-        if (FIN_IN_BODY_)                                                                                                   \
+        if (FIN_IN_BODY_ || !FIN_IN_OWNER_(fin_async_must_be_inside_fin_finish))                                            \
             FIN_SITE_EAGER_HERE_(stmt);                                                                                     \
         else                                                                                                                \
             FIN_LAZY_HERE_(fin_async_must_be_inside_fin_finish, stmt);                                                      \
@@ -149,7 +151,7 @@ FIN_INLINE_ void fin_eager_call_(struct fin_finish_block *block, void (*fn)(void
     do {                                                                                                                    \
         void (*fin_fn_)(void *) = (fn);                                                                                     \
         void *fin_arg_ = (arg);                                                                                             \
-        if (FIN_IN_BODY_)                                                                                                   \
+        if (FIN_IN_BODY_ || !FIN_IN_OWNER_(fin_async_must_be_inside_fin_finish))                                            \
             fin_eager_call_(NULL, fin_fn_, fin_arg_);                                                                             \
         else                                                                                                                \
             FIN_LAZY_CALL_(fin_async_must_be_inside_fin_finish, fin_fn_, fin_arg_);                                         \

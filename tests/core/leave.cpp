@@ -232,6 +232,25 @@ void scope_used_from_elsewhere() {
     });
 }
 
+// An async in a function of its own inside the block cannot be its owner's.
+void async_in_a_plain_lambda() {
+    int sum = 0;
+    fin_finish {
+        auto start = [&](int n) __attribute__((noinline)) {
+            volatile int filler[40];
+            filler[n] = n;
+            fin_async {
+                fin_yield();
+                sum += 1;
+            };
+            CHECK_EQ(filler[n], n);
+        };
+        for (int i = 0; i < 20; i++)
+            start(i);
+    }
+    LOG("%d ", sum);
+}
+
 template <class F> void expect(F f, const char *log) {
     check_log[0] = 0;
     f();
@@ -250,6 +269,7 @@ int main() {
     expect([] { try { deep(20); } catch (int n) { LOG("%d", n); } }, "0");
     expect(handlers_interleave, "0=0 1=1 2=2 ");
     expect(in_a_destructor_while_unwinding, "w caught ");
+    expect(async_in_a_plain_lambda, "20 ");
     expect(async_in_a_handler, "1 0 again 1 ");
     expect(body_throws_in_a_destructor_while_unwinding, "5 caught ");
     expect(scope_used_from_elsewhere, "started its work first ended inner ended 0 ");

@@ -24,8 +24,8 @@
         "v8", "v9", "v10", "v11", "v12", "v13", "v14", "v15", "v16", "v17", "v18", "v19", "v20", "v21", "v22", "v23",       \
         "v24", "v25", "v26", "v27", "v28", "v29", "v30", "v31", "cc", "memory" FIN_ARCH_CLOBBER_SVE_
 
-// Notes the frame pointer of the function in a field of its finish block: here the lazy site does, together with x19.
-#define FIN_ARCH_NOTE_FRAME_(field) ((void)0)
+// Notes the frame pointer of the function in a field of its finish block.
+#define FIN_ARCH_NOTE_FRAME_(field) __asm__ volatile("str x29, %0" : "=m"(field))
 
 // fp and bx, ip and sp lie side by side: they are stored in pairs.
 #define FIN_ARCH_OFFSETS_                                                                                                   \
