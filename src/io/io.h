@@ -12,15 +12,20 @@
 
 struct io;
 
-// A system call, in the words of a submission queue entry.
+// A system call, in the words of a submission queue entry: its fields, by their first names there.
 struct call {
-    uint8_t op; // IORING_OP_...
-    bool nc;
+    uint8_t op;        // IORING_OP_...
+    uint8_t sqe_flags; // IOSQE_...
+    uint16_t ioprio;   // also: IORING_RECVSEND_..., IORING_ACCEPT_...
     int fd;
-    uint32_t flags; // also: events of a poll
-    uint32_t len;
-    const void *addr;
     uint64_t off; // also: second address, size of a socket address
+    const void *addr;
+    uint32_t len;
+    uint32_t flags;     // also: events of a poll
+    uint16_t buf_index; // also: buffer group
+    bool nc;
+    uint32_t file_index; // also: splice_fd_in
+    uint64_t addr3;
 };
 
 struct backend {

@@ -43,11 +43,16 @@ static void start(struct request *r) {
     const struct call *c = r->call;
     struct io_uring_sqe *e = entry(r->io);
     e->opcode = c->op;
+    e->flags = c->sqe_flags;
+    e->ioprio = c->ioprio;
     e->fd = c->fd;
     e->off = c->off;
     e->addr = (uint64_t)(uintptr_t)c->addr;
     e->len = c->len;
     e->rw_flags = (int32_t)c->flags; // the flags of every operation lie here
+    e->buf_index = c->buf_index;
+    e->file_index = c->file_index;
+    e->addr3 = c->addr3;
     e->user_data = (uint64_t)(uintptr_t)r | TO_REQUEST;
     r->position = r->io->uring.ring.sq.sqe_tail - 1;
     r->pending |= OWN;
