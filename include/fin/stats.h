@@ -19,6 +19,9 @@ struct fin_stats {
     uint64_t stacks_used;     // of these, not spare
     uint64_t stacks_released; // times that an idle stack's memory went back to the system
     uint64_t unguarded;       // stacks for which the system had no guard page
+    uint64_t requests;        // of I/O that went into the ring's queue
+    uint64_t completions;     // that came out of it, also those that no AWE waits for
+    uint64_t entered;         // system calls for both
 };
 
 // Fills in the counters of the calling thread. Does not block.

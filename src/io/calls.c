@@ -11,9 +11,6 @@ static int run(const struct call *c) {
     return error ? error : io->backend->run(io, c);
 }
 
-// What the kernel transfers at most in one call.
-static uint32_t most(size_t size) { return size < 0x7ffff000 ? (uint32_t)size : 0x7ffff000; }
-
 static uint64_t word(const void *p) { return (uint64_t)(uintptr_t)p; }
 
 // In the kernel's interface the offset -1 means the file's position.
@@ -24,22 +21,22 @@ static uint64_t word(const void *p) { return (uint64_t)(uintptr_t)p; }
 
 // clang-format off
 CALL(ssize_t, fin_read, (int fd, void *buffer, size_t size),
-     .op = IORING_OP_READ, .fd = fd, .addr = buffer, .len = most(size), .off = UINT64_MAX)
+     .op = IORING_OP_READ, .fd = fd, .addr = buffer, .len = fin_io_most(size), .off = UINT64_MAX)
 CALL(ssize_t, fin_write, (int fd, const void *data, size_t size),
-     .op = IORING_OP_WRITE, .fd = fd, .addr = data, .len = most(size), .off = UINT64_MAX)
+     .op = IORING_OP_WRITE, .fd = fd, .addr = data, .len = fin_io_most(size), .off = UINT64_MAX)
 CALL_IF(offset < 0, ssize_t, fin_pread, (int fd, void *buffer, size_t size, off_t offset),
-        .op = IORING_OP_READ, .fd = fd, .addr = buffer, .len = most(size), .off = (uint64_t)offset)
+        .op = IORING_OP_READ, .fd = fd, .addr = buffer, .len = fin_io_most(size), .off = (uint64_t)offset)
 CALL_IF(offset < 0, ssize_t, fin_pwrite, (int fd, const void *data, size_t size, off_t offset),
-        .op = IORING_OP_WRITE, .fd = fd, .addr = data, .len = most(size), .off = (uint64_t)offset)
+        .op = IORING_OP_WRITE, .fd = fd, .addr = data, .len = fin_io_most(size), .off = (uint64_t)offset)
 CALL(int, fin_close, (int fd), .op = IORING_OP_CLOSE, .fd = fd)
 CALL(int, fin_accept, (int fd, struct sockaddr *address, socklen_t *size),
      .op = IORING_OP_ACCEPT, .fd = fd, .addr = address, .off = word(size))
 CALL(int, fin_accept4, (int fd, struct sockaddr *address, socklen_t *size, int flags),
      .op = IORING_OP_ACCEPT, .fd = fd, .addr = address, .off = word(size), .flags = (uint32_t)flags)
 CALL(ssize_t, fin_send, (int fd, const void *data, size_t size, int flags),
-     .op = IORING_OP_SEND, .fd = fd, .addr = data, .len = most(size), .flags = (uint32_t)flags | MSG_NOSIGNAL)
+     .op = IORING_OP_SEND, .fd = fd, .addr = data, .len = fin_io_most(size), .flags = (uint32_t)flags | MSG_NOSIGNAL)
 CALL(ssize_t, fin_recv, (int fd, void *buffer, size_t size, int flags),
-     .op = IORING_OP_RECV, .fd = fd, .addr = buffer, .len = most(size), .flags = (uint32_t)flags)
+     .op = IORING_OP_RECV, .fd = fd, .addr = buffer, .len = fin_io_most(size), .flags = (uint32_t)flags)
 CALL(int, fin_poll, (int fd, int events), .op = IORING_OP_POLL_ADD, .fd = fd, .flags = (uint16_t)events)
 CALL(int, fin_fsync, (int fd), .op = IORING_OP_FSYNC, .fd = fd)
 CALL(int, fin_statx, (int dir, const char *path, int flags, unsigned mask, struct statx *out),

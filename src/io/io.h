@@ -42,7 +42,8 @@ struct uring {
     struct io_uring ring;
     uint64_t wake_value;
     uint64_t in_flight; // completions to come
-    bool wake_armed, cancels_all;
+    bool wake_armed;
+    bool cancels_all, multishot_accept, multishot_receive, buffer_rings, zero_copy, zero_copy_msg; // what the kernel can
 };
 
 struct watch;
@@ -61,6 +62,7 @@ struct io {
     struct fin_timer *timers;
     uint64_t timer_order;
     bool plain;  // asked for an io_uring as Linux 5.15 has it
+    bool small;  // with queues that are full at once
     bool ending; // no AWE will run any more
     union {
         struct uring uring;
@@ -93,6 +95,9 @@ void fin_timer_add(struct io *io, struct fin_timer *t, uint64_t due, void (*fn)(
 void fin_timer_remove(struct fin_timer *t); // does nothing where it ran
 void fin_timers_run(struct io *io);
 static inline bool fin_timer_waits(const struct fin_timer *t) { return t->order != 0; }
+
+// What the kernel transfers at most in one call.
+static inline uint32_t fin_io_most(size_t size) { return size < 0x7ffff000 ? (uint32_t)size : 0x7ffff000; }
 
 #define FIN_OF(type, member, p) ((type *)((char *)(p) - offsetof(type, member)))
 

@@ -8,71 +8,82 @@
 #define _GNU_SOURCE
 #include <poll.h>
 #include <string.h>
+#include <unistd.h>
 
-#include "io/io.h"
+#include "io/linked.h"
+#include "io/uring.h"
 
-enum { OWN = 1, CANCEL = 2 };                       // completions to come
-enum { TO_REQUEST = 0, TO_CANCEL = 1, TO_TAG = 3 }; // low bits of user_data that has a request's address
-enum { TO_NOBODY = 0, TO_WAKE = 4 };                // user_data without one
-enum { ENTRIES = 256, COMPLETIONS = 4096 };
+enum { ENTRIES = 256, COMPLETIONS = 4096, SMALL = 8 };
 enum { MOST_TRIES = 6 };
-
-struct request {
-    struct waiter waiter;
-    struct io *io;
-    const struct call *call;
-    struct fin_timer again;
-    unsigned position; // in the submission queue, counted from the start of the ring
-    uint8_t pending, tries;
-    bool cancelled, withdrawn;
-};
 
 static void enter(struct io *io, int64_t ns);
 
 // A full submission queue loses nothing: what is in it goes down first.
-static struct io_uring_sqe *entry(struct io *io) {
+struct io_uring_sqe *fin_uring_entry(struct io *io) {
     struct io_uring_sqe *e;
-    while (!(e = io_uring_get_sqe(&io->uring.ring)))
+    while (FIN_UNLIKELY(!(e = io_uring_get_sqe(&io->uring.ring))))
         enter(io, 0);
     memset(e, 0, sizeof *e);
     io->uring.in_flight++;
     return e;
 }
 
-static void start(struct request *r) {
+// Room for entries that must go down together. False: the queue is shorter.
+bool fin_uring_room(struct io *io, unsigned count) {
+    struct io_uring *ring = &io->uring.ring;
+    while (count <= *ring->sq.kring_entries && io_uring_sq_space_left(ring) < count)
+        enter(io, 0);
+    return count <= *ring->sq.kring_entries;
+}
+
+// Its result is a descriptor, which nobody must lose.
+static bool makes_descriptor(unsigned op) {
+    return op == IORING_OP_OPENAT || op == IORING_OP_ACCEPT || op == IORING_OP_OPENAT2;
+}
+
+// The fields of a call are those of an entry, and lie where those do, as far as this.
+enum { SAME_SIZE = offsetof(struct io_uring_sqe, user_data) };
+#define SAME(a, b) _Static_assert(offsetof(struct call, a) == offsetof(struct io_uring_sqe, b), #a " is copied with others")
+SAME(op, opcode);
+SAME(sqe_flags, flags);
+SAME(ioprio, ioprio);
+SAME(fd, fd);
+SAME(off, off);
+SAME(addr, addr);
+SAME(len, len);
+SAME(flags, rw_flags);
+
+void fin_uring_start(struct request *r, uint8_t kind) {
     const struct call *c = r->call;
-    struct io_uring_sqe *e = entry(r->io);
-    e->opcode = c->op;
-    e->flags = c->sqe_flags;
-    e->ioprio = c->ioprio;
-    e->fd = c->fd;
-    e->off = c->off;
-    e->addr = (uint64_t)(uintptr_t)c->addr;
-    e->len = c->len;
-    e->rw_flags = (int32_t)c->flags; // the flags of every operation lie here
+    struct io_uring_sqe *e = fin_uring_entry(r->io);
+    memcpy(e, c, SAME_SIZE);
     e->buf_index = c->buf_index;
     e->file_index = c->file_index;
     e->addr3 = c->addr3;
-    e->user_data = (uint64_t)(uintptr_t)r | TO_REQUEST;
+    r->tag = (uint8_t)(kind | (makes_descriptor(c->op) ? TO_FD : 0));
+    e->user_data = (uint64_t)(uintptr_t)r | r->tag;
     r->position = r->io->uring.ring.sq.sqe_tail - 1;
-    r->pending |= OWN;
+    r->pending |= RESULT;
+    r->io->rt->stats.requests++;
 }
 
-static void send_cancel(struct request *r) {
-    struct io_uring_sqe *e = entry(r->io);
+void fin_uring_send_cancel(struct request *r) {
+    struct io_uring_sqe *e = fin_uring_entry(r->io);
     e->opcode = IORING_OP_ASYNC_CANCEL;
     e->fd = -1;
-    e->addr = (uint64_t)(uintptr_t)r | TO_REQUEST;
-    e->user_data = (uint64_t)(uintptr_t)r | TO_CANCEL;
+    e->addr = (uint64_t)(uintptr_t)r | r->tag;
+    e->user_data = (uint64_t)(uintptr_t)r | ((r->tag & TO_KIND) + 1u);
     r->pending |= CANCEL;
 }
 
-static void try_again(struct fin_timer *t) { send_cancel(FIN_OF(struct request, again, t)); }
+static void try_again(struct fin_timer *t) { fin_uring_send_cancel(FIN_OF(struct request, again, t)); }
+
+bool fin_uring_unseen(const struct request *r) { return (int)(r->position - *r->io->uring.ring.sq.khead) >= 0; }
 
 // Takes back a request that the kernel has not seen.
-static bool withdraw(struct request *r) {
+bool fin_uring_withdraw(struct request *r) {
     struct io_uring_sq *sq = &r->io->uring.ring.sq;
-    if ((int)(r->position - *sq->khead) < 0)
+    if (!fin_uring_unseen(r))
         return false;
     struct io_uring_sqe *e = &sq->sqes[r->position & *sq->kring_mask];
     memset(e, 0, sizeof *e);
@@ -80,16 +91,18 @@ static bool withdraw(struct request *r) {
     e->user_data = TO_NOBODY;
     r->pending = 0;
     r->withdrawn = true;
-    fin_io_resume(r->io, &r->waiter, -ECANCELED);
     return true;
 }
 
 static void cancel(void *request) {
     struct request *r = request;
     r->cancelled = true;
-    // A close that has begun releases the descriptor, whatever becomes of it.
-    if (r->pending && !withdraw(r) && r->call->op != IORING_OP_CLOSE)
-        send_cancel(r);
+    if (!(r->pending & RESULT))
+        return;
+    if (fin_uring_withdraw(r))
+        fin_io_resume(r->io, &r->waiter, -ECANCELED);
+    else if (r->call->op != IORING_OP_CLOSE) // one that has begun releases the descriptor, whatever becomes of it
+        fin_uring_send_cancel(r);
 }
 
 // Valgrind does not see what the kernel writes.
@@ -103,54 +116,98 @@ static void written(const struct call *c, int result) {
         fin_track_written((void *)(uintptr_t)c->off, 256);
 }
 
-static void completed(struct request *r, int result) {
-    if (FIN_UNLIKELY(fin_on_valgrind) && result >= 0)
-        written(r->call, result);
-    r->waiter.result = result;
-    r->pending &= (uint8_t)~OWN;
-    fin_timer_remove(&r->again);
+// A request that has its result and a buffer still in use (zero-copy) is not cancelled any more: the release always comes.
+static void completed_slow(struct request *r, int result, uint32_t flags) {
+    if (flags & IORING_CQE_F_NOTIF) {
+        r->pending &= (uint8_t)~RELEASE;
+    } else {
+        r->waiter.result = result;
+        r->flags = flags;
+        r->pending &= (uint8_t)~RESULT;
+        r->pending |= flags & IORING_CQE_F_MORE ? RELEASE : 0;
+        fin_timer_remove(&r->again);
+    }
     if (!r->pending)
-        fin_io_resume(r->io, &r->waiter, result);
+        fin_io_resume(r->io, &r->waiter, r->waiter.result);
+}
+
+static void completed(struct request *r, int result, uint32_t flags) {
+    if (FIN_UNLIKELY(fin_on_valgrind) && result >= 0 && !(flags & IORING_CQE_F_NOTIF))
+        written(r->call, result);
+    if (FIN_UNLIKELY(r->cancelled || (flags & (IORING_CQE_F_MORE | IORING_CQE_F_NOTIF)))) {
+        completed_slow(r, result, flags);
+        return;
+    }
+    r->flags = flags;
+    r->pending = 0;
+    fin_io_resume(r->io, &r->waiter, result);
 }
 
 // A request may be between two places where a cancellation finds it, or at work in a kernel thread that is interrupted but
 // may go on waiting; so where none was found the request is looked for again.
-static void cancel_completed(struct request *r, int result) {
+void fin_uring_cancel_completed(struct request *r, int result) {
     r->pending &= (uint8_t)~CANCEL;
-    if (!r->pending)
-        fin_io_resume(r->io, &r->waiter, r->waiter.result);
-    else if (result < 0)
+    if ((r->pending & RESULT) && result < 0)
         fin_timer_add(r->io, &r->again, fin_now() + (FIN_MS << r->tries), try_again);
     r->tries += r->tries < MOST_TRIES;
 }
 
-static void dispatch_one(struct io *io, uint64_t data, int result) {
-    struct request *r = (struct request *)(uintptr_t)(data & ~(uint64_t)TO_TAG);
-    io->uring.in_flight--;
-    if (data == TO_NOBODY)
-        return;
-    if (data == TO_WAKE) {
+static void cancel_completed(struct request *r, int result) {
+    fin_uring_cancel_completed(r, result);
+    if (!r->pending)
+        fin_io_resume(r->io, &r->waiter, r->waiter.result);
+}
+
+// The thread ends: frames and objects may be gone. A descriptor that nobody will hear of is closed.
+static void dispatch_late(struct io *io, uint64_t data, int result) {
+    if (data == TO_WAKE)
         io->uring.wake_armed = false;
-        if (result > 0)
-            fin_io_woken(io);
-    } else if (io->ending) {
-        return; // the frame may be gone
-    } else if ((data & TO_TAG) == TO_REQUEST) {
-        completed(r, result);
-    } else {
-        cancel_completed(r, result);
+    else if ((data & TO_FD) && result >= 0)
+        close(result);
+}
+
+static void dispatch_one(struct io *io, uint64_t data, int result, uint32_t flags) {
+    struct request *r = (struct request *)(uintptr_t)(data & ~(uint64_t)TO_TAG);
+    io->uring.in_flight -= !(flags & IORING_CQE_F_MORE);
+    if (FIN_UNLIKELY(io->ending)) {
+        dispatch_late(io, data, result);
+        return;
+    }
+    switch (data & TO_KIND) {
+    case TO_REQUEST:
+        if (data != TO_NOBODY)
+            completed(r, result, flags);
+        break;
+    case TO_CANCEL:
+        if (data != TO_WAKE) {
+            cancel_completed(r, result);
+        } else {
+            io->uring.wake_armed = false;
+            if (result > 0)
+                fin_io_woken(io);
+        }
+        break;
+    case TO_SHOT:
+        fin_shot_completed((struct shot *)r, result, flags);
+        break;
+    case TO_SHOT_CANCEL:
+        fin_shot_cancel_completed((struct shot *)r, result);
+        break;
+    default:
+        fin_linked_completed((struct step *)r, (data & TO_KIND) == TO_STEP_CANCEL, result);
     }
 }
 
+// Each is taken off before it is dispatched: what that starts may find the submission queue full, and come here again.
 static void reap(struct io *io) {
-    struct io_uring *ring = &io->uring.ring;
-    struct io_uring_cqe *c;
-    unsigned head, n = 0;
-    io_uring_for_each_cqe(ring, head, c) {
-        dispatch_one(io, c->user_data, c->res);
-        n++;
+    struct io_uring_cq *cq = &io->uring.ring.cq;
+    unsigned head, first = *cq->khead;
+    while ((head = *cq->khead) != io_uring_smp_load_acquire(cq->ktail)) {
+        struct io_uring_cqe c = cq->cqes[head & *cq->kring_mask];
+        io_uring_smp_store_release(cq->khead, head + 1);
+        dispatch_one(io, c.user_data, c.res, c.flags);
     }
-    io_uring_cq_advance(ring, n);
+    io->rt->stats.completions += head - first;
 }
 
 // Valgrind lets no other thread run while one waits in the ring.
@@ -171,13 +228,17 @@ static void enter(struct io *io, int64_t ns) {
     int r = 0;
     if (ns == 0 || io_uring_cq_ready(ring)) {
         unsigned more = *ring->sq.kflags & (IORING_SQ_CQ_OVERFLOW | IORING_SQ_TASKRUN);
-        if (more || io_uring_sq_ready(ring))
+        if (more || io_uring_sq_ready(ring)) {
             r = io_uring_submit_and_get_events(ring);
+            io->rt->stats.entered++;
+        }
     } else if (FIN_UNLIKELY(fin_on_valgrind)) {
         r = wait_on_valgrind(io, ns);
     } else if (ns < 0) {
         r = io_uring_submit_and_wait(ring, 1);
+        io->rt->stats.entered++;
     } else {
+        io->rt->stats.entered++;
         struct __kernel_timespec t = {.tv_sec = ns / (int64_t)FIN_S, .tv_nsec = ns % (int64_t)FIN_S};
         struct io_uring_cqe *c;
         r = io_uring_submit_and_wait_timeout(ring, &c, 1, &t, NULL);
@@ -193,7 +254,7 @@ static void enter(struct io *io, int64_t ns) {
 static void look(struct io *io, int64_t ns) {
     struct uring *u = &io->uring;
     if (!u->wake_armed) {
-        struct io_uring_sqe *e = entry(io);
+        struct io_uring_sqe *e = fin_uring_entry(io);
         io_uring_prep_read(e, io->wake_fd, &u->wake_value, sizeof u->wake_value, 0);
         e->user_data = TO_WAKE;
         u->wake_armed = true;
@@ -201,13 +262,13 @@ static void look(struct io *io, int64_t ns) {
     enter(io, ns);
 }
 
-static bool interrupted(int result) {
+bool fin_uring_interrupted(int result) {
     return result == -EINTR || (result <= -512 && result >= -516); // the kernel's own ERESTART...
 }
 
 static int once(struct request *r, const struct call *c) {
     r->call = c;
-    start(r);
+    fin_uring_start(r, TO_REQUEST);
     fin_io_suspend(&r->waiter);
     return r->waiter.result;
 }
@@ -215,23 +276,37 @@ static int once(struct request *r, const struct call *c) {
 static int attempts(struct request *r, const struct call *c) {
     for (;;) {
         int result = once(r, c);
-        uint32_t events = fin_io_events(c);
-        if (r->cancelled)
+        if (FIN_LIKELY(result >= 0) || r->cancelled)
             return result;
+        uint32_t events = fin_io_events(c);
         if (result == -EAGAIN && events) {
             // Descriptors in non-blocking mode make older kernels give up at once: an accept on 5.15.
             struct call ready = {.op = IORING_OP_POLL_ADD, .fd = c->fd, .flags = events};
             result = once(r, &ready);
-            if (result < 0 && !interrupted(result))
+            if (result < 0 && !fin_uring_interrupted(result))
                 return result;
-        } else if (!interrupted(result) || c->op == IORING_OP_CONNECT || c->op == IORING_OP_CLOSE) {
+        } else if (!fin_uring_interrupted(result) || c->op == IORING_OP_CONNECT || c->op == IORING_OP_CLOSE) {
             return result;
         }
     }
 }
 
-static int run(struct io *io, const struct call *c) {
-    struct request r = {.io = io};
+int fin_uring_failed(const struct request *r, const struct call *c, int result) {
+    bool interrupted = fin_uring_interrupted(result);
+    if (r->cancelled && (result == -ECANCELED || interrupted))
+        return c->op == IORING_OP_CONNECT && !r->withdrawn ? fin_io_connect_ended(c->fd) : -ECANCELED;
+    if (interrupted)
+        return c->op == IORING_OP_CLOSE ? 0 : -EINTR;
+    return result;
+}
+
+int fin_uring_run(struct io *io, const struct call *c, uint32_t *flags) {
+    struct request r;
+    r.io = io;
+    r.again.order = 0;
+    r.pending = r.tries = 0;
+    r.cancelled = r.withdrawn = false;
+    r.flags = 0;
     if (!c->nc) {
         fin_cancel_item_add(&r.waiter.item, cancel, &r);
         if (fin_cancel_item_ran(&r.waiter.item))
@@ -240,11 +315,13 @@ static int run(struct io *io, const struct call *c) {
     int result = attempts(&r, c);
     if (!c->nc)
         fin_cancel_item_remove(&r.waiter.item);
-    if (r.cancelled && (result == -ECANCELED || interrupted(result)))
-        return c->op == IORING_OP_CONNECT && !r.withdrawn ? fin_io_connect_ended(c->fd) : -ECANCELED;
-    if (interrupted(result))
-        return c->op == IORING_OP_CLOSE ? 0 : -EINTR;
-    return result;
+    *flags = r.flags;
+    return FIN_LIKELY(result >= 0) ? result : fin_uring_failed(&r, c, result);
+}
+
+static int run(struct io *io, const struct call *c) {
+    uint32_t flags;
+    return fin_uring_run(io, c, &flags);
 }
 
 // What newer kernels save us: completions that interrupt the thread, and locks. (6.1, 6.0, 5.19, 5.18, 5.15)
@@ -258,6 +335,20 @@ static const unsigned steps[] = {
 };
 enum { STEPS = sizeof steps / sizeof *steps };
 
+// What older kernels do without. The set-up flags tell the version where nothing else does.
+static void look_for_features(struct io *io, unsigned setup) {
+    struct uring *u = &io->uring;
+    u->cancels_all = setup & IORING_SETUP_COOP_TASKRUN; // 5.19, as are multishot accept and buffer rings
+    u->multishot_accept = u->buffer_rings = u->cancels_all;
+    u->multishot_receive = setup & IORING_SETUP_SINGLE_ISSUER; // 6.0
+    struct io_uring_probe *p = io->plain ? NULL : io_uring_get_probe_ring(&u->ring);
+    if (!p)
+        return;
+    u->zero_copy = io_uring_opcode_supported(p, IORING_OP_SEND_ZC);
+    u->zero_copy_msg = io_uring_opcode_supported(p, IORING_OP_SENDMSG_ZC);
+    io_uring_free_probe(p);
+}
+
 static int begin(struct io *io) {
     struct uring *u = &io->uring;
     struct io_uring_params p;
@@ -265,8 +356,8 @@ static int begin(struct io *io) {
     memset(u, 0, sizeof *u);
     for (int i = io->plain || fin_on_valgrind ? STEPS - 1 : 0; i < STEPS && r == -EINVAL; i++) {
         p = (struct io_uring_params){.flags = steps[i] | IORING_SETUP_CQSIZE | IORING_SETUP_CLAMP,
-                                     .cq_entries = COMPLETIONS};
-        r = io_uring_queue_init_params(ENTRIES, &u->ring, &p);
+                                     .cq_entries = io->small ? 2 * SMALL : COMPLETIONS};
+        r = io_uring_queue_init_params(io->small ? SMALL : ENTRIES, &u->ring, &p);
     }
     if (r < 0)
         return r;
@@ -277,8 +368,8 @@ static int begin(struct io *io) {
     }
     if (!io->plain)
         io_uring_register_ring_fd(&u->ring); // saves a look-up per call; older kernels have none
+    look_for_features(io, p.flags);
     io->fd = u->ring.ring_fd;
-    u->cancels_all = p.flags & IORING_SETUP_COOP_TASKRUN; // both came with Linux 5.19
     io->name = p.flags & IORING_SETUP_DEFER_TASKRUN ? "io_uring" : "io_uring, without the features of newer kernels";
     return 0;
 }
@@ -289,14 +380,14 @@ static void end(struct io *io) {
     struct uring *u = &io->uring;
     struct io_uring_sqe *e;
     if (u->wake_armed) {
-        e = entry(io);
+        e = fin_uring_entry(io);
         io_uring_prep_cancel64(e, TO_WAKE, 0);
         e->user_data = TO_NOBODY;
     }
     while (u->wake_armed)
         enter(io, -1);
     if (u->in_flight && u->cancels_all) {
-        e = entry(io);
+        e = fin_uring_entry(io);
         io_uring_prep_cancel64(e, 0, IORING_ASYNC_CANCEL_ANY | IORING_ASYNC_CANCEL_ALL);
         e->user_data = TO_NOBODY;
         while (u->in_flight)

@@ -1,0 +1,44 @@
+// SPDX-License-Identifier: BSD-2-Clause
+// Operations that follow each other: the system starts each when the one before it has succeeded, so a chain costs one system
+// call and one wait.
+#ifndef FIN_LINKED_H
+#define FIN_LINKED_H
+
+#include <fin/io.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+enum { FIN_LINKED_MOST = 32 };
+
+struct fin_step {
+    ssize_t result;    // what the function of that name would have returned; -ECANCELED where it was not begun
+    uint64_t call_[8]; // fin_step_... fill it in
+};
+
+// Runs the steps in order. One that fails, or transfers less than it was told to (recv: with MSG_WAITALL), ends the chain; those
+// after it are not begun. Where it is cancelled, the step that ran says what it did, as its function would. Returns how many
+// steps succeeded, so that steps[count] is the one that failed; or -EINVAL for none or more than FIN_LINKED_MOST, -ENOMEM, or
+// -ECANCELED where nothing was begun. Blocking.
+//
+//     struct fin_step s[] = {fin_step_pwrite(fd, p, n, 0), fin_step_fsync(fd), fin_step_close(fd)};
+//     if (fin_linked(s, 3) != 3)
+FIN_BLOCKING int fin_linked(struct fin_step *steps, unsigned count);
+FIN_BLOCKING int fin_linked_nc(struct fin_step *steps, unsigned count);
+
+// Do not block.
+struct fin_step fin_step_read(int fd, void *buffer, size_t size);
+struct fin_step fin_step_write(int fd, const void *data, size_t size);
+struct fin_step fin_step_pread(int fd, void *buffer, size_t size, off_t offset);
+struct fin_step fin_step_pwrite(int fd, const void *data, size_t size, off_t offset);
+struct fin_step fin_step_connect(int fd, const struct sockaddr *address, socklen_t size);
+struct fin_step fin_step_send(int fd, const void *data, size_t size, int flags);
+struct fin_step fin_step_recv(int fd, void *buffer, size_t size, int flags);
+struct fin_step fin_step_fsync(int fd);
+struct fin_step fin_step_close(int fd);
+
+#ifdef __cplusplus
+}
+#endif
+#endif

@@ -1,0 +1,215 @@
+// SPDX-License-Identifier: BSD-2-Clause
+// Chains of requests. Only the first one that has not ended is cancelled: the kernel finds no other, and its end ends the rest.
+#include <fin/linked.h>
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "io/linked.h"
+
+struct chain {
+    struct waiter waiter;
+    struct io *io;
+    struct step *steps;
+    unsigned count, left;
+    bool cancelled;
+};
+
+static bool whole(const struct call *c) {
+    switch (c->op) {
+    case IORING_OP_READ:
+    case IORING_OP_WRITE:
+    case IORING_OP_SEND:
+        return true;
+    case IORING_OP_RECV:
+        return c->flags & MSG_WAITALL;
+    default:
+        return false;
+    }
+}
+
+static bool succeeded(const struct call *c, int result) { return result >= 0 && (!whole(c) || (uint32_t)result == c->len); }
+
+// A close that has begun releases the descriptor, whatever becomes of it.
+static void cancel_first(struct chain *chain) {
+    for (unsigned i = 0; i < chain->count; i++) {
+        struct request *r = &chain->steps[i].request;
+        if (!(r->pending & RESULT))
+            continue;
+        if (r->pending == RESULT && r->call->op != IORING_OP_CLOSE)
+            fin_uring_send_cancel(r);
+        return;
+    }
+}
+
+void fin_linked_completed(struct step *s, bool cancellation, int result) {
+    struct request *r = &s->request;
+    struct chain *chain = s->chain;
+    if (cancellation) {
+        fin_uring_cancel_completed(r, result);
+    } else {
+        r->pending &= (uint8_t)~RESULT;
+        r->waiter.result = result;
+        fin_timer_remove(&r->again);
+    }
+    if (r->pending)
+        return;
+    if (--chain->left == 0)
+        fin_io_resume(chain->io, &chain->waiter, 0);
+    else if (chain->cancelled)
+        cancel_first(chain);
+}
+
+static void withdraw(struct chain *chain) {
+    for (unsigned i = 0; i < chain->count; i++) {
+        fin_uring_withdraw(&chain->steps[i].request);
+        chain->steps[i].request.waiter.result = -ECANCELED;
+    }
+    fin_io_resume(chain->io, &chain->waiter, 0);
+}
+
+static void cancel(void *arg) {
+    struct chain *chain = arg;
+    chain->cancelled = true;
+    if (chain->left == 0)
+        return;
+    if (fin_uring_unseen(&chain->steps[0].request))
+        withdraw(chain);
+    else
+        cancel_first(chain);
+}
+
+static void submit(struct chain *chain, struct call *calls) {
+    for (unsigned i = 0; i < chain->count; i++) {
+        struct request *r = &chain->steps[i].request;
+        chain->steps[i] = (struct step){.request = {.io = chain->io, .call = &calls[i]}, .chain = chain};
+        calls[i].sqe_flags |= i + 1 < chain->count ? IOSQE_IO_LINK : 0;
+        fin_uring_start(r, TO_STEP);
+    }
+    chain->left = chain->count;
+    fin_io_suspend(&chain->waiter);
+}
+
+// One after the other, for what the ring does not take as a chain. Returns how many succeeded; the results of the others are set.
+static int run_each(struct io *io, const struct call *calls, struct fin_step *steps, int from, int to) {
+    int i = from;
+    for (; i < to; i++) {
+        steps[i].result = io->backend->run(io, &calls[i]);
+        if (!succeeded(&calls[i], (int)steps[i].result))
+            break;
+    }
+    for (int rest = i + 1; rest < to; rest++)
+        steps[rest].result = -ECANCELED;
+    return i;
+}
+
+// Descriptors in non-blocking mode, and signals, end a step that its function would try again.
+static bool again(const struct call *c, int result) {
+    return (result == -EAGAIN && fin_io_events(c)) ||
+           (fin_uring_interrupted(result) && c->op != IORING_OP_CONNECT && c->op != IORING_OP_CLOSE);
+}
+
+static int results(struct chain *chain, const struct call *calls, struct fin_step *steps) {
+    int n = (int)chain->count, good = 0;
+    for (int i = 0; i < n; i++) {
+        int result = chain->steps[i].request.waiter.result;
+        steps[i].result = result < 0 ? fin_uring_failed(&chain->steps[i].request, &calls[i], result) : result;
+        if (good == i && succeeded(&calls[i], (int)steps[i].result))
+            good++;
+    }
+    if (good < n && !chain->cancelled && again(&calls[good], chain->steps[good].request.waiter.result))
+        return run_each(chain->io, calls, steps, good, n);
+    return good;
+}
+
+static int run_chain(struct io *io, struct call *calls, struct fin_step *steps, unsigned count) {
+    struct chain chain = {.io = io, .count = count};
+    chain.steps = aligned_alloc(_Alignof(struct step), count * sizeof *chain.steps);
+    if (!chain.steps)
+        return -ENOMEM;
+    if (!calls->nc)
+        fin_cancel_item_add(&chain.waiter.item, cancel, &chain);
+    int good = -ECANCELED;
+    if (!chain.cancelled) {
+        submit(&chain, calls);
+        for (unsigned i = 0; i < count; i++) {
+            calls[i].sqe_flags = 0;
+            chain.steps[i].request.cancelled = chain.cancelled;
+        }
+        if (!calls->nc)
+            fin_cancel_item_remove(&chain.waiter.item);
+        good = results(&chain, calls, steps);
+    }
+    free(chain.steps);
+    return good;
+}
+
+static int linked(struct fin_step *steps, unsigned count, bool nc) {
+    struct call calls[FIN_LINKED_MOST];
+    struct io *io;
+    int error = fin_io_here(&io);
+    if (error)
+        return error;
+    if (count == 0 || count > FIN_LINKED_MOST)
+        return -EINVAL;
+    for (unsigned i = 0; i < count; i++) {
+        memcpy(&calls[i], steps[i].call_, sizeof *calls);
+        calls[i].nc = nc;
+        steps[i].result = -ECANCELED;
+    }
+    if (!nc && fin_cancelled())
+        return -ECANCELED;
+    bool ring = io->backend == &fin_io_uring && fin_uring_room(io, count);
+    int good = ring ? run_chain(io, calls, steps, count) : run_each(io, calls, steps, 0, (int)count);
+    bool nothing = good == 0 && steps[0].result == -ECANCELED;
+    return nothing ? -ECANCELED : good;
+}
+
+int fin_linked(struct fin_step *steps, unsigned count) { return linked(steps, count, false); }
+int fin_linked_nc(struct fin_step *steps, unsigned count) { return linked(steps, count, true); }
+
+_Static_assert(sizeof(struct call) <= sizeof(((struct fin_step *)0)->call_), "a step holds a call");
+
+static struct fin_step step(struct call c) {
+    struct fin_step s = {.result = -ECANCELED};
+    memcpy(s.call_, &c, sizeof c);
+    return s;
+}
+
+static uint32_t most(size_t size) { return fin_io_most(size); }
+
+struct fin_step fin_step_read(int fd, void *buffer, size_t size) {
+    return step((struct call){.op = IORING_OP_READ, .fd = fd, .addr = buffer, .len = most(size), .off = UINT64_MAX});
+}
+
+struct fin_step fin_step_write(int fd, const void *data, size_t size) {
+    return step((struct call){.op = IORING_OP_WRITE, .fd = fd, .addr = data, .len = most(size), .off = UINT64_MAX});
+}
+
+// The offset -1 would mean the file's position: a number that no file has fails as a negative one does.
+struct fin_step fin_step_pread(int fd, void *buffer, size_t size, off_t offset) {
+    uint64_t off = offset < 0 ? (uint64_t)INT64_MIN : (uint64_t)offset;
+    return step((struct call){.op = IORING_OP_READ, .fd = fd, .addr = buffer, .len = most(size), .off = off});
+}
+
+struct fin_step fin_step_pwrite(int fd, const void *data, size_t size, off_t offset) {
+    uint64_t off = offset < 0 ? (uint64_t)INT64_MIN : (uint64_t)offset;
+    return step((struct call){.op = IORING_OP_WRITE, .fd = fd, .addr = data, .len = most(size), .off = off});
+}
+
+struct fin_step fin_step_connect(int fd, const struct sockaddr *address, socklen_t size) {
+    return step((struct call){.op = IORING_OP_CONNECT, .fd = fd, .addr = address, .off = size});
+}
+
+// MSG_WAITALL: the kernel ends the chain after less only where it knows that all was wanted.
+struct fin_step fin_step_send(int fd, const void *data, size_t size, int flags) {
+    uint32_t all = (uint32_t)flags | MSG_NOSIGNAL | MSG_WAITALL;
+    return step((struct call){.op = IORING_OP_SEND, .fd = fd, .addr = data, .len = most(size), .flags = all});
+}
+
+struct fin_step fin_step_recv(int fd, void *buffer, size_t size, int flags) {
+    return step((struct call){.op = IORING_OP_RECV, .fd = fd, .addr = buffer, .len = most(size), .flags = (uint32_t)flags});
+}
+
+struct fin_step fin_step_fsync(int fd) { return step((struct call){.op = IORING_OP_FSYNC, .fd = fd}); }
+struct fin_step fin_step_close(int fd) { return step((struct call){.op = IORING_OP_CLOSE, .fd = fd}); }

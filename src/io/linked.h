@@ -1,0 +1,16 @@
+// SPDX-License-Identifier: BSD-2-Clause
+#ifndef FIN_IO_LINKED_H
+#define FIN_IO_LINKED_H
+
+#include "io/uring.h"
+
+struct chain;
+
+struct step {
+    struct request request; // first
+    struct chain *chain;
+};
+
+void fin_linked_completed(struct step *s, bool cancellation, int result);
+
+#endif

@@ -1,0 +1,57 @@
+// SPDX-License-Identifier: BSD-2-Clause
+// What the files that speak to the ring share: uring.c (one request, one result), multishot.c (one request, many), linked.c.
+#ifndef FIN_IO_URING_H
+#define FIN_IO_URING_H
+
+#include "io/io.h"
+
+// user_data is the address of a request and what the completion is to it; TO_FD: a result that is not negative is a descriptor.
+enum { TO_REQUEST, TO_CANCEL, TO_SHOT, TO_SHOT_CANCEL, TO_STEP, TO_STEP_CANCEL, TO_KIND = 7, TO_FD = 8, TO_TAG = 15 };
+enum { TO_NOBODY = 0, TO_WAKE = 1 }; // without an address
+
+// What is to come: a result, the end of a cancellation, word that a buffer that was sent from is free.
+enum { RESULT = 1, CANCEL = 2, RELEASE = 4 };
+
+// In the frame of its call, or in an object that outlives what the kernel does with it.
+struct request {
+    struct waiter waiter;
+    struct io *io;
+    const struct call *call;
+    struct fin_timer again;
+    unsigned position; // in the submission queue, counted from the start of the ring
+    uint32_t flags;    // of the completion
+    uint8_t pending, tries, tag;
+    bool cancelled, withdrawn;
+} __attribute__((aligned(16)));
+
+// A request that completes many times: `got` is called for each result, `ended` when nothing is to come any more, neither of
+// it nor of a cancellation. Then it may start again, or its memory end.
+struct shot {
+    struct request request; // first
+    struct call call;
+    void (*got)(struct shot *s, int result, uint32_t flags);
+    void (*ended)(struct shot *s);
+    bool stopping;
+};
+
+// uring.c
+struct io_uring_sqe *fin_uring_entry(struct io *io);
+void fin_uring_start(struct request *r, uint8_t kind);
+void fin_uring_send_cancel(struct request *r);
+bool fin_uring_room(struct io *io, unsigned entries);
+bool fin_uring_unseen(const struct request *r);
+bool fin_uring_withdraw(struct request *r); // where the kernel has not seen it
+void fin_uring_cancel_completed(struct request *r, int result);
+bool fin_uring_interrupted(int result);
+int fin_uring_failed(const struct request *r, const struct call *c, int result); // what the caller is told
+int fin_uring_run(struct io *io, const struct call *c, uint32_t *flags);         // of the completion
+
+// multishot.c
+static inline bool fin_shot_runs(const struct shot *s) { return s->request.pending != 0; }
+void fin_shot_start(struct shot *s);             // one that does not run
+void fin_shot_cancel(struct shot *s);            // its end will come
+FIN_BLOCKING void fin_shot_stop(struct shot *s); // it has come; one AWE at a time
+void fin_shot_completed(struct shot *s, int result, uint32_t flags);
+void fin_shot_cancel_completed(struct shot *s, int result);
+
+#endif

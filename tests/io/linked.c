@@ -1,0 +1,151 @@
+// SPDX-License-Identifier: BSD-2-Clause
+// Chains: each step after the one before it; the first that fails, or does less than it was told to, ends the chain; cancelled,
+// each step says what it did.
+#define _GNU_SOURCE
+#include <fcntl.h>
+#include <fin/linked.h>
+#include <fin/stats.h>
+
+#include "net.h"
+
+static char path[] = "/tmp/fin-linked-XXXXXX";
+
+static int file(void) {
+    strcpy(strchr(path, '\0') - 6, "XXXXXX");
+    int fd = mkstemp(path);
+    CHECK(fd >= 0);
+    unlink(path);
+    return fd;
+}
+
+static void in_order(void) {
+    char back[8] = "";
+    int fd = file();
+    struct fin_step s[] = {
+        fin_step_pwrite(fd, "abcd", 4, 0),
+        fin_step_pwrite(fd, "xy", 2, 1),
+        fin_step_pread(fd, back, 4, 0),
+        fin_step_fsync(fd),
+        fin_step_close(fd),
+    };
+    CHECK_EQ(fin_linked(s, 5), 5);
+    CHECK_EQ(s[0].result, 4);
+    CHECK_EQ(s[1].result, 2);
+    CHECK_EQ(s[2].result, 4);
+    CHECK_EQ(s[3].result, 0);
+    CHECK_EQ(s[4].result, 0);
+    CHECK(strcmp(back, "axyd") == 0);
+    CHECK_EQ(fcntl(fd, F_GETFD), -1);
+}
+
+static void one_call(void) {
+    static int pipes[2];
+    struct fin_stats before, after;
+    CHECK_EQ(pipe(pipes), 0);
+    struct fin_step s[] = {fin_step_write(pipes[1], "a", 1), fin_step_write(pipes[1], "b", 1),
+                           fin_step_write(pipes[1], "c", 1)};
+    fin_stats(&before);
+    CHECK_EQ(fin_linked(s, 3), 3);
+    fin_stats(&after);
+    CHECK_EQ(after.entered - before.entered, on_epoll() ? 0 : 1);
+    close(pipes[0]);
+    close(pipes[1]);
+}
+
+static void broken(void) {
+    char back[8];
+    int fd = file();
+    struct fin_step fails[] = {fin_step_pwrite(fd, "abcd", 4, 0), fin_step_read(-1, back, 1), fin_step_close(fd)};
+    CHECK_EQ(fin_linked(fails, 3), 1);
+    CHECK_EQ(fails[1].result, -EBADF);
+    CHECK_EQ(fails[2].result, -ECANCELED);
+    CHECK(fcntl(fd, F_GETFD) >= 0);
+    struct fin_step is_short[] = {fin_step_pread(fd, back, 8, 0), fin_step_close(fd)};
+    CHECK_EQ(fin_linked(is_short, 2), 0);
+    CHECK_EQ(is_short[0].result, 4);
+    CHECK_EQ(is_short[1].result, -ECANCELED);
+    struct fin_step negative[] = {fin_step_pwrite(fd, "abcd", 4, -1), fin_step_close(fd)};
+    CHECK_EQ(fin_linked(negative, 2), 0);
+    CHECK_EQ(negative[0].result, -EINVAL);
+    CHECK_EQ(fcntl(fd, F_GETFD), 0);
+    close(fd);
+}
+
+static void bad_counts(void) {
+    struct fin_step s[FIN_LINKED_MOST + 1];
+    CHECK_EQ(fin_linked(s, 0), -EINVAL);
+    CHECK_EQ(fin_linked(s, FIN_LINKED_MOST + 1), -EINVAL);
+    int fd = file();
+    for (int i = 0; i < FIN_LINKED_MOST; i++)
+        s[i] = fin_step_write(fd, "ab", 2);
+    CHECK_EQ(fin_linked(s, FIN_LINKED_MOST), FIN_LINKED_MOST);
+    CHECK_EQ(lseek(fd, 0, SEEK_END), 2 * FIN_LINKED_MOST);
+    close(fd);
+}
+
+// Descriptors that do not block are waited for as elsewhere.
+static void waits(int flags) {
+    static int pair[2], other[2];
+    static char got[4];
+    memset(got, 0, sizeof got);
+    CHECK_EQ(socketpair(AF_UNIX, SOCK_STREAM | flags, 0, pair), 0);
+    stream_pair(other);
+    fin_finish {
+        fin_async {
+            struct fin_step s[] = {fin_step_recv(pair[0], got, 1, 0), fin_step_send(other[1], "b", 1, 0)};
+            CHECK_EQ(fin_linked(s, 2), 2);
+            CHECK_EQ(s[0].result, 1);
+            CHECK_EQ(s[1].result, 1);
+        };
+        CHECK_EQ(fin_sleep(FIN_MS), 0);
+        CHECK_EQ(fin_send(pair[1], "a", 1, 0), 1);
+    }
+    CHECK_EQ(got[0], 'a');
+    CHECK_EQ(recv(other[0], got, 1, MSG_DONTWAIT), 1);
+    CHECK_EQ(got[0], 'b');
+    for (int i = 0; i < 2; i++) {
+        close(pair[i]);
+        close(other[i]);
+    }
+}
+
+// Cancelled in the first step, in a later one, or before any went down.
+static void cancelled(int done, int pause) {
+    static int pair[2], n;
+    static struct fin_step s[3];
+    static char c[3];
+    stream_pair(pair);
+    CHECK_EQ(write(pair[1], "abc", (size_t)done), done);
+    s[0] = fin_step_recv(pair[0], c, 1, 0);
+    s[1] = fin_step_recv(pair[0], c + 1, 1, 0);
+    s[2] = fin_step_recv(pair[0], c + 2, 1, 0);
+    fin_finish {
+        fin_async { n = fin_linked(s, 3); };
+        if (pause)
+            CHECK_EQ(fin_sleep((uint64_t)pause), 0);
+        fin_cancel();
+    }
+    int good = n < 0 ? 0 : n;
+    CHECK(good <= done);
+    CHECK(pause < 1000 || good == done);
+    for (int i = 0; i < 3; i++)
+        CHECK_EQ(s[i].result, i < good ? 1 : -ECANCELED);
+    CHECK_EQ(good < done ? recv(pair[0], c, 3, MSG_DONTWAIT) : 0, done - good);
+    close(pair[0]);
+    close(pair[1]);
+}
+
+int main(void) {
+    in_order();
+    one_call();
+    broken();
+    bad_counts();
+    waits(0);
+    waits(SOCK_NONBLOCK);
+    for (int done = 0; done < 3; done++) {
+        cancelled(done, 0);
+        cancelled(done, 1);
+        cancelled(done, (int)(5 * FIN_MS));
+    }
+    return 0;
+}
