@@ -106,13 +106,12 @@ static __attribute__((noinline)) void yield_to_slow(struct fin_runtime *rt, stru
 
 FIN_ENTRY void fin_core_yield_to_(struct fin_awe *a, struct fin_thread *t, struct fin_awe *to) {
     struct fin_runtime *rt = fin_rt(t);
-    if (!plain(rt) || rt->ticks == 1 || to->id || !(take_plain(rt, to) || take_suspended(rt, to))) {
+    if (!plain(rt) || to->id || !(can_take_plain(rt, to) || claim_plain(rt, to)) || !tick(rt)) {
         yield_to_slow(rt, a, to);
         return;
     }
-    rt->ticks--;
     stop_plain(rt, a, FIN_AWE_QUEUED, 0);
-    fin_link_back(&rt->queue, &a->link);
+    take_plain_for(rt, to, a);
     resume_plain(rt, to);
 }
 

@@ -8,34 +8,45 @@
 enum { INDEX_BITS = 20, REST = 1024, FIRST_CAPACITY = 256 };
 #define INDEX(id) ((id) & ((1u << INDEX_BITS) - 1))
 
-// A free slot has an id with index 0, which no id has: one comparison tells all that is not in use.
-static inline struct fin_id_slot *live(struct fin_runtime *rt, uint32_t id) {
-    uint32_t i = INDEX(id);
-    return FIN_LIKELY(i < rt->id_count && rt->ids[i].id == id) ? &rt->ids[i] : NULL;
+// The place that an id may have: the table's size is a power of two. A free slot has an id with index 0 and the first one an id
+// that nobody has, so one comparison tells all that is not in use.
+static inline struct fin_id_slot *slot_of(const struct fin_runtime *rt, uint32_t id) { return &rt->ids[id & rt->id_mask]; }
+
+static inline struct fin_id_slot *live(const struct fin_runtime *rt, uint32_t id) {
+    struct fin_id_slot *s = slot_of(rt, id);
+    return FIN_LIKELY(s->id == id) ? s : NULL;
+}
+
+void fin_id_begin(struct fin_runtime *rt) {
+    static struct fin_id_slot none = {.id = UINT32_MAX}; // never written: no id leads there
+    rt->ids = &none;
+    rt->id_mask = 0;
+    rt->id_count = 1;
+    rt->id_frees = 0;
+}
+
+static void unmap(struct fin_runtime *rt) {
+    if (rt->id_mask)
+        fin_host_unmap(rt->ids, (rt->id_mask + 1) * sizeof *rt->ids);
 }
 
 static bool grow(struct fin_runtime *rt) {
-    uint32_t capacity = rt->id_capacity ? rt->id_capacity * 2 : FIRST_CAPACITY;
+    uint32_t capacity = rt->id_mask ? (rt->id_mask + 1) * 2 : FIRST_CAPACITY;
     struct fin_id_slot *ids = fin_host_map(capacity * sizeof *ids, 0);
     if (!ids)
         return false;
     for (uint32_t i = 0; i < rt->id_count; i++)
         ids[i] = rt->ids[i];
-    if (rt->ids)
-        fin_host_unmap(rt->ids, rt->id_capacity * sizeof *ids);
+    unmap(rt);
     rt->ids = ids;
-    rt->id_capacity = capacity;
-    if (rt->id_count == 0) {
-        rt->id_count = 1;
-        ids[0].id = UINT32_MAX; // not even id 0 is in use
-    }
+    rt->id_mask = capacity - 1;
     return true;
 }
 
 static bool fresh(struct fin_runtime *rt, uint32_t *index) {
     if (rt->id_count >> INDEX_BITS)
         return false;
-    if (rt->id_count == rt->id_capacity && !grow(rt))
+    if (rt->id_count > rt->id_mask && !grow(rt))
         return false;
     *index = rt->id_count++;
     rt->ids[*index] = (struct fin_id_slot){.id = 0};
@@ -140,32 +151,32 @@ static inline __attribute__((always_inline)) void yield_slow(struct fin_awe *a, 
         dispatch(rt);
 }
 
-static inline __attribute__((always_inline)) bool yield_fast(struct fin_awe *a, struct fin_thread *t, int how, uint32_t to,
-                                                             uint32_t from) {
+static inline __attribute__((always_inline)) bool yield_fast(struct fin_awe *a, struct fin_thread *t, int how, uintptr_t to,
+                                                             uintptr_t from) {
     struct fin_runtime *rt = fin_rt(t);
-    struct fin_id_slot *target = live(rt, to), *self = how & SAVES ? live(rt, from) : NULL;
-    if (FIN_UNLIKELY(!target || !target->awe || rt->ticks == 1) || !plain(rt))
-        return false;
+    struct fin_id_slot *target = slot_of(rt, (uint32_t)to), *self = slot_of(rt, (uint32_t)from);
     struct fin_awe *next = target->awe;
-    if ((how & SAVES && FIN_UNLIKELY(!self || (self->awe && self != target))) || !take_plain(rt, next))
+    if (FIN_UNLIKELY(target->id != (uint32_t)to || !next || !can_take_plain(rt, next)) || !plain(rt))
         return false;
-    rt->ticks--;
+    if (how & SAVES && FIN_UNLIKELY(self->id != (uint32_t)from || (self->awe && self != target)))
+        return false;
+    if (!tick(rt))
+        return false;
     target->awe = NULL;
-    if (how & SAVES) {
-        stop_plain(rt, a, (how & QUEUES ? FIN_AWE_QUEUED : FIN_AWE_SAVED) | FIN_AWE_NAMED, from);
+    if (how & SAVES)
         self->awe = a;
-    } else {
-        stop_plain(rt, a, how & QUEUES ? FIN_AWE_QUEUED : FIN_AWE_SAVED, 0);
-    }
+    stop_plain(rt, a, (how & QUEUES ? FIN_AWE_QUEUED : FIN_AWE_SAVED) | (how & SAVES ? FIN_AWE_NAMED : 0), how & SAVES ? (uint32_t)from : 0);
     if (how & QUEUES)
-        fin_link_back(&rt->queue, &a->link);
+        take_plain_for(rt, next, a);
+    else
+        take_plain(next);
     resume_plain(rt, next);
     return true;
 }
 
 #define YIELD_SLOW(name, how)                                                                                               \
-    static __attribute__((noinline)) void name(struct fin_awe *a, struct fin_thread *t, uint32_t to, uint32_t from) {       \
-        yield_slow(a, t, how, to, from);                                                                                    \
+    static __attribute__((noinline)) void name(struct fin_awe *a, struct fin_thread *t, uintptr_t to, uintptr_t from) {     \
+        yield_slow(a, t, how, (uint32_t)to, (uint32_t)from);                                                                                  \
     }
 YIELD_SLOW(yield_save, SAVES | QUEUES)
 YIELD_SLOW(yield_to, DIRECTED | QUEUES)
@@ -175,39 +186,37 @@ YIELD_SLOW(switch_to_save, DIRECTED | SAVES)
 YIELD_SLOW(switch_to, DIRECTED)
 
 FIN_ENTRY void fin_core_yield_save_(struct fin_awe *a, struct fin_thread *t, uintptr_t from) {
-    yield_save(a, t, 0, (uint32_t)from);
+    yield_save(a, t, 0, from);
 }
 
 FIN_ENTRY void fin_core_yield_to_id_(struct fin_awe *a, struct fin_thread *t, uintptr_t to) {
-    if (!yield_fast(a, t, DIRECTED | QUEUES, (uint32_t)to, 0))
-        yield_to(a, t, (uint32_t)to, 0);
+    if (!yield_fast(a, t, DIRECTED | QUEUES, to, 0))
+        yield_to(a, t, to, 0);
 }
 
 FIN_ENTRY void fin_core_yield_to_save_(struct fin_awe *a, struct fin_thread *t, uintptr_t to, uintptr_t from) {
-    if (!yield_fast(a, t, DIRECTED | SAVES | QUEUES, (uint32_t)to, (uint32_t)from))
-        yield_to_save(a, t, (uint32_t)to, (uint32_t)from);
+    if (!yield_fast(a, t, DIRECTED | SAVES | QUEUES, to, from))
+        yield_to_save(a, t, to, from);
 }
 
 FIN_ENTRY void fin_core_switch_save_(struct fin_awe *a, struct fin_thread *t, uintptr_t from) {
-    switch_save(a, t, 0, (uint32_t)from);
+    switch_save(a, t, 0, from);
 }
 
 FIN_ENTRY void fin_core_switch_to_save_(struct fin_awe *a, struct fin_thread *t, uintptr_t to, uintptr_t from) {
-    if (!yield_fast(a, t, DIRECTED | SAVES, (uint32_t)to, (uint32_t)from))
-        switch_to_save(a, t, (uint32_t)to, (uint32_t)from);
+    if (!yield_fast(a, t, DIRECTED | SAVES, to, from))
+        switch_to_save(a, t, to, from);
 }
 
 FIN_ENTRY void fin_core_switch_to_(struct fin_awe *a, struct fin_thread *t, uintptr_t to, struct fin_awe **slot) {
     struct fin_id_slot *target = live(fin_rt(t), (uint32_t)to);
     if (slot && target && target->awe)
         *slot = a;
-    if (!yield_fast(a, t, DIRECTED, (uint32_t)to, 0))
-        switch_to(a, t, (uint32_t)to, 0);
+    if (!yield_fast(a, t, DIRECTED, to, 0))
+        switch_to(a, t, to, 0);
 }
 
 void fin_id_end(struct fin_runtime *rt) {
-    if (rt->ids)
-        fin_host_unmap(rt->ids, rt->id_capacity * sizeof *rt->ids);
-    rt->ids = NULL;
-    rt->id_count = rt->id_capacity = rt->id_frees = 0;
+    unmap(rt);
+    fin_id_begin(rt); // the next thread's may be this runtime
 }

@@ -90,7 +90,7 @@ static inline struct fin_finish_block *stop(struct fin_runtime *rt, struct fin_a
 static inline bool plain(const struct fin_runtime *rt) {
     const struct fin_finish_block *b = rt->thread.current;
     return FIN_LIKELY(b->pending == NULL && (b->flags & FIN_FINISH_CLEAN) != 0) &&
-           FIN_LIKELY(((uintptr_t)rt->thread.exceptions[0] | (uintptr_t)rt->thread.exceptions[1]) == 0);
+           FIN_LIKELY(rt->thread.exceptions[0] == NULL) && FIN_LIKELY(rt->thread.exceptions[1] == NULL);
 }
 
 // stop() where plain().
@@ -182,23 +182,49 @@ static inline void take(struct fin_runtime *rt, struct fin_awe *to) {
     fin_link_remove(&to->link);
 }
 
-// take() of one of this thread that is not suspended and has none of FIN_AWE_EXTRA but, perhaps, its name, which it loses.
-static inline bool take_plain(struct fin_runtime *rt, struct fin_awe *to) {
-    uint32_t state = fin_state(to) & ~(uint32_t)FIN_AWE_NAMED;
-    if (state == (rt->tag | FIN_AWE_SAVED))
-        return true;
-    if (FIN_UNLIKELY(state != (rt->tag | FIN_AWE_QUEUED)))
-        return false;
-    fin_link_remove(&to->link);
-    return true;
+// Can take_plain() take it? It can where the AWE is of this thread, not suspended, and has none of FIN_AWE_EXTRA but, perhaps, its
+// name, which it loses.
+static inline bool can_take_plain(const struct fin_runtime *rt, const struct fin_awe *to) {
+    uint32_t kind = (fin_state(to) ^ rt->tag) & ~(uint32_t)FIN_AWE_NAMED;
+    return FIN_LIKELY(kind == FIN_AWE_QUEUED) || kind == FIN_AWE_SAVED;
 }
 
-// The same of one that is suspended.
-static inline bool take_suspended(struct fin_runtime *rt, struct fin_awe *to) {
-    if (fin_state(to) != (rt->tag | FIN_AWE_SUSPENDED) || !fin_claim(to, FIN_AWE_QUEUED))
-        return false;
-    fin_link_remove(&to->link);
-    return true;
+static inline bool is_queued(const struct fin_awe *a) { return (fin_state(a) & FIN_AWE_KIND) == FIN_AWE_QUEUED; }
+
+static inline void take_plain(struct fin_awe *to) {
+    if (is_queued(to))
+        fin_link_remove(&to->link);
+}
+
+// The same, and `a` goes to the tail of the queue. Two AWEs that yield to one another take turns as the tail: that is one list
+// operation instead of two.
+static inline void take_plain_for(struct fin_runtime *rt, struct fin_awe *to, struct fin_awe *a) {
+    if (FIN_LIKELY(is_queued(to))) {
+        struct fin_link *prev = to->link.prev, *next = to->link.next;
+        if (FIN_LIKELY(next == &rt->queue)) {
+            fin_link_between(&a->link, prev, next);
+            return;
+        }
+        prev->next = next;
+        next->prev = prev;
+    }
+    fin_link_back(&rt->queue, &a->link);
+}
+
+// A switch more; false where it is time to look for events first.
+static inline bool tick(struct fin_runtime *rt) {
+    if (FIN_LIKELY(--rt->ticks != 0)) {
+        __asm__ volatile("" : : : "memory"); // what was loaded so far is loaded again where needed: no register is saved for it
+        return true;
+    }
+    rt->ticks = 1;
+    return false;
+}
+
+// Makes one of this thread that is suspended one that take_plain() can take, before another thread wakes it.
+static inline bool claim_plain(struct fin_runtime *rt, struct fin_awe *to) {
+    uint32_t from = rt->tag | FIN_AWE_SUSPENDED;
+    return __atomic_compare_exchange_n(&to->state, &from, rt->tag | FIN_AWE_QUEUED, false, __ATOMIC_ACQ_REL, __ATOMIC_RELAXED);
 }
 
 #endif

@@ -67,7 +67,7 @@ struct fin_runtime {
     size_t stack_size, spare_capacity, spares_released;
 
     struct fin_id_slot *ids;
-    uint32_t id_count, id_capacity, id_free, id_last_free, id_frees;
+    uint32_t id_mask, id_count, id_free, id_last_free, id_frees; // mask: the table's size less one
 
     struct fin_stack os_stack; // describes the stack that the OS thread came with
     struct fin_stack *running; // sanitizers only: the stack in use
@@ -113,6 +113,7 @@ void fin_stack_end(struct fin_runtime *rt);
 void fin_block_run_(void *block);
 
 // awe_id.c
+void fin_id_begin(struct fin_runtime *rt);
 void fin_id_resumed(struct fin_runtime *rt, struct fin_awe *a);
 void fin_id_end(struct fin_runtime *rt);
 

@@ -51,6 +51,7 @@ struct fin_thread *fin_thread_begin_(void) {
     fin_link_init(&rt->queue);
     fin_link_init(&rt->suspended);
     rt->ticks = FIN_TICKS;
+    fin_id_begin(rt);
     rt->body = NULL;
     rt->name = NULL;
     rt->root = (struct fin_finish_block){.flags = FIN_FINISH_CLEAN};
