@@ -169,7 +169,7 @@ static inline __attribute__((always_inline)) bool yield_fast(struct fin_awe *a, 
     if (how & QUEUES)
         take_plain_for(rt, next, a);
     else
-        take_plain(next);
+        take_plain(rt, next);
     resume_plain(rt, next);
     return true;
 }

@@ -83,7 +83,7 @@ void fin_find_work(void *arg) {
         fin_drain_inbox(rt);
     }
     struct fin_awe *a = FIN_AWE_OF(rt->queue.next);
-    fin_link_remove(&a->link);
+    unqueue_first(rt, &a->link);
     resume(rt, a);
 }
 

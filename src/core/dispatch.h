@@ -123,6 +123,22 @@ static inline void resume(struct fin_runtime *rt, struct fin_awe *a) {
         resume_plain(rt, a);
 }
 
+// The first of the run queue leaves it. Its successor's link is left as it is: that AWE runs a switch later, and to store into it
+// now would wait for its memory. So `prev` of the first means nothing.
+static inline void unqueue_first(struct fin_runtime *rt, struct fin_link *l) {
+    struct fin_link *next = l->next;
+    rt->queue.next = next;
+    if (next == &rt->queue)
+        rt->queue.prev = next;
+}
+
+// Any AWE of the run queue leaves it.
+static inline void unqueue(struct fin_runtime *rt, struct fin_link *l) {
+    struct fin_link *prev = rt->queue.next == l ? &rt->queue : l->prev;
+    prev->next = l->next;
+    l->next->prev = prev;
+}
+
 static inline void dispatch(struct fin_runtime *rt) {
     struct fin_link *l = rt->queue.next;
     if (FIN_UNLIKELY(l == &rt->queue || --rt->ticks == 0)) {
@@ -131,7 +147,7 @@ static inline void dispatch(struct fin_runtime *rt) {
         fin_arch_on_stack(rt->thread.scheduler, fin_find_work, rt);
         return;
     }
-    fin_link_remove(l);
+    unqueue_first(rt, l);
     resume(rt, FIN_AWE_OF(l));
 }
 
@@ -158,7 +174,7 @@ static inline struct fin_awe *next_plain(const struct fin_runtime *rt) {
 
 static inline void run_plain(struct fin_runtime *rt, struct fin_awe *next) {
     rt->ticks--;
-    fin_link_remove(&next->link);
+    unqueue_first(rt, &next->link);
     resume_plain(rt, next);
 }
 
@@ -177,9 +193,14 @@ static inline void take(struct fin_runtime *rt, struct fin_awe *to) {
     uint32_t kind = fin_state(to) & FIN_AWE_KIND;
     if (kind == FIN_AWE_SAVED)
         return;
-    if (kind != FIN_AWE_QUEUED && !fin_claim(to, FIN_AWE_QUEUED))
+    if (kind != FIN_AWE_QUEUED) {
+        if (fin_claim(to, FIN_AWE_QUEUED)) {
+            fin_link_remove(&to->link);
+            return;
+        }
         fin_drain_inbox(rt); // another thread woke it: now it is queued
-    fin_link_remove(&to->link);
+    }
+    unqueue(rt, &to->link);
 }
 
 // Can take_plain() take it? It can where the AWE is of this thread, not suspended, and has none of FIN_AWE_EXTRA but, perhaps, its
@@ -189,25 +210,19 @@ static inline bool can_take_plain(const struct fin_runtime *rt, const struct fin
     return FIN_LIKELY(kind == FIN_AWE_QUEUED) || kind == FIN_AWE_SAVED;
 }
 
-static inline bool is_queued(const struct fin_awe *a) { return (fin_state(a) & FIN_AWE_KIND) == FIN_AWE_QUEUED; }
-
-static inline void take_plain(struct fin_awe *to) {
-    if (is_queued(to))
-        fin_link_remove(&to->link);
+static inline void take_plain(struct fin_runtime *rt, struct fin_awe *to) {
+    if ((fin_state(to) & FIN_AWE_KIND) == FIN_AWE_QUEUED)
+        unqueue(rt, &to->link);
 }
 
-// The same, and `a` goes to the tail of the queue. Two AWEs that yield to one another take turns as the tail: that is one list
-// operation instead of two.
+// The same, and `a` goes to the tail of the queue. Two AWEs that yield to one another take turns as the only one there.
 static inline void take_plain_for(struct fin_runtime *rt, struct fin_awe *to, struct fin_awe *a) {
-    if (FIN_LIKELY(is_queued(to))) {
-        struct fin_link *prev = to->link.prev, *next = to->link.next;
-        if (FIN_LIKELY(next == &rt->queue)) {
-            fin_link_between(&a->link, prev, next);
-            return;
-        }
-        prev->next = next;
-        next->prev = prev;
+    if (FIN_LIKELY(rt->queue.next == &to->link && rt->queue.prev == &to->link)) {
+        a->link.next = &rt->queue;
+        rt->queue.next = rt->queue.prev = &a->link;
+        return;
     }
+    take_plain(rt, to);
     fin_link_back(&rt->queue, &a->link);
 }
 
@@ -224,7 +239,10 @@ static inline bool tick(struct fin_runtime *rt) {
 // Makes one of this thread that is suspended one that take_plain() can take, before another thread wakes it.
 static inline bool claim_plain(struct fin_runtime *rt, struct fin_awe *to) {
     uint32_t from = rt->tag | FIN_AWE_SUSPENDED;
-    return __atomic_compare_exchange_n(&to->state, &from, rt->tag | FIN_AWE_QUEUED, false, __ATOMIC_ACQ_REL, __ATOMIC_RELAXED);
+    if (!__atomic_compare_exchange_n(&to->state, &from, rt->tag | FIN_AWE_SAVED, false, __ATOMIC_ACQ_REL, __ATOMIC_RELAXED))
+        return false;
+    fin_link_remove(&to->link);
+    return true;
 }
 
 #endif
