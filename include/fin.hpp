@@ -18,6 +18,7 @@
 #include <cxxabi.h>
 #include <exception>
 #include <system_error>
+#include <type_traits>
 #include <utility>
 
 #include <fin.h>
@@ -42,33 +43,27 @@ __attribute__((always_inline)) inline void **exceptions() {
 }
 inline unsigned thrown() { return *reinterpret_cast<unsigned *>(exceptions() + 1); }
 
-// Around an async: what is in flight stays its owner's, whether the owner goes on after the body or before its end.
-class in_flight {
-public:
-    __attribute__((always_inline)) in_flight() {
-#if FIN_SANITIZED
-        void **e = exceptions();
-#else
-        void **e = fin_self->exceptions; // inside a finish block the thread has a runtime
-#endif
-        any_ = (reinterpret_cast<uintptr_t>(e[0]) | reinterpret_cast<uintptr_t>(e[1])) != 0;
-        if (__builtin_expect(any_, 0)) {
-            caught_ = std::exchange(e[0], nullptr);
-            thrown_ = std::exchange(e[1], nullptr);
-        }
-    }
-    __attribute__((always_inline)) void restore() {
-        if (__builtin_expect(any_, 0)) {
-            void **e = exceptions();
-            e[0] = caught_;
-            e[1] = thrown_;
-        }
-    }
+__attribute__((always_inline)) inline bool in_flight(void *const *e) {
+    return __builtin_expect((reinterpret_cast<uintptr_t>(e[0]) | reinterpret_cast<uintptr_t>(e[1])) != 0, 0);
+}
 
-private:
-    void *caught_ = nullptr, *thrown_ = nullptr;
-    bool any_;
-};
+// An async where something is: it stays the owner's, whether the owner goes on after the body or before its end. So the async is
+// eager. Out of line: the others are to be short.
+__attribute__((noinline, cold)) inline void eager_in_flight(fin_finish_block *block, void (*fn)(void *), void *arg) {
+    void **e = exceptions();
+    void *caught = std::exchange(e[0], nullptr), *thrown = std::exchange(e[1], nullptr);
+    fin_eager_call_(block, fn, arg);
+    e = exceptions();
+    e[0] = caught;
+    e[1] = thrown;
+}
+
+__attribute__((always_inline)) inline void eager_call(fin_finish_block *block, void (*fn)(void *), void *arg) {
+    if (in_flight(exceptions()))
+        eager_in_flight(block, fn, arg);
+    else
+        fin_eager_call_(block, fn, arg);
+}
 
 // A finish block; one entry of the `for` that is a finish block, see FIN_FINISH_.
 class block {
@@ -79,6 +74,7 @@ public:
 
     bool open() const { return open_; }
     fin_finish_block *raw() { return &b_; }
+    void *const *exceptions_in_flight() const { return exceptions_; }
     void cancel() { fin_cancel_block_(&b_); }
 
     // The end of the block.
@@ -109,11 +105,19 @@ public:
     }
 
 private:
-    fin_finish_block b_;
+    fin_finish_block b_; // first: see failed() below
     std::exception_ptr error_;
+    void **exceptions_ = exceptions();
     bool open_ = true;
     unsigned thrown_before_ = thrown();
 };
+
+__attribute__((always_inline)) inline void lazy_call(block &b, void (*fn)(void *), void *arg) {
+    if (__builtin_expect(FIN_IN_OWNER_(b.raw()) && !in_flight(b.exceptions_in_flight()), 1))
+        FIN_LAZY_CALL_(b.raw(), fn, arg);
+    else
+        eager_call(b.raw(), fn, arg);
+}
 
 // The timer outlives the wait at the end of the block: bases end after it.
 struct timeout_timer {
@@ -129,54 +133,49 @@ public:
     __attribute__((always_inline)) ~timeout_block() noexcept(false) {}
 };
 
-template <class Body> struct call {
-    Body body;
-    block *owner;
-};
-
-struct no_scope {};
 template <class Body> auto invoke(Body &b, int) -> decltype(b(body_scope{}), void()) { b(body_scope{}); }
 template <class Body> auto invoke(Body &b, long) -> decltype(b(), void()) { b(); }
 
-// The body's closure is copied to the stack that it runs on: the next iteration of a loop makes the next one in the same place.
-template <class Body> __attribute__((noinline)) void run(void *p) noexcept {
-    auto *c = static_cast<call<Body> *>(p);
-    block *owner = c->owner;
+static_assert(std::is_standard_layout_v<block>, "a block's address is that of its first member");
+
+// From the catch clause around a body: its block is cancelled and keeps the exception. All blocks inside the body have ended, so
+// the current one is the body's own.
+__attribute__((noinline, cold)) inline void failed() noexcept {
+    fin_finish_block *b = fin_self->current;
+    while (b->flags & FIN_FINISH_EAGER)
+        b = b->parent;
+    reinterpret_cast<block *>(b)->failed();
+}
+
+// The body's closure moves to the stack that it runs on: the next iteration of a loop makes the next one in the same place.
+template <class Body> __attribute__((noinline)) void run(void *closure) noexcept {
     try {
-        Body body(std::move(c->body));
+        Body body(std::move(*static_cast<Body *>(closure)));
         invoke(body, 0);
     } catch (...) {
-        owner->failed();
+        failed();
     }
 }
 
 template <class Body> __attribute__((always_inline)) inline void eager(block *owner, Body &&b) {
-    using B = std::decay_t<Body>;
-    call<B> c{std::forward<Body>(b), owner};
-    in_flight before;
-    fin_eager_call_(owner->raw(), &run<B>, &c);
-    before.restore();
+    if constexpr (std::is_lvalue_reference_v<Body> || std::is_const_v<Body>) {
+        std::decay_t<Body> copy(b);
+        eager(owner, std::move(copy));
+    } else {
+        eager_call(owner->raw(), &run<Body>, &b);
+    }
 }
 
 // fin_async is `site % lambda`: the one operator form in which the body can come last.
 struct eager_site {
     block *owner;
-    template <class Body> __attribute__((always_inline)) void operator%(Body &&b) const {
-        eager(owner, std::forward<Body>(b));
-    }
+    template <class Body> __attribute__((always_inline)) void operator%(Body &&b) const { eager(owner, std::move(b)); }
 };
 
 struct lazy_site {
     block *owner;
     template <class Body> __attribute__((always_inline)) void operator%(Body &&b) const {
-        using B = std::decay_t<Body>;
-        call<B> c{std::forward<Body>(b), owner};
-        in_flight before;
-        if (__builtin_expect(FIN_IN_OWNER_(owner->raw()), 1))
-            FIN_LAZY_CALL_(owner->raw(), (&run<B>), &c);
-        else
-            fin_eager_call_(owner->raw(), &run<B>, &c);
-        before.restore();
+        lazy_call(*owner, &run<Body>, &b);
     }
 };
 
@@ -184,17 +183,10 @@ inline lazy_site site(block &, block &owner) { return {&owner}; }
 inline eager_site site(body_scope, block &owner) { return {&owner}; }
 
 __attribute__((always_inline)) inline void call_site(block &b, void (*fn)(void *), void *arg) {
-    in_flight before;
-    if (FIN_IN_OWNER_(b.raw()))
-        FIN_LAZY_CALL_(b.raw(), fn, arg);
-    else
-        fin_eager_call_(b.raw(), fn, arg);
-    before.restore();
+    lazy_call(b, fn, arg);
 }
 __attribute__((always_inline)) inline void call_site(body_scope, void (*fn)(void *), void *arg) {
-    in_flight before;
-    fin_eager_call_(NULL, fn, arg);
-    before.restore();
+    eager_call(NULL, fn, arg);
 }
 
 struct elided {
