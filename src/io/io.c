@@ -61,6 +61,10 @@ static void end(struct fin_poller *p) {
     struct io *io = (struct io *)p;
     io->ending = true;
     io->backend->end(io);
+    while (!fin_link_empty(&io->owned)) {
+        struct owned *o = FIN_OF(struct owned, link, io->owned.next);
+        o->lost(o);
+    }
     give_back(io);
 }
 
@@ -123,6 +127,8 @@ static int begin(struct fin_runtime *rt) {
     io->rt = rt;
     io->timers = NULL;
     io->ending = false;
+    io->can = (struct can){0};
+    fin_link_init(&io->owned);
     if (error == 0)
         error = choose(io);
     if (error != 0) {
@@ -141,6 +147,16 @@ int fin_io_here(struct io **io) {
     *io = (struct io *)rt->poller;
     return error;
 }
+
+void fin_owned_add(struct owned *o, struct io *io, void (*lost)(struct owned *)) {
+    o->io = io;
+    o->lost = lost;
+    fin_link_back(&io->owned, &o->link);
+}
+
+void fin_owned_remove(struct owned *o) { fin_link_remove(&o->link); }
+
+bool fin_owned_here(const struct owned *o) { return fin_self && fin_rt(fin_self)->poller == &o->io->poller; }
 
 const char *fin_io_backend(void) {
     struct io *io;

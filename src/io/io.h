@@ -43,7 +43,12 @@ struct uring {
     uint64_t wake_value;
     uint64_t in_flight; // completions to come
     bool wake_armed;
-    bool cancels_all, multishot_accept, multishot_receive, buffer_rings, zero_copy, zero_copy_msg; // what the kernel can
+    uint16_t groups; // of buffers: the next number to try
+};
+
+// What the kernel can; all false without a ring.
+struct can {
+    bool cancel_all, multishot_accept, multishot_receive, buffer_rings, zero_copy, zero_copy_msg;
 };
 
 struct watch;
@@ -64,6 +69,8 @@ struct io {
     bool plain;  // asked for an io_uring as Linux 5.15 has it
     bool small;  // with queues that are full at once
     bool ending; // no AWE will run any more
+    struct can can;
+    struct fin_link owned; // objects of the program
     union {
         struct uring uring;
         struct epoll epoll;
@@ -75,6 +82,13 @@ struct io {
     uint32_t woken __attribute__((aligned(64))); // wake_fd has been written and not read since
 };
 
+// An object of the program that is of use on this thread only.
+struct owned {
+    struct fin_link link;
+    struct io *io;
+    void (*lost)(struct owned *); // frees it, when the thread ends
+};
+
 // An AWE that waits, in the frame of its call.
 struct waiter {
     struct fin_awe *awe;
@@ -84,6 +98,9 @@ struct waiter {
 
 // io.c
 int fin_io_here(struct io **io); // the calling thread's, made on first use; 0 or -errno
+void fin_owned_add(struct owned *o, struct io *io, void (*lost)(struct owned *));
+void fin_owned_remove(struct owned *o);
+bool fin_owned_here(const struct owned *o);
 void fin_io_suspend(struct waiter *w);
 void fin_io_resume(struct io *io, struct waiter *w, int result);
 void fin_io_woken(struct io *io);             // wake_fd was read

@@ -212,6 +212,7 @@ static void reap(struct io *io) {
 
 // Valgrind lets no other thread run while one waits in the ring.
 static int wait_on_valgrind(struct io *io, int64_t ns) {
+    io->rt->stats.entered++;
     struct pollfd p = {.fd = io->fd, .events = POLLIN};
     struct timespec t = {.tv_sec = ns / (int64_t)FIN_S, .tv_nsec = ns % (int64_t)FIN_S};
     int r = io_uring_submit_and_get_events(&io->uring.ring);
@@ -306,7 +307,7 @@ int fin_uring_run(struct io *io, const struct call *c, uint32_t *flags) {
     r.again.order = 0;
     r.pending = r.tries = 0;
     r.cancelled = r.withdrawn = false;
-    r.flags = 0;
+    *flags = r.flags = 0;
     if (!c->nc) {
         fin_cancel_item_add(&r.waiter.item, cancel, &r);
         if (fin_cancel_item_ran(&r.waiter.item))
@@ -337,15 +338,15 @@ enum { STEPS = sizeof steps / sizeof *steps };
 
 // What older kernels do without. The set-up flags tell the version where nothing else does.
 static void look_for_features(struct io *io, unsigned setup) {
-    struct uring *u = &io->uring;
-    u->cancels_all = setup & IORING_SETUP_COOP_TASKRUN; // 5.19, as are multishot accept and buffer rings
-    u->multishot_accept = u->buffer_rings = u->cancels_all;
-    u->multishot_receive = setup & IORING_SETUP_SINGLE_ISSUER; // 6.0
-    struct io_uring_probe *p = io->plain ? NULL : io_uring_get_probe_ring(&u->ring);
+    struct can *can = &io->can;
+    can->cancel_all = setup & IORING_SETUP_COOP_TASKRUN; // 5.19, as are multishot accept and buffer rings
+    can->multishot_accept = can->buffer_rings = can->cancel_all;
+    can->multishot_receive = setup & IORING_SETUP_SINGLE_ISSUER; // 6.0
+    struct io_uring_probe *p = io->plain ? NULL : io_uring_get_probe_ring(&io->uring.ring);
     if (!p)
         return;
-    u->zero_copy = io_uring_opcode_supported(p, IORING_OP_SEND_ZC);
-    u->zero_copy_msg = io_uring_opcode_supported(p, IORING_OP_SENDMSG_ZC);
+    can->zero_copy = io_uring_opcode_supported(p, IORING_OP_SEND_ZC);
+    can->zero_copy_msg = io_uring_opcode_supported(p, IORING_OP_SENDMSG_ZC);
     io_uring_free_probe(p);
 }
 
@@ -386,7 +387,7 @@ static void end(struct io *io) {
     }
     while (u->wake_armed)
         enter(io, -1);
-    if (u->in_flight && u->cancels_all) {
+    if (u->in_flight && io->can.cancel_all) {
         e = fin_uring_entry(io);
         io_uring_prep_cancel64(e, 0, IORING_ASYNC_CANCEL_ANY | IORING_ASYNC_CANCEL_ALL);
         e->user_data = TO_NOBODY;

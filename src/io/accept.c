@@ -1,0 +1,228 @@
+// SPDX-License-Identifier: BSD-2-Clause
+// Acceptors: a multishot request whose connections wait in a queue until they are taken, or AWEs that wait in a queue for
+// connections. Cancelling one of these touches the queue only. Without multishot each AWE accepts for itself.
+#include <fin/stream.h>
+
+#include <poll.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+#include "io/uring.h"
+
+enum { ENOUGH = 256, LOOK_AGAIN = INT32_MIN }; // connections that wait; more stay in the backlog
+enum { LONGEST_PAUSE = 7 };
+
+struct fin_acceptor {
+    struct shot shot; // first
+    struct owned owned;
+    int fd, flags;
+    int *queue;
+    unsigned first, count, room; // room is a power of two
+    struct fin_link takers;
+    uint64_t not_before; // after a lack of descriptors
+    unsigned pauses, inside;
+    int error; // that ended the request while nobody waited
+    bool multishot, stopped;
+};
+
+struct taker {
+    struct waiter waiter;
+    struct fin_link link; // next is NULL where it waits no longer
+    struct io *io;
+};
+
+static void give(struct taker *t, int result) {
+    fin_link_remove(&t->link);
+    t->link.next = NULL;
+    fin_io_resume(t->io, &t->waiter, result);
+}
+
+static bool grow(struct fin_acceptor *a) {
+    unsigned room = a->room ? 2 * a->room : 16;
+    int *queue = malloc(room * sizeof *queue);
+    if (!queue)
+        return false;
+    for (unsigned i = 0; i < a->count; i++)
+        queue[i] = a->queue[(a->first + i) & (a->room - 1)];
+    free(a->queue);
+    a->queue = queue;
+    a->room = room;
+    a->first = 0;
+    return true;
+}
+
+// Without memory to remember it the connection is closed: its peer is told, and nobody waits for it.
+static void keep(struct fin_acceptor *a, int fd) {
+    if (a->count == a->room && !grow(a)) {
+        close(fd);
+        return;
+    }
+    a->queue[(a->first + a->count++) & (a->room - 1)] = fd;
+}
+
+static int take(struct fin_acceptor *a) {
+    int fd = a->queue[a->first];
+    a->first = (a->first + 1) & (a->room - 1);
+    a->count--;
+    return fd;
+}
+
+static void got(struct shot *s, int result, uint32_t flags) {
+    struct fin_acceptor *a = (struct fin_acceptor *)s;
+    (void)flags;
+    if (result < 0)
+        a->error = result == -ECANCELED ? 0 : result;
+    else if (!fin_link_empty(&a->takers))
+        give(FIN_OF(struct taker, link, a->takers.next), result);
+    else
+        keep(a, result);
+    if (a->count >= ENOUGH)
+        fin_shot_cancel(s);
+}
+
+static void ended(struct shot *s) {
+    struct fin_acceptor *a = (struct fin_acceptor *)s;
+    if (fin_link_empty(&a->takers))
+        return;
+    int result = a->error ? a->error : LOOK_AGAIN;
+    a->error = 0;
+    while (!fin_link_empty(&a->takers))
+        give(FIN_OF(struct taker, link, a->takers.next), result);
+}
+
+static void cancel_take(void *taker) {
+    struct taker *t = taker;
+    if (t->link.next)
+        give(t, -ECANCELED);
+}
+
+static int wait_for_one(struct fin_acceptor *a, bool nc) {
+    struct taker t = {.io = a->owned.io};
+    if (!nc) {
+        fin_cancel_item_add(&t.waiter.item, cancel_take, &t);
+        if (fin_cancel_item_ran(&t.waiter.item))
+            return -ECANCELED;
+    }
+    fin_link_back(&a->takers, &t.link);
+    fin_io_suspend(&t.waiter);
+    if (!nc)
+        fin_cancel_item_remove(&t.waiter.item);
+    return t.waiter.result;
+}
+
+static int from_shot(struct fin_acceptor *a, bool nc) {
+    int error = a->error;
+    a->error = 0;
+    if (error)
+        return error;
+    if (!fin_shot_runs(&a->shot))
+        fin_shot_start(&a->shot);
+    return wait_for_one(a, nc);
+}
+
+static int accept_one(struct fin_acceptor *a, bool nc) {
+    return nc ? fin_accept4_nc(a->fd, NULL, NULL, a->flags) : fin_accept4(a->fd, NULL, NULL, a->flags);
+}
+
+static bool lacks(int result) { return result == -EMFILE || result == -ENFILE || result == -ENOBUFS || result == -ENOMEM; }
+
+static bool passing(int result) {
+    return result == LOOK_AGAIN || result == -ECONNABORTED || result == -EPROTO || fin_uring_interrupted(result);
+}
+
+static int pause_over(struct fin_acceptor *a, bool nc) {
+    if (a->not_before == 0 || fin_now() >= a->not_before)
+        return 0;
+    return nc ? fin_sleep_until_nc(a->not_before) : fin_sleep_until(a->not_before);
+}
+
+// Of many that wait one tries again after each pause.
+static void lacked(struct fin_acceptor *a) {
+    uint64_t now = fin_now();
+    if (now < a->not_before)
+        return;
+    a->not_before = now + (FIN_MS << a->pauses);
+    a->pauses += a->pauses < LONGEST_PAUSE;
+}
+
+static int next(struct fin_acceptor *a, bool nc) {
+    for (;;) {
+        int r = pause_over(a, nc);
+        if (a->count)
+            return take(a);
+        if (r == 0)
+            r = a->stopped ? -ESHUTDOWN : a->multishot ? from_shot(a, nc) : accept_one(a, nc);
+        if (r == -EAGAIN) { // a listener in non-blocking mode, for older kernels
+            r = nc ? fin_poll_nc(a->fd, POLLIN) : fin_poll(a->fd, POLLIN);
+            r = r < 0 ? r : LOOK_AGAIN;
+        }
+        if (r >= 0)
+            a->pauses = 0;
+        if (lacks(r))
+            lacked(a);
+        else if (!passing(r))
+            return r;
+    }
+}
+
+static int next_checked(struct fin_acceptor *a, bool nc) {
+    if (!fin_owned_here(&a->owned))
+        return -EXDEV;
+    if (!nc && fin_cancelled())
+        return -ECANCELED;
+    a->inside++;
+    int r = next(a, nc);
+    a->inside--;
+    return r;
+}
+
+int fin_acceptor_next(struct fin_acceptor *a) { return next_checked(a, false); }
+int fin_acceptor_next_nc(struct fin_acceptor *a) { return next_checked(a, true); }
+
+static int dispose(struct fin_acceptor *a) {
+    int n = (int)a->count;
+    while (a->count)
+        close(take(a));
+    fin_owned_remove(&a->owned);
+    free(a->queue);
+    free(a);
+    return n;
+}
+
+static void lost(struct owned *o) { dispose(FIN_OF(struct fin_acceptor, owned, o)); }
+
+int fin_acceptor_open(struct fin_acceptor **out, int fd, int flags) {
+    struct io *io;
+    int error = fin_io_here(&io);
+    if (error)
+        return error;
+    struct fin_acceptor *a = aligned_alloc(_Alignof(struct fin_acceptor), sizeof *a);
+    if (!a)
+        return -ENOMEM;
+    *a = (struct fin_acceptor){.fd = fd, .flags = flags, .multishot = io->can.multishot_accept};
+    a->shot = (struct shot){.request.io = io, .got = got, .ended = ended};
+    a->shot.call =
+        (struct call){.op = IORING_OP_ACCEPT, .fd = fd, .flags = (uint32_t)flags, .ioprio = IORING_ACCEPT_MULTISHOT};
+    fin_link_init(&a->takers);
+    fin_owned_add(&a->owned, io, lost);
+    *out = a;
+    return 0;
+}
+
+int fin_acceptor_stop(struct fin_acceptor *a) {
+    if (!fin_owned_here(&a->owned))
+        return -EXDEV;
+    if (a->inside)
+        return -EBUSY;
+    a->inside++;
+    if (a->multishot)
+        fin_shot_stop(&a->shot);
+    a->inside--;
+    a->stopped = true;
+    return 0;
+}
+
+int fin_acceptor_close(struct fin_acceptor *a) {
+    int error = fin_acceptor_stop(a);
+    return error ? error : dispose(a);
+}
