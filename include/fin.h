@@ -8,6 +8,8 @@
 #include <fin/awe_id.h>
 #include <fin/cancel.h>
 #include <fin/io.h>
+#include <fin/process.h>
+#include <fin/signals.h>
 #include <fin/stats.h>
 #include <fin/sync.h>
 #include <fin/thread.h>

@@ -1,0 +1,91 @@
+// SPDX-License-Identifier: BSD-2-Clause
+// Child processes, by descriptor (pidfd): no call here ever meets another process that got the same number later.
+//
+//     struct fin_process p;
+//     const char *argv[] = {"sort", "-n", NULL};
+//     int status, r = fin_spawn(&p, &(struct fin_spawn){.path = "sort", .argv = argv});
+//     if (r == 0)
+//         r = fin_wait(&p, &status);
+//
+// Who spawned a process reaps it: with fin_wait, or, where it does not want to wait, with fin_abandon. A wait that is cancelled
+// has not reaped. One of the two must come for each process; otherwise a zombie stays, as with fork(2).
+//
+// Nothing here uses SIGCHLD. Where the program ignores it, or takes its children with wait(-1), the status of a process is lost:
+// fin_wait then waits as always, and returns -ECHILD.
+#ifndef FIN_PROCESS_H
+#define FIN_PROCESS_H
+
+#include <fin/finish.h>
+
+#include <signal.h>
+#include <sys/types.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+struct fin_process {
+    pid_t pid; // for messages; its number is another process's once it has been waited for
+    int fd;    // pidfd, close-on-exec; readable when the process has ended
+    uint32_t waited;
+};
+
+// The child's descriptor `child` is to be the caller's `own`; FIN_SPAWN_NULL: /dev/null.
+struct fin_spawn_fd {
+    int child, own;
+};
+
+enum { FIN_SPAWN_NULL = -1 };
+
+enum {
+    FIN_SPAWN_GROUP = 1,   // joins the process group `group`; 0: begins one of its own
+    FIN_SPAWN_SESSION = 2, // begins a session, and with it a group
+    FIN_SPAWN_INHERIT = 4, // has all descriptors that are not close-on-exec
+};
+
+// What is not set is as the caller has it. The child has the descriptors 0, 1 and 2 and those in `fds`, and no other. They may
+// change places: all of `fds` takes effect at once. All signals have their default action there, ignored ones too.
+struct fin_spawn {
+    const char *path; // looked for in PATH where it contains no slash; a file that is no program is a script of the shell
+    const char *const *argv; // ends with NULL; not empty
+    const char *const *envp; // ends with NULL; NULL: the caller's environment
+    const char *directory;   // to change to first; paths are then relative to it
+    const struct fin_spawn_fd *fds;
+    size_t fd_count;
+    const sigset_t *mask; // of blocked signals; NULL: none
+    pid_t group;
+    unsigned flags;
+};
+
+// Starts a program. Returns 0 when it runs; or a negative errno: that of execve (-ENOENT, -EACCES ...), of a step before it
+// (-EBADF: a descriptor in `fds`; -ENOENT: the directory), -EAGAIN where there may be no more processes, -ENOSYS where the
+// system has no pidfds; no process is left then. Stops the thread, not only the AWE, until the program has been loaded: some
+// hundred microseconds where its file is in memory. -ECANCELED in a cancelled block. From any thread.
+int fin_spawn(struct fin_process *p, const struct fin_spawn *how);
+int fin_spawn_nc(struct fin_process *p, const struct fin_spawn *how);
+
+// Waits until the process has ended, and reaps it: the handle is used up. *status is as waitpid's: WIFEXITED(*status) ... ; it
+// may be NULL. Returns 0; -ECANCELED, and the process has not been reaped; -ECHILD where somebody else reaped it, and it has
+// ended; -EBUSY where another AWE waits for the same handle. Blocking. From any thread.
+FIN_BLOCKING int fin_wait(struct fin_process *p, int *status);
+FIN_BLOCKING int fin_wait_nc(struct fin_process *p, int *status);
+
+// Sends a signal, 0 for none. -ESRCH where the process has been reaped. Does not block. From any thread that does not race
+// with the end of a fin_wait for the same handle.
+int fin_kill(const struct fin_process *p, int signal);
+
+// Uses up the handle without waiting: the process goes on, and a thread of the library reaps it when it ends. Returns 0, or
+// -EAGAIN, -EMFILE, -ENOMEM: then it is still the caller's. Does not block. From any thread.
+int fin_abandon(struct fin_process *p);
+
+// Runs a program to its end. It reads `input` from its descriptor 0; what it writes to 1 goes to `output`. `fds` must not name
+// these two. Returns how many bytes it wrote, of which the first `room` are in `output`; *status as of fin_wait. Or a negative
+// errno: what fin_spawn returns; -EMFILE or -ENFILE; -ECANCELED, and then the process has been killed (with its group, where
+// it has one of its own) and reaped. Blocking. From any thread.
+FIN_BLOCKING ssize_t fin_run(const struct fin_spawn *how, const void *input, size_t size, void *output, size_t room,
+                             int *status);
+
+#ifdef __cplusplus
+}
+#endif
+#endif

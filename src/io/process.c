@@ -1,0 +1,223 @@
+// SPDX-License-Identifier: BSD-2-Clause
+// Child processes end: awaited by polling their pidfd, then reaped by it.
+#define _GNU_SOURCE
+#include <fin/process.h>
+
+#include <fcntl.h>
+#include <poll.h>
+#include <pthread.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/epoll.h>
+#include <sys/mman.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <fin/io.h>
+
+#include "io/reap.h"
+
+#ifndef P_PIDFD
+#define P_PIDFD 3
+#endif
+
+static int status_of(const siginfo_t *i) {
+    return i->si_code == CLD_EXITED ? (i->si_status & 0xff) << 8 : i->si_status | (i->si_code == CLD_DUMPED ? WCOREFLAG : 0);
+}
+
+int fin_reap(const struct fin_process *p, int *status, int flags) {
+    siginfo_t i;
+    int r;
+    i.si_pid = 0;
+    do
+        r = p->fd >= 0 ? waitid(P_PIDFD, (id_t)p->fd, &i, WEXITED | flags)
+                       : waitid(P_PID, (id_t)p->pid, &i, WEXITED | flags);
+    while (r != 0 && errno == EINTR);
+    if (r != 0)
+        return -errno;
+    if (i.si_pid != 0 && status)
+        *status = status_of(&i);
+    return i.si_pid != 0;
+}
+
+// A process that is traced tells its tracer first: its descriptor says that it has ended, and nothing is there to reap.
+static int wait_for_end(struct fin_process *p, int *status, bool nc) {
+    int r;
+    do {
+        r = nc ? fin_poll_nc(p->fd, POLLIN) : fin_poll(p->fd, POLLIN);
+        if (r < 0)
+            return r;
+        r = fin_reap(p, status, WNOHANG);
+        if (r != 0)
+            return r;
+        r = nc ? fin_sleep_nc(FIN_MS) : fin_sleep(FIN_MS);
+    } while (r == 0);
+    return r;
+}
+
+static bool claim(struct fin_process *p) { return __atomic_exchange_n(&p->waited, 1, __ATOMIC_ACQ_REL) == 0; }
+static void unclaim(struct fin_process *p) { __atomic_store_n(&p->waited, 0, __ATOMIC_RELEASE); }
+
+static int wait_and_reap(struct fin_process *p, int *status, bool nc) {
+    if (!claim(p))
+        return -EBUSY;
+    int r = p->fd < 0 ? -ECHILD : wait_for_end(p, status, nc);
+    if (r >= 0 || r == -ECHILD) {
+        if (p->fd >= 0)
+            close(p->fd);
+        p->fd = -1;
+    }
+    unclaim(p);
+    return r > 0 ? 0 : r;
+}
+
+int fin_wait(struct fin_process *p, int *status) { return wait_and_reap(p, status, false); }
+int fin_wait_nc(struct fin_process *p, int *status) { return wait_and_reap(p, status, true); }
+
+int fin_kill(const struct fin_process *p, int signal) {
+    if (p->fd < 0)
+        return -ESRCH;
+    if (syscall(SYS_pidfd_send_signal, p->fd, signal, NULL, 0) == 0)
+        return 0;
+    if (errno != ENOSYS)
+        return -errno;
+    // Valgrind does not know that call. The number is the child's as long as it can be reaped.
+    siginfo_t i;
+    return waitid(P_PIDFD, (id_t)p->fd, &i, WEXITED | WNOHANG | WNOWAIT) != 0 ? -ESRCH
+           : kill(p->pid, signal) == 0                                        ? 0
+                                                                              : -errno;
+}
+
+// The reaper: a thread that waits for all abandoned processes in one epoll, from the first one on. The child of a fork has
+// processes of its own, and none of its parent's threads.
+static struct {
+    pthread_mutex_t mutex;
+    pid_t in;
+    int epoll;
+} reaper = {.mutex = PTHREAD_MUTEX_INITIALIZER};
+
+static void *reap_abandoned(void *unused) {
+    struct epoll_event e;
+    int epoll = reaper.epoll;
+    for (;;) {
+        if (epoll_wait(epoll, &e, 1, -1) != 1)
+            continue;
+        struct fin_process p = {.fd = e.data.fd};
+        if (fin_reap(&p, NULL, WNOHANG) != 0)
+            close(p.fd); // which takes it out of the epoll
+        else
+            poll(NULL, 0, 1); // traced
+    }
+    return unused;
+}
+
+static int start_reaper(void) {
+    pthread_attr_t attributes;
+    sigset_t all, before;
+    pthread_t t;
+    reaper.epoll = epoll_create1(EPOLL_CLOEXEC);
+    if (reaper.epoll < 0)
+        return -errno;
+    sigfillset(&all);
+    pthread_attr_init(&attributes);
+    pthread_attr_setdetachstate(&attributes, PTHREAD_CREATE_DETACHED);
+    pthread_sigmask(SIG_SETMASK, &all, &before);
+    int error = pthread_create(&t, &attributes, reap_abandoned, NULL);
+    pthread_sigmask(SIG_SETMASK, &before, NULL);
+    pthread_attr_destroy(&attributes);
+    if (error)
+        close(reaper.epoll);
+    return -error;
+}
+
+int fin_abandon(struct fin_process *p) {
+    if (!claim(p))
+        return -EBUSY;
+    int error = 0;
+    pthread_mutex_lock(&reaper.mutex);
+    if (reaper.in != getpid()) {
+        error = start_reaper();
+        reaper.in = error ? 0 : getpid();
+    }
+    struct epoll_event e = {.events = EPOLLIN, .data.fd = p->fd};
+    if (error == 0 && p->fd >= 0 && epoll_ctl(reaper.epoll, EPOLL_CTL_ADD, p->fd, &e) != 0)
+        error = -errno;
+    pthread_mutex_unlock(&reaper.mutex);
+    if (error == 0)
+        p->fd = -1;
+    unclaim(p);
+    return error;
+}
+
+// Before it is reaped its number is its own, and so is that of its group.
+static void end_now(struct fin_process *p, const struct fin_spawn *how) {
+    if (how->flags & FIN_SPAWN_SESSION || (how->flags & FIN_SPAWN_GROUP && how->group == 0))
+        kill(-p->pid, SIGKILL);
+    fin_kill(p, SIGKILL);
+    if (fin_wait_nc(p, NULL) == 0)
+        return;
+    fin_reap(p, NULL, 0); // the thread cannot get what it waits with
+    close(p->fd);
+}
+
+static ssize_t collect(struct fin_process *p, int fd, char *output, size_t room, int *status) {
+    char rest[4096];
+    size_t total = 0;
+    ssize_t n;
+    while ((n = total < room ? fin_read(fd, output + total, room - total) : fin_read(fd, rest, sizeof rest)) > 0)
+        total += (size_t)n;
+    if (n == 0)
+        n = fin_wait(p, status);
+    return n == 0 ? (ssize_t)total : n;
+}
+
+// A file in memory: nobody has to feed it while the program writes.
+static int input_file(const char *input, size_t size) {
+    int fd = memfd_create("fin_run", MFD_CLOEXEC);
+    for (size_t at = 0; fd >= 0 && at < size;) {
+        ssize_t n = pwrite(fd, input + at, size - at, (off_t)at);
+        if (n < 0 && errno != EINTR) {
+            int error = -errno;
+            close(fd);
+            return error;
+        }
+        at += n > 0 ? (size_t)n : 0;
+    }
+    return fd < 0 ? -errno : fd;
+}
+
+static ssize_t run_with(struct fin_spawn *how, const int out[2], void *output, size_t room, int *status) {
+    struct fin_process p;
+    ssize_t r = fin_spawn(&p, how);
+    close(out[1]);
+    if (r != 0)
+        return r;
+    r = collect(&p, out[0], output, room, status);
+    if (p.fd >= 0)
+        end_now(&p, how);
+    return r;
+}
+
+ssize_t fin_run(const struct fin_spawn *how, const void *input, size_t size, void *output, size_t room, int *status) {
+    for (size_t i = 0; how->fds && i < how->fd_count; i++)
+        if (how->fds[i].child == STDIN_FILENO || how->fds[i].child == STDOUT_FILENO)
+            return -EINVAL;
+    struct fin_spawn all = *how;
+    struct fin_spawn_fd *fds = malloc((how->fd_count + 2) * sizeof *fds);
+    int out[2], in = size ? input_file(input, size) : FIN_SPAWN_NULL;
+    ssize_t r = !fds ? -ENOMEM : size && in < 0 ? in : pipe2(out, O_CLOEXEC) != 0 ? -errno : 0;
+    if (r == 0) {
+        if (how->fd_count)
+            memcpy(fds, how->fds, how->fd_count * sizeof *fds);
+        fds[all.fd_count++] = (struct fin_spawn_fd){STDIN_FILENO, in};
+        fds[all.fd_count++] = (struct fin_spawn_fd){STDOUT_FILENO, out[1]};
+        all.fds = fds;
+        r = run_with(&all, out, output, room, status);
+        close(out[0]);
+    }
+    if (in >= 0)
+        close(in);
+    free(fds);
+    return r;
+}

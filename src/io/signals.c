@@ -1,0 +1,219 @@
+// SPDX-License-Identifier: BSD-2-Clause
+// Signals as events: a handler writes each into the pipe of every open set that has it; a read from the pipe waits for one.
+//
+// The handler may run in any thread at any time. It walks a list whose nodes are never freed, and uses a node's pipe only
+// between `handlers` up and down, while the node still has the signal: so who has taken the signals away and seen `handlers` at
+// zero may close the pipe.
+#define _GNU_SOURCE
+#include <fin/signals.h>
+
+#include <fcntl.h>
+#include <pthread.h>
+#include <sched.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include <fin/io.h>
+
+enum { REAL_TIME_MOST = 1024, SIGNALS = 64 };
+
+struct fin_signal_set {
+    struct fin_signal_set *next;
+    bool in_use;
+    int pipe[2];
+    uint64_t has;       // bit signal - 1; atomic, as all below
+    uint64_t unread;    // ordinary signals that are in the pipe
+    uint32_t handlers;  // at work with this set
+    uint32_t real_time; // in the pipe
+    uint64_t lost;
+};
+
+_Static_assert(sizeof(struct fin_signal_info) == 32, "a page of a pipe holds a whole number of them");
+
+static pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER; // of what opens and closes
+static struct fin_signal_set *sets;
+static struct sigaction before[SIGNALS]; // of those in an open set
+static uint64_t handled;
+static pid_t owner;
+
+static uint64_t bit(int signal) { return (uint64_t)1 << (signal - 1); }
+
+// Is it to be written? One of each ordinary signal, and as many real-time signals as leave room for those.
+static bool counts(struct fin_signal_set *s, int signal) {
+    if (signal < SIGRTMIN)
+        return !(__atomic_fetch_or(&s->unread, bit(signal), __ATOMIC_SEQ_CST) & bit(signal));
+    if (__atomic_fetch_add(&s->real_time, 1, __ATOMIC_SEQ_CST) < REAL_TIME_MOST)
+        return true;
+    __atomic_fetch_sub(&s->real_time, 1, __ATOMIC_SEQ_CST);
+    __atomic_fetch_add(&s->lost, 1, __ATOMIC_SEQ_CST);
+    return false;
+}
+
+static void handler(int signal, siginfo_t *from, void *context) {
+    int error = errno;
+    struct fin_signal_info i = {.signal = signal, .code = from->si_code, .pid = from->si_pid, .uid = from->si_uid};
+    (void)context;
+    if (signal == SIGCHLD)
+        i.status = from->si_status;
+    else
+        i.value = (uintptr_t)from->si_value.sival_ptr;
+    // A child between its fork and the end of that has its parent's pipes.
+    bool ours = getpid() == __atomic_load_n(&owner, __ATOMIC_RELAXED);
+    for (struct fin_signal_set *s = __atomic_load_n(&sets, __ATOMIC_ACQUIRE); s && ours; s = s->next) {
+        if (!(__atomic_load_n(&s->has, __ATOMIC_SEQ_CST) & bit(signal)))
+            continue;
+        __atomic_fetch_add(&s->handlers, 1, __ATOMIC_SEQ_CST);
+        if (__atomic_load_n(&s->has, __ATOMIC_SEQ_CST) & bit(signal) && counts(s, signal)) {
+            ssize_t n = write(s->pipe[1], &i, sizeof i);
+            (void)n; // there is room
+        }
+        __atomic_fetch_sub(&s->handlers, 1, __ATOMIC_SEQ_CST);
+    }
+    errno = error;
+}
+
+static uint64_t bits(const sigset_t *set) {
+    uint64_t all = 0;
+    for (int i = 1; i <= SIGNALS; i++)
+        if (sigismember(set, i) == 1)
+            all |= bit(i);
+    return all;
+}
+
+static uint64_t in_open_sets(void) {
+    uint64_t all = 0;
+    for (struct fin_signal_set *s = sets; s; s = s->next)
+        all |= s->has;
+    return all;
+}
+
+// Pre: the mutex is held. On an error those handled so far stay as they are, until `give_back_actions`.
+static int handle_all(uint64_t want) {
+    struct sigaction action = {.sa_sigaction = handler, .sa_flags = SA_SIGINFO | SA_RESTART | SA_ONSTACK};
+    sigfillset(&action.sa_mask);
+    for (int i = 1; i <= SIGNALS; i++) {
+        if (!(want & ~handled & bit(i)))
+            continue;
+        if (sigaction(i, &action, &before[i - 1]) != 0)
+            return -errno;
+        handled |= bit(i);
+    }
+    return 0;
+}
+
+static void give_back_actions(void) {
+    uint64_t keep = in_open_sets();
+    for (int i = 1; i <= SIGNALS; i++)
+        if (handled & ~keep & bit(i))
+            sigaction(i, &before[i - 1], NULL);
+    handled &= keep;
+}
+
+// Pre: the mutex is held, or this is the only thread.
+static void close_set(struct fin_signal_set *s) {
+    close(s->pipe[0]);
+    close(s->pipe[1]);
+    s->unread = s->real_time = 0;
+    s->lost = 0;
+    s->in_use = false;
+}
+
+// Other threads' handlers are not in the child, nor is the thread that may have had the mutex.
+static void leave_to_parent(void) {
+    pthread_mutex_init(&mutex, NULL);
+    for (struct fin_signal_set *s = sets; s; s = s->next) {
+        s->has = 0;
+        s->handlers = 0;
+        if (s->in_use)
+            close_set(s);
+    }
+    give_back_actions();
+    owner = 0;
+}
+
+static void watch_forks(void) { pthread_atfork(NULL, NULL, leave_to_parent); }
+
+static struct fin_signal_set *unused_set(void) {
+    struct fin_signal_set *s = sets;
+    while (s && s->in_use)
+        s = s->next;
+    if (s || !(s = calloc(1, sizeof *s)))
+        return s;
+    s->next = sets;
+    __atomic_store_n(&sets, s, __ATOMIC_RELEASE);
+    return s;
+}
+
+// The pipe must be there before the first handler sees the set.
+static int open_set(struct fin_signals *out, uint64_t want) {
+    struct fin_signal_set *s = unused_set();
+    if (!s)
+        return -ENOMEM;
+    if (pipe2(s->pipe, O_CLOEXEC) != 0)
+        return -errno;
+    fcntl(s->pipe[1], F_SETFL, O_NONBLOCK);
+    s->in_use = true;
+    __atomic_store_n(&owner, getpid(), __ATOMIC_RELAXED);
+    int error = handle_all(want);
+    if (error == 0) {
+        __atomic_store_n(&s->has, want, __ATOMIC_SEQ_CST);
+        out->set = s;
+    } else {
+        give_back_actions();
+        close_set(s);
+    }
+    return error;
+}
+
+int fin_signals_open(struct fin_signals *out, const sigset_t *set) {
+    static const int faults[] = {SIGKILL, SIGSTOP, SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGTRAP, SIGABRT, SIGSYS};
+    static pthread_once_t once = PTHREAD_ONCE_INIT;
+    uint64_t want = bits(set);
+    for (size_t i = 0; i < sizeof faults / sizeof *faults; i++)
+        if (want & bit(faults[i]))
+            return -EINVAL;
+    if (want == 0)
+        return -EINVAL;
+    pthread_once(&once, watch_forks);
+    pthread_mutex_lock(&mutex);
+    int error = open_set(out, want);
+    pthread_mutex_unlock(&mutex);
+    return error;
+}
+
+void fin_signals_close(struct fin_signals *out) {
+    struct fin_signal_set *s = out->set;
+    out->set = NULL;
+    if (!s || !s->in_use) // the parent's
+        return;
+    pthread_mutex_lock(&mutex);
+    __atomic_store_n(&s->has, 0, __ATOMIC_SEQ_CST);
+    give_back_actions();
+    while (__atomic_load_n(&s->handlers, __ATOMIC_SEQ_CST))
+        sched_yield();
+    close_set(s);
+    pthread_mutex_unlock(&mutex);
+}
+
+// What comes from here on is a new signal: before, it would have been part of the one read.
+static int next(struct fin_signals *out, struct fin_signal_info *info, bool nc) {
+    struct fin_signal_set *s = out->set;
+    if (!s || !s->in_use)
+        return -EBADF;
+    ssize_t n = nc ? fin_read_nc(s->pipe[0], info, sizeof *info) : fin_read(s->pipe[0], info, sizeof *info);
+    if (n != (ssize_t)sizeof *info)
+        return n < 0 ? (int)n : -EIO;
+    if (info->signal < SIGRTMIN)
+        __atomic_fetch_and(&s->unread, ~bit(info->signal), __ATOMIC_SEQ_CST);
+    else
+        __atomic_fetch_sub(&s->real_time, 1, __ATOMIC_SEQ_CST);
+    return 0;
+}
+
+int fin_signals_next(struct fin_signals *s, struct fin_signal_info *info) { return next(s, info, false); }
+int fin_signals_next_nc(struct fin_signals *s, struct fin_signal_info *info) { return next(s, info, true); }
+
+uint64_t fin_signals_lost(const struct fin_signals *s) {
+    return s->set ? __atomic_load_n(&s->set->lost, __ATOMIC_RELAXED) : 0;
+}

@@ -1,0 +1,185 @@
+// SPDX-License-Identifier: BSD-2-Clause
+// Child processes begin: as vfork does it, with a pidfd from the same system call.
+#define _GNU_SOURCE
+#include <fin/process.h>
+
+#include <fcntl.h>
+#include <limits.h>
+#include <pthread.h>
+#include <sched.h>
+#include <sys/mman.h>
+#include <sys/resource.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include "core/runtime.h"
+#include "io/reap.h"
+
+#ifndef CLOSE_RANGE_CLOEXEC
+#define CLOSE_RANGE_CLOEXEC 4
+#endif
+
+enum { CHILD_STACK = 64 * 1024, FIRST_OTHER_FD = 3 };
+
+// What the child needs. It shares the parent's memory, whose thread stands still until the program is loaded; or it has a copy
+// of it, where a tool does not know that way. So what went wrong comes back through a pipe, which a program that runs has closed.
+struct start {
+    const struct fin_spawn *how;
+    int report;
+    int *moved; // fd_count descriptors
+};
+
+static int close_others(void) {
+    if (syscall(SYS_close_range, FIRST_OTHER_FD, UINT_MAX, CLOSE_RANGE_CLOEXEC) == 0)
+        return 0;
+    struct rlimit most;
+    if (getrlimit(RLIMIT_NOFILE, &most) != 0)
+        return -1;
+    for (int fd = FIRST_OTHER_FD; (rlim_t)fd < most.rlim_cur; fd++)
+        fcntl(fd, F_SETFD, FD_CLOEXEC);
+    return 0;
+}
+
+// By way of numbers that nobody has asked for: descriptors may change places.
+static int place_descriptors(struct start *s) {
+    const struct fin_spawn *how = s->how;
+    int above = FIRST_OTHER_FD;
+    for (size_t i = 0; i < how->fd_count; i++)
+        if (how->fds[i].child >= above)
+            above = how->fds[i].child + 1;
+    s->report = fcntl(s->report, F_DUPFD_CLOEXEC, above);
+    if (s->report < 0)
+        return -1;
+    for (size_t i = 0; i < how->fd_count; i++) {
+        int own = how->fds[i].own, null = -1;
+        if (own == FIN_SPAWN_NULL)
+            own = null = open("/dev/null", O_RDWR | O_CLOEXEC);
+        s->moved[i] = fcntl(own, F_DUPFD_CLOEXEC, above);
+        if (s->moved[i] < 0)
+            return -1;
+        if (null >= 0)
+            close(null);
+    }
+    if (!(how->flags & FIN_SPAWN_INHERIT) && close_others() != 0)
+        return -1;
+    for (size_t i = 0; i < how->fd_count; i++)
+        if (dup2(s->moved[i], how->fds[i].child) < 0)
+            return -1;
+    return 0;
+}
+
+// Handlers would run in the parent's memory: they go before any signal can come.
+static int set_signals(const struct fin_spawn *how) {
+    struct sigaction action = {.sa_handler = SIG_DFL};
+    sigset_t none;
+    for (int i = 1; i < NSIG; i++)
+        sigaction(i, &action, NULL); // the ones that cannot be changed need not be
+    sigemptyset(&none);
+    return sigprocmask(SIG_SETMASK, how->mask ? how->mask : &none, NULL);
+}
+
+static int prepare(struct start *s) {
+    const struct fin_spawn *how = s->how;
+    if (how->flags & FIN_SPAWN_SESSION ? setsid() < 0 : how->flags & FIN_SPAWN_GROUP && setpgid(0, how->group) != 0)
+        return -1;
+    if (how->directory && chdir(how->directory) != 0)
+        return -1;
+    return place_descriptors(s) == 0 ? set_signals(how) : -1;
+}
+
+static int child(void *start) {
+    struct start s = *(struct start *)start; // the parent's it is to leave alone
+    const struct fin_spawn *how = s.how;
+    if (prepare(&s) == 0)
+        execvpe(how->path, (char *const *)how->argv, how->envp ? (char *const *)how->envp : environ);
+    int error = errno;
+    while (write(s.report, &error, sizeof error) < 0 && errno == EINTR) {
+    }
+    _exit(127);
+}
+
+// Sanitizers do not know that two processes share memory. Where the kernel is not the one it seems to be (qemu's user mode), the
+// descriptor may have to be asked for afterwards.
+static int new_process(struct start *s, void *stack, struct fin_process *p) {
+    int flags = SIGCHLD | (fin_tracking(fin_here()) ? 0 : CLONE_VM | CLONE_VFORK);
+    p->fd = -1;
+    p->pid = clone(child, stack, flags | CLONE_PIDFD, s, &p->fd);
+    if (p->pid >= 0 || errno != EINVAL)
+        return p->pid < 0 ? -errno : 0;
+    p->pid = clone(child, stack, flags, s);
+    if (p->pid < 0)
+        return -errno;
+    p->fd = (int)syscall(SYS_pidfd_open, p->pid, 0);
+    if (p->fd >= 0)
+        return 0;
+    int error = -errno;
+    kill(p->pid, SIGKILL);
+    fin_reap(p, NULL, 0);
+    return error;
+}
+
+// What the child reported: 0 where its program runs.
+static int heard(int fd) {
+    int error;
+    ssize_t n;
+    while ((n = read(fd, &error, sizeof error)) < 0 && errno == EINTR) {
+    }
+    return n == sizeof error ? -error : 0;
+}
+
+// A signal that came now would run its handler in the child, with this memory.
+static int new_process_without_signals(struct start *s, void *stack, struct fin_process *p) {
+    sigset_t all, before;
+    sigfillset(&all);
+    pthread_sigmask(SIG_SETMASK, &all, &before);
+    int error = new_process(s, stack, p);
+    pthread_sigmask(SIG_SETMASK, &before, NULL);
+    return error;
+}
+
+static int start(struct start *s, void *stack, struct fin_process *p) {
+    int report[2];
+    if (pipe2(report, O_CLOEXEC) != 0)
+        return -errno;
+    s->report = report[1];
+    int error = new_process_without_signals(s, stack, p);
+    close(report[1]);
+    if (error == 0) {
+        error = heard(report[0]);
+        if (error != 0) {
+            fin_reap(p, NULL, 0);
+            close(p->fd);
+        }
+    }
+    close(report[0]);
+    return error;
+}
+
+static bool valid(const struct fin_spawn *how) {
+    for (size_t i = 0; how->fds && i < how->fd_count; i++)
+        if (how->fds[i].child < 0)
+            return false;
+    return how->path && how->argv && how->argv[0] && (how->fds || how->fd_count == 0);
+}
+
+int fin_spawn_nc(struct fin_process *p, const struct fin_spawn *how) {
+    size_t argc = 0;
+    if (!valid(how))
+        return -EINVAL;
+    while (how->argv[argc])
+        argc++; // the arguments of a shell are put together on the stack
+    size_t size = CHILD_STACK + (argc + 4) * sizeof(char *) + how->fd_count * sizeof(int);
+    size = (size + fin_host_page_size() - 1) & ~(fin_host_page_size() - 1);
+    char *memory = mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_STACK, -1, 0);
+    if (memory == MAP_FAILED)
+        return -ENOMEM;
+    struct start s = {.how = how, .moved = (int *)memory};
+    int error = start(&s, memory + size, p);
+    munmap(memory, size);
+    p->waited = 0;
+    return error;
+}
+
+int fin_spawn(struct fin_process *p, const struct fin_spawn *how) {
+    return fin_cancelled() ? -ECANCELED : fin_spawn_nc(p, how);
+}
