@@ -17,6 +17,7 @@
 #include <cstring>
 #include <cxxabi.h>
 #include <exception>
+#include <optional>
 #include <system_error>
 #include <type_traits>
 #include <utility>
@@ -127,9 +128,8 @@ struct timeout_timer {
 
 class timeout_block : private timeout_timer, public block {
 public:
-    __attribute__((always_inline)) explicit timeout_block(uint64_t ns) : block(0) {
-        fin_timeout_begin_(raw(), &timer_, ns);
-    }
+    using begin = void (*)(fin_finish_block *, fin_timer *, uint64_t);
+    __attribute__((always_inline)) timeout_block(begin begin, uint64_t time) : block(0) { begin(raw(), &timer_, time); }
     __attribute__((always_inline)) ~timeout_block() noexcept(false) {}
 };
 
@@ -225,15 +225,25 @@ template <class Body> FIN_BLOCKING void finish_nc(Body &&body) {
     b.close();
 }
 
-// The same; cancelled when the time (nanoseconds) is over. Returns whether it was: the work may be done all the same.
-template <class Body> FIN_BLOCKING bool timeout(uint64_t ns, Body &&body) {
+namespace detail {
+template <class Body> FIN_BLOCKING bool timed(timeout_block::begin begin, uint64_t time, Body &&body) {
     {
-        detail::timeout_block b(ns);
+        timeout_block b(begin, time);
         scope s(b);
         body(s);
         b.close();
     }
     return fin_timed_out();
+}
+} // namespace detail
+
+// The same; cancelled when the time (nanoseconds) is over, or when fin_now() is `when`. Returns whether it was: the work may be
+// done all the same.
+template <class Body> FIN_BLOCKING bool timeout(uint64_t ns, Body &&body) {
+    return detail::timed(fin_timeout_begin_, ns, std::forward<Body>(body));
+}
+template <class Body> FIN_BLOCKING bool deadline(uint64_t when, Body &&body) {
+    return detail::timed(fin_deadline_begin_, when, std::forward<Body>(body));
 }
 
 // The result of a fin_* call, or std::system_error where it is a negative errno.
@@ -241,6 +251,58 @@ template <class Int> Int check(Int result) {
     if (result < 0)
         throw std::system_error(static_cast<int>(-result), std::generic_category());
     return result;
+}
+
+namespace detail {
+
+template <class Result> struct holder {
+    std::optional<Result> result;
+    template <class Body> void run(Body &body) { result.emplace(body()); }
+    Result take() { return std::move(*result); }
+};
+template <class Result> struct holder<Result &> {
+    Result *result = nullptr;
+    template <class Body> void run(Body &body) { result = &body(); }
+    Result &take() { return *result; }
+};
+template <> struct holder<void> {
+    template <class Body> void run(Body &body) { body(); }
+    void take() {}
+};
+
+template <class Body, class Result> struct offloaded {
+    Body &body;
+    holder<Result> result;
+    std::exception_ptr error;
+
+    static void run(void *p) noexcept {
+        auto *o = static_cast<offloaded *>(p);
+        try {
+            o->result.run(o->body);
+        } catch (...) {
+            o->error = std::current_exception();
+        }
+    }
+};
+
+template <class Body> auto offload(int (*call)(void (*)(void *), void *), Body &body) -> decltype(body()) {
+    using job = offloaded<Body, decltype(body())>;
+    job o{body, {}, nullptr};
+    check(call(&job::run, &o));
+    if (o.error)
+        std::rethrow_exception(std::move(o.error));
+    return o.result.take();
+}
+
+} // namespace detail
+
+// fin_offload of a lambda: its result, or the exception that left it. Where it was cancelled before it began or there is no
+// thread for it, std::system_error.
+template <class Body> FIN_BLOCKING auto offload(Body &&body) -> decltype(body()) {
+    return detail::offload(fin_offload, body);
+}
+template <class Body> FIN_BLOCKING auto offload_nc(Body &&body) -> decltype(body()) {
+    return detail::offload(fin_offload_nc, body);
 }
 
 } // namespace fin
@@ -256,10 +318,12 @@ template <class Int> Int check(Int result) {
 #define fin_finish FIN_CXX_FINISH_(0u, fin_no_label_)
 #define fin_finish_as(label) FIN_CXX_FINISH_(0u, fin_cancel_as_needs_fin_finish_as_##label)
 #define fin_finish_nc FIN_CXX_FINISH_(FIN_FINISH_NC, fin_no_label_)
-#define fin_timeout(ns)                                                                                               \
-    for (::fin::detail::timeout_block fin_async_must_be_inside_fin_finish((FIN_ARCH_FRAME_POINTER_(), (ns))),          \
+#define FIN_CXX_TIMED_(begin, time)                                                                                   \
+    for (::fin::detail::timeout_block fin_async_must_be_inside_fin_finish((FIN_ARCH_FRAME_POINTER_(), begin), (time)), \
          &fin_cancel_must_be_inside_fin_finish [[maybe_unused]] = fin_async_must_be_inside_fin_finish;                \
          fin_async_must_be_inside_fin_finish.open(); fin_async_must_be_inside_fin_finish.close())
+#define fin_timeout(ns) FIN_CXX_TIMED_(fin_timeout_begin_, ns)
+#define fin_deadline(when) FIN_CXX_TIMED_(fin_deadline_begin_, when)
 #define fin_async                                                                                                     \
     ::fin::detail::site(fin_async_must_be_inside_fin_finish, fin_cancel_must_be_inside_fin_finish) % FIN_CXX_LAMBDA_
 #define fin_async_eager                                                                                               \

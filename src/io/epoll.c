@@ -1,17 +1,14 @@
 // SPDX-License-Identifier: BSD-2-Clause
 // I/O where io_uring is denied: an AWE tries the call without blocking, and where that fails waits until epoll says that the
-// descriptor is ready, and tries again. So a cancelled call did nothing. Regular files are always ready: they block the thread.
+// descriptor is ready, and tries again. So a cancelled call did nothing. Files are always ready, and block: what the page cache
+// does not have is done by the thread pool.
 #define _GNU_SOURCE
 #include <fcntl.h>
-#include <limits.h>
 #include <poll.h>
-#include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/epoll.h>
 #include <sys/eventfd.h>
-#include <sys/stat.h>
-#include <sys/uio.h>
 #include <unistd.h>
 
 #include "io/io.h"
@@ -27,8 +24,6 @@ struct ready_waiter {
     struct io *io;
     uint32_t events;
 };
-
-static int result_of(long r) { return r < 0 ? -errno : (int)r; }
 
 static int watch_of(struct epoll *e, int fd, struct watch **out) {
     if (fd < 0)
@@ -154,104 +149,17 @@ static void poll_events(struct io *io, int64_t ns) {
     handle(io);
 }
 
-// Calls that have no flag for it are made on a descriptor that does not block for the moment. The flag belongs to the open
-// file, which other threads may use the same way.
-static pthread_mutex_t unblocking = PTHREAD_MUTEX_INITIALIZER;
-
-static int unblocked(const struct call *c) {
-    socklen_t *size = (socklen_t *)(uintptr_t)c->off;
-    pthread_mutex_lock(&unblocking);
-    int flags = fcntl(c->fd, F_GETFL), r;
-    if (flags < 0) {
-        r = -errno;
-    } else {
-        fcntl(c->fd, F_SETFL, flags | O_NONBLOCK);
-        if (c->op == IORING_OP_ACCEPT)
-            r = result_of(accept4(c->fd, (struct sockaddr *)c->addr, size, (int)c->flags));
-        else
-            r = result_of(connect(c->fd, c->addr, (socklen_t)c->off));
-        if (!(flags & O_NONBLOCK))
-            fcntl(c->fd, F_SETFL, flags);
-    }
-    pthread_mutex_unlock(&unblocking);
-    return r;
-}
-
-static int ready_now(int fd, int events) {
-    struct pollfd p = {.fd = fd, .events = (short)events};
-    int r = poll(&p, 1, 0);
-    return fd < 0 ? -EBADF : r < 0 ? -errno : p.revents & POLLNVAL ? -EBADF : p.revents;
-}
-
-// Of a pipe, terminal and the like. Where the kernel cannot do it without blocking it has to be ready; a pipe that is ready
-// takes this much without blocking.
-static int transfer(const struct call *c) {
-    bool in = c->op == IORING_OP_READ;
-    struct iovec v = {(void *)c->addr, c->len};
-    int r = result_of(in ? preadv2(c->fd, &v, 1, -1, RWF_NOWAIT) : pwritev2(c->fd, &v, 1, -1, RWF_NOWAIT));
-    if (r != -EOPNOTSUPP)
-        return r;
-    if ((fcntl(c->fd, F_GETFL) & O_ACCMODE) == (in ? O_WRONLY : O_RDONLY))
-        return -EBADF; // that end of a pipe never gets ready
-    r = ready_now(c->fd, in ? POLLIN : POLLOUT);
-    if (r <= 0)
-        return r < 0 ? r : -EAGAIN;
-    size_t n = c->len < PIPE_BUF ? c->len : PIPE_BUF;
-    return result_of(in ? read(c->fd, v.iov_base, c->len) : write(c->fd, v.iov_base, n));
-}
-
-enum kind { FILE_KIND, SOCKET_KIND, STREAM_KIND };
-
-static int attempt(const struct call *c, enum kind kind) {
-    void *p = (void *)c->addr;
-    int flags = (int)c->flags | MSG_DONTWAIT;
-    switch (c->op) {
-    case IORING_OP_READ:
-        return kind == SOCKET_KIND ? result_of(recv(c->fd, p, c->len, flags)) : transfer(c);
-    case IORING_OP_WRITE:
-        return kind == SOCKET_KIND ? result_of(send(c->fd, p, c->len, flags)) : transfer(c);
-    case IORING_OP_RECV:
-        return result_of(recv(c->fd, p, c->len, flags));
-    case IORING_OP_SEND:
-        return result_of(send(c->fd, p, c->len, flags));
-    case IORING_OP_ACCEPT: {
-        int r = ready_now(c->fd, POLLIN);
-        return r < 0 ? r : unblocked(c);
-    }
-    default: {
-        int r = ready_now(c->fd, (int)c->flags);
-        return r ? r : -EAGAIN;
-    }
-    }
-}
-
-// Those that cannot be had without blocking.
-static int direct(const struct call *c) {
-    void *p = (void *)c->addr;
-    switch (c->op) {
-    case IORING_OP_READ:
-        return result_of(c->off == UINT64_MAX ? read(c->fd, p, c->len) : pread(c->fd, p, c->len, (off_t)c->off));
-    case IORING_OP_WRITE:
-        return result_of(c->off == UINT64_MAX ? write(c->fd, p, c->len) : pwrite(c->fd, p, c->len, (off_t)c->off));
-    case IORING_OP_OPENAT:
-        return result_of(openat(c->fd, p, (int)c->flags, (mode_t)c->len));
-    case IORING_OP_FSYNC:
-        return result_of(fsync(c->fd));
-    default:
-        return result_of(statx(c->fd, p, (int)c->flags, c->len, (struct statx *)(uintptr_t)c->off));
-    }
-}
-
-// Those that wait for the descriptor would wait for ever: epoll has forgotten it.
+// What waited for the descriptor must not take another file for it that gets the same number.
 static int close_it(struct io *io, int fd) {
-    int r = result_of(close(fd));
-    if (fd >= 0)
-        ready(io, fd, EPOLLERR);
+    int r = fin_io_result(close(fd));
+    struct watch *w = fd >= 0 && fd < io->epoll.watches ? io->epoll.watch[fd] : NULL;
+    while (w && !fin_link_empty(&w->waiters))
+        stop_waiting(FIN_OF(struct ready_waiter, link, w->waiters.next), -EBADF);
     return r == -EINTR ? 0 : r;
 }
 
 static int connect_it(struct io *io, const struct call *c) {
-    int r = unblocked(c);
+    int r = fin_io_try(c, FIN_IO_SOCKET);
     if (r != -EINPROGRESS)
         return r;
     r = wait_ready(io, c->fd, EPOLLOUT, c->nc);
@@ -261,37 +169,90 @@ static int connect_it(struct io *io, const struct call *c) {
     return getsockopt(c->fd, SOL_SOCKET, SO_ERROR, &r, &size) == 0 ? -r : -errno;
 }
 
-static enum kind kind_of(const struct call *c) {
-    struct stat s;
-    if (c->op == IORING_OP_OPENAT || c->op == IORING_OP_FSYNC || c->op == IORING_OP_STATX)
-        return FILE_KIND;
-    if (c->op != IORING_OP_READ && c->op != IORING_OP_WRITE)
-        return STREAM_KIND;
-    if (c->off != UINT64_MAX || fstat(c->fd, &s) != 0)
-        return FILE_KIND;
-    if (S_ISSOCK(s.st_mode))
-        return SOCKET_KIND;
-    return S_ISREG(s.st_mode) || S_ISBLK(s.st_mode) || S_ISDIR(s.st_mode) ? FILE_KIND : STREAM_KIND;
+static int poll_it(struct io *io, int fd, uint32_t events, bool nc) {
+    for (;;) {
+        int r = fin_io_ready_now(fd, (int)events);
+        if (r != 0 && r != -EINTR)
+            return r;
+        r = wait_ready(io, fd, events, nc);
+        if (r != 0)
+            return r;
+    }
 }
 
-static int run(struct io *io, const struct call *c) {
-    if (!c->nc && fin_cancelled())
-        return -ECANCELED;
-    if (c->op == IORING_OP_CLOSE)
-        return close_it(io, c->fd);
-    if (c->op == IORING_OP_CONNECT)
-        return connect_it(io, c);
-    enum kind kind = kind_of(c);
+static int file_it(struct io *io, const struct call *c) {
+    struct call rest;
+    int done, r;
+    if (fin_io_try_file(c, &rest, &done))
+        return done;
+    r = fin_io_by_pool(io, &rest);
+    return done == 0 ? r : r > 0 ? done + r : done;
+}
+
+// The ends get ready one by one. Between a pipe and a file it is the file that may block.
+static int splice_it(struct io *io, const struct call *c) {
+    enum fin_io_kind in = fin_io_kind_of((int)c->file_index), out = fin_io_kind_of(c->fd);
+    bool wait = !(c->flags & SPLICE_F_NONBLOCK), file = in == FIN_IO_FILE || out == FIN_IO_FILE;
+    for (;;) {
+        int r = wait && c->len ? poll_it(io, (int)c->file_index, POLLIN, c->nc) : 0;
+        if (r >= 0 && wait && c->len)
+            r = poll_it(io, c->fd, POLLOUT, c->nc);
+        if (r < 0)
+            return r;
+        r = file ? fin_io_by_pool(io, c) : fin_io_try(c, out);
+        if (r != -EAGAIN || !wait)
+            return r;
+        r = c->nc ? fin_sleep_nc(FIN_MS) : fin_sleep(FIN_MS); // somebody was faster
+        if (r != 0)
+            return r;
+    }
+}
+
+static int try_and_wait(struct io *io, const struct call *c, enum fin_io_kind kind) {
     uint32_t events = fin_io_events(c);
     for (;;) {
-        int r = kind == FILE_KIND ? direct(c) : attempt(c, kind);
+        int r = fin_io_try(c, kind);
         if (r == -EINTR)
             continue; // by a signal: its handler has run
-        if (kind == FILE_KIND || r != -EAGAIN || events == 0)
+        if (r != -EAGAIN || events == 0)
             return r;
         r = wait_ready(io, c->fd, events, c->nc);
         if (r != 0)
             return r;
+    }
+}
+
+static int run(struct io *io, const struct call *c) {
+    enum fin_io_kind kind = FIN_IO_FILE;
+    if (!c->nc && fin_cancelled())
+        return -ECANCELED;
+    switch (c->op) {
+    case IORING_OP_CLOSE:
+        return close_it(io, c->fd);
+    case IORING_OP_SHUTDOWN:
+        return fin_io_direct(c);
+    case IORING_OP_CONNECT:
+        return connect_it(io, c);
+    case IORING_OP_POLL_ADD:
+        return poll_it(io, c->fd, c->flags, c->nc);
+    case IORING_OP_SPLICE:
+    case IORING_OP_TEE:
+        return splice_it(io, c);
+    case IORING_OP_READ:
+    case IORING_OP_WRITE:
+    case IORING_OP_READV:
+    case IORING_OP_WRITEV:
+        if (c->off == UINT64_MAX)
+            kind = fin_io_kind_of(c->fd);
+        return kind == FIN_IO_FILE ? file_it(io, c) : try_and_wait(io, c, kind);
+    case IORING_OP_RECV:
+    case IORING_OP_SEND:
+    case IORING_OP_RECVMSG:
+    case IORING_OP_SENDMSG:
+    case IORING_OP_ACCEPT:
+        return try_and_wait(io, c, FIN_IO_SOCKET);
+    default:
+        return file_it(io, c);
     }
 }
 

@@ -1,10 +1,12 @@
 // SPDX-License-Identifier: BSD-2-Clause
 // The I/O of a thread: made at its first call, given back when the thread ends; its place to sleep meanwhile.
+#define _GNU_SOURCE
 #include <poll.h>
 #include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/eventfd.h>
+#include <sys/uio.h>
 #include <unistd.h>
 
 #include "io/io.h"
@@ -60,6 +62,7 @@ void fin_io_woken(struct io *io) { __atomic_store_n(&io->woken, 0, __ATOMIC_SEQ_
 static void end(struct fin_poller *p) {
     struct io *io = (struct io *)p;
     io->ending = true;
+    fin_io_offload_end(io);
     io->backend->end(io);
     while (!fin_link_empty(&io->owned)) {
         struct owned *o = FIN_OF(struct owned, link, io->owned.next);
@@ -172,20 +175,29 @@ void fin_io_resume(struct io *io, struct waiter *w, int result) {
         fin_schedule(w->awe);
 }
 
+// Without MSG_DONTWAIT, RWF_NOWAIT and the like.
+static uint32_t unless(bool not_to_wait, uint32_t events) { return not_to_wait ? 0 : events; }
+
+static uint32_t of_socket(const struct call *c, uint32_t events) {
+    return unless(c->flags & MSG_DONTWAIT, c->flags & MSG_ERRQUEUE ? POLLERR : events);
+}
+
 uint32_t fin_io_events(const struct call *c) {
     switch (c->op) {
     case IORING_OP_READ:
-        return POLLIN;
+    case IORING_OP_READV:
+        return unless(c->flags & RWF_NOWAIT, POLLIN);
+    case IORING_OP_WRITE:
+    case IORING_OP_WRITEV:
+        return unless(c->flags & RWF_NOWAIT, POLLOUT);
     case IORING_OP_RECV:
-        return c->flags & MSG_DONTWAIT ? 0 : POLLIN;
+    case IORING_OP_RECVMSG:
+        return of_socket(c, POLLIN);
+    case IORING_OP_SEND:
+    case IORING_OP_SENDMSG:
+        return of_socket(c, POLLOUT);
     case IORING_OP_ACCEPT:
         return POLLIN;
-    case IORING_OP_WRITE:
-        return POLLOUT;
-    case IORING_OP_SEND:
-        return c->flags & MSG_DONTWAIT ? 0 : POLLOUT;
-    case IORING_OP_POLL_ADD:
-        return c->flags;
     default:
         return 0;
     }

@@ -28,6 +28,15 @@ struct call {
     uint64_t addr3;
 };
 
+// What a ring has no code for goes to the thread pool: an operation of a ring, with arguments that its entry cannot hold, or
+// one of these. So does what blocks where there is no ring, and what the ring of an older kernel lacks.
+enum {
+    FIN_OP_POOL = 0x80, // plus IORING_OP_...
+    FIN_OP_READLINKAT = FIN_OP_POOL + 64,
+    FIN_OP_GETDENTS,
+    FIN_OP_FTRUNCATE = 55, // IORING_OP_FTRUNCATE of Linux 6.9
+};
+
 struct backend {
     int (*begin)(struct io *io); // 0 or -errno
     void (*end)(struct io *io);
@@ -48,6 +57,7 @@ struct uring {
 
 // What the kernel can; all false without a ring.
 struct can {
+    uint64_t ops; // a bit each
     bool cancel_all, multishot_accept, multishot_receive, buffer_rings, zero_copy, zero_copy_msg;
 };
 
@@ -106,6 +116,23 @@ void fin_io_resume(struct io *io, struct waiter *w, int result);
 void fin_io_woken(struct io *io);             // wake_fd was read
 uint32_t fin_io_events(const struct call *c); // what it waits for; 0 where it is not to wait
 int fin_io_connect_ended(int fd); // what a cancelled connect comes to: 0 where it is connected all the same, or -ECANCELED
+
+// offload.c
+int fin_io_offload(struct io *io, void (*fn)(void *), void *arg, bool nc);
+void fin_io_offload_end(struct io *io); // own thread, at its end: nothing uses its memory any more
+
+// direct.c
+int fin_io_direct(const struct call *c);                 // the system call itself; may block the thread
+int fin_io_by_pool(struct io *io, const struct call *c); // the same on a thread of the pool
+static inline int fin_io_result(long r) { return r < 0 ? -errno : (int)r; }
+
+// try.c: calls that do not block. -EAGAIN where they would
+enum fin_io_kind { FIN_IO_FILE, FIN_IO_SOCKET, FIN_IO_STREAM };
+enum fin_io_kind fin_io_kind_of(int fd);
+int fin_io_try(const struct call *c, enum fin_io_kind kind);
+int fin_io_ready_now(int fd, int events);
+// Of a file: true where the call is done, with its result in *done. Otherwise `rest` is left to do, after a count of *done.
+bool fin_io_try_file(const struct call *c, struct call *rest, int *done);
 
 // timer.c
 void fin_timer_add(struct io *io, struct fin_timer *t, uint64_t due, void (*fn)(struct fin_timer *));

@@ -141,15 +141,23 @@ static void time_is_over(struct fin_timer *t) { fin_cancel_block_(t->arg); }
 static __thread bool timed_out;
 
 // Entered with the block begun. A timer that does not wait is one that ran.
-void fin_timeout_begin_(struct fin_finish_block *block, struct fin_timer *timer, uint64_t ns) {
+static void begin(struct fin_finish_block *block, struct fin_timer *timer, uint64_t when, bool over) {
     struct io *io;
     timer->order = 0;
-    if (ns == 0 || fin_io_here(&io) != 0) {
+    if (over || fin_io_here(&io) != 0) {
         fin_cancel_block_(block);
         return;
     }
-    fin_timer_add(io, timer, after(ns), time_is_over);
+    fin_timer_add(io, timer, when, time_is_over);
     timer->arg = block;
+}
+
+void fin_timeout_begin_(struct fin_finish_block *block, struct fin_timer *timer, uint64_t ns) {
+    begin(block, timer, after(ns), ns == 0);
+}
+
+void fin_deadline_begin_(struct fin_finish_block *block, struct fin_timer *timer, uint64_t when) {
+    begin(block, timer, when, when <= fin_now());
 }
 
 void fin_timeout_end_(struct fin_timer *timer) {

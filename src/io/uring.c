@@ -105,10 +105,27 @@ static void cancel(void *request) {
         fin_uring_send_cancel(r);
 }
 
+static void vectors_written(const struct call *c, size_t n) {
+    struct msghdr m = {.msg_iov = (struct iovec *)c->addr, .msg_iovlen = c->len};
+    if (c->op == IORING_OP_RECVMSG) {
+        fin_track_written((void *)c->addr, sizeof m);
+        m = *(const struct msghdr *)c->addr;
+        fin_track_written(m.msg_name, m.msg_namelen);
+        fin_track_written(m.msg_control, m.msg_controllen);
+    }
+    for (size_t i = 0; i < m.msg_iovlen && n; i++) {
+        size_t part = m.msg_iov[i].iov_len < n ? m.msg_iov[i].iov_len : n;
+        fin_track_written(m.msg_iov[i].iov_base, part);
+        n -= part;
+    }
+}
+
 // Valgrind does not see what the kernel writes.
 static void written(const struct call *c, int result) {
     socklen_t *size = (socklen_t *)(uintptr_t)c->off;
-    if (c->op == IORING_OP_READ || c->op == IORING_OP_RECV)
+    if (c->op == IORING_OP_READV || c->op == IORING_OP_RECVMSG)
+        vectors_written(c, (size_t)result);
+    else if (c->op == IORING_OP_READ || c->op == IORING_OP_RECV)
         fin_track_written((void *)c->addr, (size_t)result);
     else if (c->op == IORING_OP_ACCEPT && size)
         fin_track_written((void *)c->addr, *size);
@@ -294,7 +311,7 @@ static int attempts(struct request *r, const struct call *c) {
 
 int fin_uring_failed(const struct request *r, const struct call *c, int result) {
     bool interrupted = fin_uring_interrupted(result);
-    if (r->cancelled && (result == -ECANCELED || interrupted))
+    if (r->cancelled && (result == -ECANCELED || interrupted || (result == -EAGAIN && fin_io_events(c))))
         return c->op == IORING_OP_CONNECT && !r->withdrawn ? fin_io_connect_ended(c->fd) : -ECANCELED;
     if (interrupted)
         return c->op == IORING_OP_CLOSE ? 0 : -EINTR;
@@ -322,6 +339,8 @@ int fin_uring_run(struct io *io, const struct call *c, uint32_t *flags) {
 
 static int run(struct io *io, const struct call *c) {
     uint32_t flags;
+    if (FIN_UNLIKELY(c->op >= FIN_OP_POOL || !(io->can.ops >> c->op & 1)))
+        return fin_io_by_pool(io, c);
     return fin_uring_run(io, c, &flags);
 }
 
@@ -342,12 +361,13 @@ static void look_for_features(struct io *io, unsigned setup) {
     can->cancel_all = setup & IORING_SETUP_COOP_TASKRUN; // 5.19, as are multishot accept and buffer rings
     can->multishot_accept = can->buffer_rings = can->cancel_all;
     can->multishot_receive = setup & IORING_SETUP_SINGLE_ISSUER; // 6.0
-    struct io_uring_probe *p = io->plain ? NULL : io_uring_get_probe_ring(&io->uring.ring);
-    if (!p)
-        return;
-    can->zero_copy = io_uring_opcode_supported(p, IORING_OP_SEND_ZC);
-    can->zero_copy_msg = io_uring_opcode_supported(p, IORING_OP_SENDMSG_ZC);
+    struct io_uring_probe *p = io_uring_get_probe_ring(&io->uring.ring);
+    int last = !p ? -1 : io->plain ? IORING_OP_LINKAT : 63; // the last of 5.15
+    for (int op = 0; op <= last; op++)
+        can->ops |= (uint64_t)(io_uring_opcode_supported(p, op) != 0) << op;
     io_uring_free_probe(p);
+    can->zero_copy = can->ops >> IORING_OP_SEND_ZC & 1;
+    can->zero_copy_msg = can->ops >> IORING_OP_SENDMSG_ZC & 1;
 }
 
 static int begin(struct io *io) {
@@ -362,14 +382,15 @@ static int begin(struct io *io) {
     }
     if (r < 0)
         return r;
+    look_for_features(io, p.flags);
     unsigned need = IORING_FEAT_NODROP | IORING_FEAT_FAST_POLL | IORING_FEAT_EXT_ARG | IORING_FEAT_RSRC_TAGS;
-    if ((p.features & need) != need) {
+    if ((p.features & need) != need || !(io->can.ops >> IORING_OP_SHUTDOWN & 1)) {
         io_uring_queue_exit(&u->ring);
+        io->can = (struct can){0};
         return -EOPNOTSUPP;
     }
     if (!io->plain)
         io_uring_register_ring_fd(&u->ring); // saves a look-up per call; older kernels have none
-    look_for_features(io, p.flags);
     io->fd = u->ring.ring_fd;
     io->name = p.flags & IORING_SETUP_DEFER_TASKRUN ? "io_uring" : "io_uring, without the features of newer kernels";
     return 0;

@@ -10,7 +10,7 @@ static char path[] = "/tmp/fin-lease-XXXXXX";
 
 int main(void) {
     if (on_epoll())
-        SKIP("without io_uring an open blocks the thread");
+        SKIP("without io_uring an open that has begun is not cancelled");
     signal(SIGIO, SIG_IGN);
     int fd = mkstemp(path);
     CHECK(fd >= 0);

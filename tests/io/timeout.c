@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// fin_timeout: what is late is cancelled, what is in time ends the block at once; break, return and goto leave it as they leave
+// fin_timeout and fin_deadline: what is late is cancelled, what is in time ends the block at once; break, return and goto leave it as they leave
 // any finish block; nested ones each have their own time.
 #include "net.h"
 
@@ -138,6 +138,27 @@ static void cancelled(void) {
     CHECK_EQ(n, -ECANCELED);
 }
 
+static void deadlines(void) {
+    fin_shared int n = 1, m = 1;
+    uint64_t when = fin_now() + 3 * FIN_MS;
+    for (int i = 0; i < 3; i++) {
+        n = m = 1;
+        fin_deadline(when) { // late from the second time on
+            fin_async { n = (int)fin_recv(fd[0], &c, 1, 0); };
+            m = fin_sleep(FOREVER);
+        }
+        CHECK(fin_timed_out());
+        CHECK(fin_now() >= when);
+        CHECK_EQ(n, -ECANCELED);
+        CHECK_EQ(m, -ECANCELED);
+    }
+    fin_deadline(UINT64_MAX) {
+        n = fin_sleep(1);
+    }
+    CHECK(!fin_timed_out());
+    CHECK_EQ(n, 0);
+}
+
 int main(void) {
     stream_pair(fd);
     for (int i = 0; i < 3; i++) {
@@ -148,6 +169,7 @@ int main(void) {
         nested();
         shielded();
         cancelled();
+        deadlines();
     }
     return 0;
 }

@@ -80,6 +80,13 @@ static void functions() {
     CHECK_EQ(n, -ECANCELED);
     CHECK(!fin::timeout(forever, [&](fin::scope &) { n = fin_sleep(1); }));
     CHECK_EQ(n, 0);
+    CHECK(fin::deadline(fin_now() + FIN_MS, [&](fin::scope &s) { s.async([&] { n = fin_sleep(forever); }); }));
+    CHECK_EQ(n, -ECANCELED);
+    fin_deadline(fin_now()) {
+        fin_async { n = fin_sleep(0) + 1; };
+    }
+    CHECK(fin_timed_out());
+    CHECK_EQ(n, 1 - ECANCELED);
 }
 
 int main() {

@@ -1,0 +1,122 @@
+// SPDX-License-Identifier: BSD-2-Clause
+// Files, directories, and descriptors of any kind. See fin/io.h for what holds for all of them: results, cancellation, counts.
+#ifndef FIN_FILE_H
+#define FIN_FILE_H
+
+#include <fin/finish.h>
+
+#include <sys/types.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+struct iovec;
+struct statx;
+
+// At the file's position, or from and to what has none. To write to a pipe or socket that nobody reads raises SIGPIPE, as
+// write(2) does; fin_send does not.
+FIN_BLOCKING ssize_t fin_read(int fd, void *buffer, size_t size);
+FIN_BLOCKING ssize_t fin_read_nc(int fd, void *buffer, size_t size);
+FIN_BLOCKING ssize_t fin_write(int fd, const void *data, size_t size);
+FIN_BLOCKING ssize_t fin_write_nc(int fd, const void *data, size_t size);
+
+// At most IOV_MAX buffers, or -EINVAL.
+FIN_BLOCKING ssize_t fin_readv(int fd, const struct iovec *buffers, int count);
+FIN_BLOCKING ssize_t fin_readv_nc(int fd, const struct iovec *buffers, int count);
+FIN_BLOCKING ssize_t fin_writev(int fd, const struct iovec *buffers, int count);
+FIN_BLOCKING ssize_t fin_writev_nc(int fd, const struct iovec *buffers, int count);
+
+// At a position, which leaves the file's own where it is. For files that have positions: on others the result is -ESPIPE, or,
+// because io_uring does not look, that of fin_read and fin_write.
+FIN_BLOCKING ssize_t fin_pread(int fd, void *buffer, size_t size, off_t offset);
+FIN_BLOCKING ssize_t fin_pread_nc(int fd, void *buffer, size_t size, off_t offset);
+FIN_BLOCKING ssize_t fin_pwrite(int fd, const void *data, size_t size, off_t offset);
+FIN_BLOCKING ssize_t fin_pwrite_nc(int fd, const void *data, size_t size, off_t offset);
+FIN_BLOCKING ssize_t fin_preadv(int fd, const struct iovec *buffers, int count, off_t offset);
+FIN_BLOCKING ssize_t fin_preadv_nc(int fd, const struct iovec *buffers, int count, off_t offset);
+FIN_BLOCKING ssize_t fin_pwritev(int fd, const struct iovec *buffers, int count, off_t offset);
+FIN_BLOCKING ssize_t fin_pwritev_nc(int fd, const struct iovec *buffers, int count, off_t offset);
+
+// An offset of -1 is the file's position. RWF_HIPRI is not passed on; RWF_NOWAIT returns -EAGAIN instead of waiting.
+FIN_BLOCKING ssize_t fin_preadv2(int fd, const struct iovec *buffers, int count, off_t offset, int flags);
+FIN_BLOCKING ssize_t fin_preadv2_nc(int fd, const struct iovec *buffers, int count, off_t offset, int flags);
+FIN_BLOCKING ssize_t fin_pwritev2(int fd, const struct iovec *buffers, int count, off_t offset, int flags);
+FIN_BLOCKING ssize_t fin_pwritev2_nc(int fd, const struct iovec *buffers, int count, off_t offset, int flags);
+
+// Go on until all is transferred: 0. Otherwise the reason why not: an error, -ECANCELED, or -ENODATA at the end of what is
+// read. *done, where done is not NULL, is in each case how many bytes were transferred, no more and no less: after -ECANCELED,
+// too, where it need not be 0, and a stream goes on from there.
+FIN_BLOCKING int fin_read_all(int fd, void *buffer, size_t size, size_t *done);
+FIN_BLOCKING int fin_read_all_nc(int fd, void *buffer, size_t size, size_t *done);
+FIN_BLOCKING int fin_write_all(int fd, const void *data, size_t size, size_t *done);
+FIN_BLOCKING int fin_write_all_nc(int fd, const void *data, size_t size, size_t *done);
+
+// Between a pipe and something else, without a copy; between two pipes, without taking it. A NULL offset means the file's
+// position; otherwise *offset is moved. Wait until there is something, and room for it.
+FIN_BLOCKING ssize_t fin_splice(int in, off_t *in_offset, int out, off_t *out_offset, size_t size, unsigned flags);
+FIN_BLOCKING ssize_t fin_splice_nc(int in, off_t *in_offset, int out, off_t *out_offset, size_t size, unsigned flags);
+FIN_BLOCKING ssize_t fin_tee(int in, int out, size_t size, unsigned flags);
+FIN_BLOCKING ssize_t fin_tee_nc(int in, int out, size_t size, unsigned flags);
+
+// Waits until one of the events (POLLIN, POLLOUT, POLLRDHUP, ...) holds, or POLLERR or POLLHUP; returns those that do. A file
+// is ready for reading and writing, and -EINVAL for all else.
+FIN_BLOCKING int fin_poll(int fd, int events);
+FIN_BLOCKING int fin_poll_nc(int fd, int events);
+
+// -ECANCELED: the descriptor is still open. Code that cleans up wants fin_close_nc. Once begun it is not cancelled.
+FIN_BLOCKING int fin_close(int fd);
+FIN_BLOCKING int fin_close_nc(int fd);
+
+// A cancelled open that had opened the file returns its descriptor. A FIFO is opened without waiting for its other end,
+// as with O_NONBLOCK.
+FIN_BLOCKING int fin_openat(int dir, const char *path, int flags, mode_t mode);
+FIN_BLOCKING int fin_openat_nc(int dir, const char *path, int flags, mode_t mode);
+
+FIN_BLOCKING int fin_fsync(int fd);
+FIN_BLOCKING int fin_fsync_nc(int fd);
+FIN_BLOCKING int fin_fdatasync(int fd);
+FIN_BLOCKING int fin_fdatasync_nc(int fd);
+FIN_BLOCKING int fin_sync_file_range(int fd, off_t offset, off_t size, unsigned flags);
+FIN_BLOCKING int fin_sync_file_range_nc(int fd, off_t offset, off_t size, unsigned flags);
+FIN_BLOCKING int fin_fallocate(int fd, int mode, off_t offset, off_t size);
+FIN_BLOCKING int fin_fallocate_nc(int fd, int mode, off_t offset, off_t size);
+FIN_BLOCKING int fin_ftruncate(int fd, off_t size);
+FIN_BLOCKING int fin_ftruncate_nc(int fd, off_t size);
+// posix_fadvise(2)
+FIN_BLOCKING int fin_fadvise(int fd, off_t offset, off_t size, int advice);
+FIN_BLOCKING int fin_fadvise_nc(int fd, off_t offset, off_t size, int advice);
+
+FIN_BLOCKING int fin_statx(int dir, const char *path, int flags, unsigned mask, struct statx *out);
+FIN_BLOCKING int fin_statx_nc(int dir, const char *path, int flags, unsigned mask, struct statx *out);
+FIN_BLOCKING int fin_renameat2(int dir, const char *from, int to_dir, const char *to, unsigned flags);
+FIN_BLOCKING int fin_renameat2_nc(int dir, const char *from, int to_dir, const char *to, unsigned flags);
+FIN_BLOCKING int fin_linkat(int dir, const char *from, int to_dir, const char *to, int flags);
+FIN_BLOCKING int fin_linkat_nc(int dir, const char *from, int to_dir, const char *to, int flags);
+FIN_BLOCKING int fin_symlinkat(const char *target, int dir, const char *path);
+FIN_BLOCKING int fin_symlinkat_nc(const char *target, int dir, const char *path);
+FIN_BLOCKING int fin_unlinkat(int dir, const char *path, int flags);
+FIN_BLOCKING int fin_unlinkat_nc(int dir, const char *path, int flags);
+FIN_BLOCKING int fin_mkdirat(int dir, const char *path, mode_t mode);
+FIN_BLOCKING int fin_mkdirat_nc(int dir, const char *path, mode_t mode);
+
+// Relative to the working directory.
+FIN_BLOCKING int fin_open(const char *path, int flags, mode_t mode);
+FIN_BLOCKING int fin_open_nc(const char *path, int flags, mode_t mode);
+FIN_BLOCKING int fin_rename(const char *from, const char *to);
+FIN_BLOCKING int fin_rename_nc(const char *from, const char *to);
+FIN_BLOCKING int fin_unlink(const char *path);
+FIN_BLOCKING int fin_unlink_nc(const char *path);
+FIN_BLOCKING int fin_mkdir(const char *path, mode_t mode);
+FIN_BLOCKING int fin_mkdir_nc(const char *path, mode_t mode);
+
+// On the thread pool, whatever there is. fin_getdents64: a struct dirent64 after the other (dirent.h); 0 at the end.
+FIN_BLOCKING ssize_t fin_readlinkat(int dir, const char *path, char *buffer, size_t size);
+FIN_BLOCKING ssize_t fin_readlinkat_nc(int dir, const char *path, char *buffer, size_t size);
+FIN_BLOCKING ssize_t fin_getdents64(int fd, void *buffer, size_t size);
+FIN_BLOCKING ssize_t fin_getdents64_nc(int fd, void *buffer, size_t size);
+
+#ifdef __cplusplus
+}
+#endif
+#endif

@@ -1,0 +1,102 @@
+// SPDX-License-Identifier: BSD-2-Clause
+// Time: sleep, and finish blocks that end in time. Nanoseconds of CLOCK_MONOTONIC, which stands still while the machine is
+// suspended. See fin/io.h for what holds for all calls.
+#ifndef FIN_TIME_H
+#define FIN_TIME_H
+
+#if defined(__GNUC__) && !defined(FIN_WARN)
+#pragma GCC system_header // the names of nested fin_timeout shadow each other on purpose
+#endif
+
+#include <fin/async.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+#define FIN_US UINT64_C(1000)
+#define FIN_MS UINT64_C(1000000)
+#define FIN_S UINT64_C(1000000000)
+
+// The time. Does not block.
+uint64_t fin_now(void);
+
+// Return 0 not before the time is over; -ECANCELED where cancelled earlier. fin_sleep_until: until fin_now() is `when`.
+FIN_BLOCKING int fin_sleep(uint64_t ns);
+FIN_BLOCKING int fin_sleep_nc(uint64_t ns);
+FIN_BLOCKING int fin_sleep_until(uint64_t when);
+FIN_BLOCKING int fin_sleep_until_nc(uint64_t when);
+
+// fin_timeout(ns) { ... }: a finish block that is cancelled when the time is over (ac figure 4). It ends when its work ends;
+// return, break and goto leave it as they leave fin_finish. With 0 it is cancelled from the start. The time is looked at when
+// the thread's AWEs block or yield.
+//
+//     fin_timeout(100 * FIN_MS) {
+//         n = fin_recv(fd, buffer, sizeof buffer, 0);
+//     }
+//     if (n == -ECANCELED && fin_timed_out())
+//
+// Where the thread cannot get what it waits with, the block is cancelled at once.
+//
+// fin_deadline(when) { ... }: the same until fin_now() is `when`, which several blocks may share.
+
+// Did the time run out of the fin_timeout or fin_deadline block that ended last on this thread? Ask right after the block, before the next
+// call that may block. (It may have, and the work be done all the same.) Does not block.
+bool fin_timed_out(void);
+
+struct fin_timer {
+    uint64_t due, order;
+    struct fin_timer *child, *next, *prev; // pairing heap
+    void (*fn)(struct fin_timer *);
+    void *arg;
+    void *io; // whose heap it is in
+};
+
+struct fin_timeout_block {
+    struct fin_finish_block block;
+    struct fin_timer timer;
+};
+
+void fin_timeout_begin_(struct fin_finish_block *block, struct fin_timer *timer, uint64_t ns);
+void fin_deadline_begin_(struct fin_finish_block *block, struct fin_timer *timer, uint64_t when);
+void fin_timeout_end_(struct fin_timer *timer);
+
+FIN_INLINE_ struct fin_finish_block *fin_timeout_enter_(struct fin_timeout_block *t, uint64_t ns) {
+    fin_finish_enter_(&t->block, 0);
+    fin_timeout_begin_(&t->block, &t->timer, ns);
+    return &t->block;
+}
+
+FIN_INLINE_ struct fin_finish_block *fin_deadline_enter_(struct fin_timeout_block *t, uint64_t when) {
+    fin_finish_enter_(&t->block, 0);
+    fin_deadline_begin_(&t->block, &t->timer, when);
+    return &t->block;
+}
+
+FIN_INLINE_ void fin_timeout_leave_(struct fin_timeout_block *t) {
+    fin_finish_leave_(&t->block);
+    fin_timeout_end_(&t->timer);
+}
+
+#ifdef __cplusplus
+}
+#endif
+
+#if defined(FIN_ELIDE)
+#define fin_timeout(ns) FIN_ELIDED_FINISH_(fin_no_label_)
+#define fin_deadline(when) FIN_ELIDED_FINISH_(fin_no_label_)
+#elif !defined(__cplusplus)
+// Two loops, because the names that fin_async and fin_cancel look for have another type than what is cleaned up.
+#define FIN_TIMED_(enter, time)                                                                                             \
+    for (struct fin_timeout_block fin_timeout_ __attribute__((cleanup(fin_timeout_leave_), unused)),                        \
+         *fin_timeout_once_ = (FIN_ARCH_FRAME_POINTER_(), &fin_timeout_);                                                   \
+         fin_timeout_once_; fin_timeout_once_ = NULL)                                                                       \
+        for (struct fin_finish_block *const fin_async_must_be_inside_fin_finish                                             \
+             __attribute__((unused)) = enter(&fin_timeout_, (time)),                                                        \
+             *const fin_cancel_must_be_inside_fin_finish __attribute__((unused)) = fin_async_must_be_inside_fin_finish,     \
+             *fin_once_ = fin_async_must_be_inside_fin_finish;                                                              \
+             fin_once_; fin_once_ = NULL)
+#define fin_timeout(ns) FIN_TIMED_(fin_timeout_enter_, ns)
+#define fin_deadline(when) FIN_TIMED_(fin_deadline_enter_, when)
+#endif
+#endif

@@ -1,0 +1,118 @@
+// SPDX-License-Identifier: BSD-2-Clause
+// Calls of files as what they are, system calls that block: for the threads of the pool.
+#define _GNU_SOURCE
+#include <dirent.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <sys/stat.h>
+#include <sys/uio.h>
+#include <unistd.h>
+
+#include "io/io.h"
+
+static long transfer(const struct call *c) {
+    void *p = (void *)c->addr;
+    off_t at = (off_t)c->off; // -1: the file's position
+    int n = (int)c->len, flags = (int)c->flags;
+    switch (c->op) {
+    case IORING_OP_READ:
+        return at == -1 ? read(c->fd, p, c->len) : pread(c->fd, p, c->len, at);
+    case IORING_OP_WRITE:
+        return at == -1 ? write(c->fd, p, c->len) : pwrite(c->fd, p, c->len, at);
+    case IORING_OP_READV:
+        return preadv2(c->fd, p, n, at, flags);
+    case IORING_OP_WRITEV:
+        return pwritev2(c->fd, p, n, at, flags);
+    case FIN_OP_GETDENTS:
+        return getdents64(c->fd, p, c->len);
+    default:
+        errno = ENOSYS;
+        return -1;
+    }
+}
+
+// A pipe does not block here: its end is waited for before. A file does.
+static long between(const struct call *c) {
+    loff_t from = (loff_t)(uintptr_t)c->addr, to = (loff_t)c->off;
+    unsigned flags = c->flags | SPLICE_F_NONBLOCK;
+    if (c->op == IORING_OP_TEE)
+        return tee((int)c->file_index, c->fd, c->len, flags);
+    return splice((int)c->file_index, from == -1 ? NULL : &from, c->fd, to == -1 ? NULL : &to, c->len, flags);
+}
+
+static long of_name(const struct call *c) {
+    const char *path = c->addr;
+    void *second = (void *)(uintptr_t)c->off;
+    int flags = (int)c->flags;
+    switch (c->op) {
+    case IORING_OP_OPENAT:
+        return openat(c->fd, path, flags, (mode_t)c->len);
+    case IORING_OP_STATX:
+        return statx(c->fd, path, flags, c->len, second);
+    case IORING_OP_RENAMEAT:
+        return renameat2(c->fd, path, (int)c->len, second, c->flags);
+    case IORING_OP_UNLINKAT:
+        return unlinkat(c->fd, path, flags);
+    case IORING_OP_MKDIRAT:
+        return mkdirat(c->fd, path, (mode_t)c->len);
+    case IORING_OP_SYMLINKAT:
+        return symlinkat(path, c->fd, second);
+    case IORING_OP_LINKAT:
+        return linkat(c->fd, path, (int)c->len, second, flags);
+    case FIN_OP_READLINKAT:
+        return readlinkat(c->fd, path, second, c->len);
+    default:
+        return transfer(c);
+    }
+}
+
+// A length that does not fit into `len` is in `addr`, which a ring wants to be zero.
+static off_t length(const struct call *c) { return c->addr ? (off_t)(uintptr_t)c->addr : (off_t)c->len; }
+
+static long of_descriptor(const struct call *c) {
+    off_t at = (off_t)c->off;
+    switch (c->op & ~FIN_OP_POOL) {
+    case IORING_OP_FSYNC:
+        return c->flags & IORING_FSYNC_DATASYNC ? fdatasync(c->fd) : fsync(c->fd);
+    case IORING_OP_SYNC_FILE_RANGE:
+        return sync_file_range(c->fd, at, length(c), c->flags);
+    case IORING_OP_FALLOCATE:
+        return fallocate(c->fd, (int)c->len, at, (off_t)(uintptr_t)c->addr);
+    case IORING_OP_FADVISE:
+        errno = posix_fadvise(c->fd, at, length(c), (int)c->flags);
+        return errno ? -1 : 0;
+    case FIN_OP_FTRUNCATE:
+        return ftruncate(c->fd, at);
+    case IORING_OP_SPLICE:
+    case IORING_OP_TEE:
+        return between(c);
+    case IORING_OP_SHUTDOWN:
+        return shutdown(c->fd, (int)c->len);
+    default:
+        return of_name(c);
+    }
+}
+
+int fin_io_direct(const struct call *c) {
+    int r;
+    do
+        r = fin_io_result(of_descriptor(c));
+    while (r == -EINTR);
+    return r;
+}
+
+struct direct {
+    const struct call *call;
+    int result;
+};
+
+static void run(void *arg) {
+    struct direct *d = arg;
+    d->result = fin_io_direct(d->call);
+}
+
+int fin_io_by_pool(struct io *io, const struct call *c) {
+    struct direct d = {.call = c};
+    int error = fin_io_offload(io, run, &d, c->nc);
+    return error ? error : d.result;
+}

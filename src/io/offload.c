@@ -1,0 +1,262 @@
+// SPDX-License-Identifier: BSD-2-Clause
+// Calls that block their thread, on threads of their own: started on demand up to a bound, ended when idle. The queue is first
+// in, first out and goes through the frames of the callers, so that joining it cannot fail. The idle are called last in, first
+// out: the others grow old and end.
+#define _GNU_SOURCE
+#include <limits.h>
+#include <pthread.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <time.h>
+
+#include "io/io.h"
+
+enum { DEFAULT_THREADS = 32, MOST_THREADS = 4096, IDLE_SECONDS = 5 };
+
+struct job {
+    struct waiter waiter;
+    struct fin_link link; // next is NULL once it is not in the queue
+    struct io *io;
+    void (*fn)(void *);
+    void *arg;
+};
+
+struct worker {
+    struct worker *next, *next_idle;
+    struct io *serves; // whose job it runs
+    pthread_cond_t call;
+    bool called;
+};
+
+static struct {
+    pthread_mutex_t lock;
+    struct fin_link queue;
+    struct worker *workers, *idle;
+    unsigned threads, most; // threads: also those that are being started
+    unsigned leaving;       // threads that end, and wait in `served`
+    pthread_cond_t served;
+} pool = {.lock = PTHREAD_MUTEX_INITIALIZER,
+          .queue = {&pool.queue, &pool.queue},
+          .most = DEFAULT_THREADS,
+          .served = PTHREAD_COND_INITIALIZER};
+
+static void lock(void) { pthread_mutex_lock(&pool.lock); }
+static void unlock(void) { pthread_mutex_unlock(&pool.lock); }
+
+// The threads are the parent's. What waits in the queue was not begun here, and never will be, but can be cancelled.
+static void forget_parent(void) {
+    while (!fin_link_empty(&pool.queue)) {
+        struct fin_link *l = pool.queue.next;
+        fin_link_remove(l);
+        fin_link_init(l);
+    }
+    pool.workers = pool.idle = NULL;
+    pool.threads = pool.leaving = 0;
+    pthread_mutex_init(&pool.lock, NULL);
+    pthread_cond_init(&pool.served, NULL);
+}
+
+static void begin(void) {
+    const char *text = getenv("FIN_OFFLOAD_THREADS");
+    char *end = "";
+    unsigned long n = text ? strtoul(text, &end, 10) : 0;
+    if (n >= 1 && n <= MOST_THREADS && *end == '\0')
+        pool.most = (unsigned)n;
+    pthread_atfork(lock, unlock, forget_parent);
+}
+
+static void begin_once(void) {
+    static pthread_once_t once = PTHREAD_ONCE_INIT;
+    pthread_once(&once, begin);
+}
+
+// An idle thread, to look at the queue. False where there is none.
+static bool call_one(void) {
+    struct worker *w = pool.idle;
+    if (!w)
+        return false;
+    pool.idle = w->next_idle;
+    w->called = true;
+    pthread_cond_signal(&w->call);
+    return true;
+}
+
+// False: nobody called for long.
+static bool wait_for_call(struct worker *w) {
+    struct timespec until;
+    int error = 0;
+    w->called = false;
+    w->next_idle = pool.idle;
+    pool.idle = w;
+    clock_gettime(CLOCK_MONOTONIC, &until);
+    until.tv_sec += IDLE_SECONDS;
+    while (!w->called && error == 0)
+        error = pthread_cond_timedwait(&w->call, &pool.lock, &until);
+    if (w->called)
+        return true;
+    struct worker **p = &pool.idle;
+    while (*p != w)
+        p = &(*p)->next_idle;
+    *p = w->next_idle;
+    return false;
+}
+
+static void serve(struct worker *w) {
+    struct job *job = FIN_OF(struct job, link, pool.queue.next);
+    fin_link_remove(&job->link);
+    job->link.next = NULL;
+    w->serves = job->io;
+    unlock();
+    job->fn(job->arg);
+    fin_schedule(job->waiter.awe); // the job is gone
+    lock();
+    w->serves = NULL;
+    if (pool.leaving)
+        pthread_cond_broadcast(&pool.served);
+}
+
+static void *work(void *unused) {
+    struct worker w = {0};
+    pthread_condattr_t monotonic;
+    pthread_condattr_init(&monotonic);
+    pthread_condattr_setclock(&monotonic, CLOCK_MONOTONIC);
+    pthread_cond_init(&w.call, &monotonic);
+    pthread_condattr_destroy(&monotonic);
+    pthread_setname_np(pthread_self(), "fin-offload");
+    lock();
+    w.next = pool.workers;
+    pool.workers = &w;
+    while (pool.threads <= pool.most) {
+        if (!fin_link_empty(&pool.queue))
+            serve(&w);
+        else if (!wait_for_call(&w))
+            break;
+    }
+    struct worker **p = &pool.workers;
+    while (*p != &w)
+        p = &(*p)->next;
+    *p = w.next;
+    pool.threads--;
+    if (!fin_link_empty(&pool.queue))
+        call_one(); // in its place
+    unlock();
+    pthread_cond_destroy(&w.call);
+    return unused;
+}
+
+// Signals are for the program's threads, but for those that a thread's own fault raises.
+static int start_thread(void) {
+    static const int own[] = {SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGTRAP, SIGSYS, SIGABRT};
+    sigset_t blocked, before;
+    pthread_t thread;
+    pthread_attr_t detached;
+    sigfillset(&blocked);
+    for (size_t i = 0; i < sizeof own / sizeof *own; i++)
+        sigdelset(&blocked, own[i]);
+    int error = pthread_attr_init(&detached);
+    if (error)
+        return -error;
+    pthread_attr_setdetachstate(&detached, PTHREAD_CREATE_DETACHED);
+    pthread_sigmask(SIG_SETMASK, &blocked, &before);
+    error = pthread_create(&thread, &detached, work, NULL);
+    pthread_sigmask(SIG_SETMASK, &before, NULL);
+    pthread_attr_destroy(&detached);
+    return -error;
+}
+
+// Without any thread nothing that waits would ever begin.
+static void not_started(int error) {
+    lock();
+    if (--pool.threads == 0) {
+        while (!fin_link_empty(&pool.queue)) {
+            struct job *job = FIN_OF(struct job, link, pool.queue.next);
+            fin_link_remove(&job->link);
+            job->link.next = NULL;
+            job->waiter.result = error;
+            fin_schedule(job->waiter.awe);
+        }
+    }
+    unlock();
+}
+
+// The caller's AWE can be resumed.
+static void submit(void *arg) {
+    struct job *job = arg;
+    lock();
+    fin_link_back(&pool.queue, &job->link);
+    bool more = !call_one() && pool.threads < pool.most;
+    pool.threads += more;
+    unlock();
+    int error = more ? start_thread() : 0;
+    if (error)
+        not_started(error);
+}
+
+static void cancel(void *arg) {
+    struct job *job = arg;
+    lock();
+    bool waits = job->link.next != NULL;
+    if (waits) {
+        fin_link_remove(&job->link);
+        job->link.next = NULL;
+    }
+    unlock();
+    if (waits)
+        fin_io_resume(job->io, &job->waiter, -ECANCELED);
+}
+
+int fin_io_offload(struct io *io, void (*fn)(void *), void *arg, bool nc) {
+    struct job job = {.io = io, .fn = fn, .arg = arg};
+    begin_once();
+    if (!nc) {
+        fin_cancel_item_add(&job.waiter.item, cancel, &job);
+        if (fin_cancel_item_ran(&job.waiter.item))
+            return -ECANCELED;
+    }
+    fin_suspend_then(&job.waiter.awe, submit, &job);
+    if (!nc)
+        fin_cancel_item_remove(&job.waiter.item);
+    return job.waiter.result;
+}
+
+static bool served(const struct io *io) {
+    for (struct worker *w = pool.workers; w; w = w->next)
+        if (w->serves == io)
+            return true;
+    return false;
+}
+
+void fin_io_offload_end(struct io *io) {
+    lock();
+    for (struct fin_link *l = pool.queue.next, *next; l != &pool.queue; l = next) {
+        next = l->next;
+        if (FIN_OF(struct job, link, l)->io == io)
+            fin_link_remove(l);
+    }
+    pool.leaving++;
+    while (served(io))
+        pthread_cond_wait(&pool.served, &pool.lock);
+    pool.leaving--;
+    unlock();
+}
+
+static int offload(void (*fn)(void *), void *arg, bool nc) {
+    struct io *io;
+    int error = fin_io_here(&io);
+    return error ? error : fin_io_offload(io, fn, arg, nc);
+}
+
+int fin_offload(void (*fn)(void *), void *arg) { return offload(fn, arg, false); }
+int fin_offload_nc(void (*fn)(void *), void *arg) { return offload(fn, arg, true); }
+
+int fin_offload_threads(unsigned most) {
+    begin_once();
+    if (most > MOST_THREADS)
+        return -EINVAL;
+    lock();
+    int before = (int)pool.most;
+    if (most)
+        pool.most = most;
+    unlock();
+    return before;
+}

@@ -1,0 +1,77 @@
+// SPDX-License-Identifier: BSD-2-Clause
+// The public functions of sockets.
+#include "io/call.h"
+
+// clang-format off
+CALL(ssize_t, fin_send, (int fd, const void *data, size_t size, int flags),
+     .op = IORING_OP_SEND, .fd = fd, .addr = data, .len = fin_io_most(size), .flags = (uint32_t)flags | MSG_NOSIGNAL)
+CALL(ssize_t, fin_recv, (int fd, void *buffer, size_t size, int flags),
+     .op = IORING_OP_RECV, .fd = fd, .addr = buffer, .len = fin_io_most(size), .flags = (uint32_t)flags)
+CALL(ssize_t, fin_sendmsg, (int fd, const struct msghdr *m, int flags),
+     .op = IORING_OP_SENDMSG, .fd = fd, .addr = m, .len = 1, .flags = (uint32_t)flags | MSG_NOSIGNAL)
+CALL(ssize_t, fin_recvmsg, (int fd, struct msghdr *m, int flags),
+     .op = IORING_OP_RECVMSG, .fd = fd, .addr = m, .len = 1, .flags = (uint32_t)flags)
+CALL(int, fin_shutdown, (int fd, int how), .op = IORING_OP_SHUTDOWN, .fd = fd, .len = (uint32_t)how)
+// clang-format on
+
+static ssize_t send_to(int fd, const void *data, size_t size, int flags, const struct sockaddr *address,
+                       socklen_t address_size, bool nc) {
+    struct iovec v = {(void *)data, fin_io_most(size)};
+    struct msghdr m = {.msg_name = (void *)address, .msg_namelen = address_size, .msg_iov = &v, .msg_iovlen = 1};
+    return nc ? fin_sendmsg_nc(fd, &m, flags) : fin_sendmsg(fd, &m, flags);
+}
+
+TWICE(ssize_t, fin_sendto,
+      (int fd, const void *data, size_t size, int flags, const struct sockaddr *address, socklen_t address_size), send_to,
+      fd, data, size, flags, address, address_size)
+
+static ssize_t recv_from(int fd, void *buffer, size_t size, int flags, struct sockaddr *address, socklen_t *address_size,
+                         bool nc) {
+    struct iovec v = {buffer, fin_io_most(size)};
+    struct msghdr m = {.msg_name = address, .msg_iov = &v, .msg_iovlen = 1};
+    if (address)
+        m.msg_namelen = *address_size;
+    ssize_t n = nc ? fin_recvmsg_nc(fd, &m, flags) : fin_recvmsg(fd, &m, flags);
+    if (n >= 0 && address)
+        *address_size = m.msg_namelen;
+    return n;
+}
+
+TWICE(ssize_t, fin_recvfrom,
+      (int fd, void *buffer, size_t size, int flags, struct sockaddr *address, socklen_t *address_size), recv_from, fd,
+      buffer, size, flags, address, address_size)
+
+static int rest(uint64_t ns, bool nc) { return nc ? fin_sleep_nc(ns) : fin_sleep(ns); }
+
+static bool shortage(int error) { return error == -EMFILE || error == -ENFILE || error == -ENOBUFS || error == -ENOMEM; }
+
+// The connection stays in the listener's queue. A shortage that does not pass is reported, but no loop around this can spin.
+static int accept_it(int fd, struct sockaddr *address, socklen_t *size, int flags, bool nc) {
+    struct call c = {
+        .op = IORING_OP_ACCEPT, .fd = fd, .addr = address, .off = word(size), .flags = (uint32_t)flags, .nc = nc};
+    int r = run(&c);
+    for (uint64_t ns = FIN_MS; FIN_UNLIKELY(shortage(r)) && ns <= 64 * FIN_MS; ns *= 2) {
+        r = rest(ns, nc);
+        if (r != 0)
+            return r;
+        r = run(&c);
+    }
+    return r;
+}
+
+TWICE(int, fin_accept, (int fd, struct sockaddr *address, socklen_t *size), accept_it, fd, address, size, 0)
+TWICE(int, fin_accept4, (int fd, struct sockaddr *address, socklen_t *size, int flags), accept_it, fd, address, size, flags)
+
+// A Unix socket in non-blocking mode is told so when its peer has too many to accept; nothing tells when that changes.
+static int connect_to(int fd, const struct sockaddr *address, socklen_t size, bool nc) {
+    struct call c = {.op = IORING_OP_CONNECT, .fd = fd, .addr = address, .off = size, .nc = nc};
+    int r;
+    while ((r = run(&c)) == -EAGAIN && address->sa_family == AF_UNIX) {
+        r = rest(FIN_MS, nc);
+        if (r != 0)
+            break;
+    }
+    return r;
+}
+
+TWICE(int, fin_connect, (int fd, const struct sockaddr *address, socklen_t size), connect_to, fd, address, size)

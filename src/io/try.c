@@ -1,0 +1,215 @@
+// SPDX-License-Identifier: BSD-2-Clause
+// Calls made so that they do not block: for the epoll back end. -EAGAIN says that they would have.
+#define _GNU_SOURCE
+#include <fcntl.h>
+#include <limits.h>
+#include <linux/openat2.h>
+#include <poll.h>
+#include <pthread.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <sys/uio.h>
+#include <unistd.h>
+
+#include "io/io.h"
+
+// Calls that have no flag for it are made on a descriptor that does not block for the moment. The flag belongs to the open
+// file, which other threads may use the same way.
+static pthread_mutex_t unblocking = PTHREAD_MUTEX_INITIALIZER;
+
+static int accept_it(const struct call *c) {
+    socklen_t *size = (socklen_t *)(uintptr_t)c->off;
+    return fin_io_result(accept4(c->fd, (struct sockaddr *)c->addr, size, (int)c->flags));
+}
+
+static int connect_it(const struct call *c) { return fin_io_result(connect(c->fd, c->addr, (socklen_t)c->off)); }
+
+static int unblocked(const struct call *c, int (*make)(const struct call *)) {
+    pthread_mutex_lock(&unblocking);
+    int flags = fcntl(c->fd, F_GETFL), r;
+    if (flags < 0) {
+        r = -errno;
+    } else {
+        fcntl(c->fd, F_SETFL, flags | O_NONBLOCK);
+        r = make(c);
+        if (!(flags & O_NONBLOCK))
+            fcntl(c->fd, F_SETFL, flags);
+    }
+    pthread_mutex_unlock(&unblocking);
+    return r;
+}
+
+int fin_io_ready_now(int fd, int events) {
+    struct pollfd p = {.fd = fd, .events = (short)events};
+    int r = poll(&p, 1, 0);
+    return fd < 0 ? -EBADF : r < 0 ? -errno : p.revents & POLLNVAL ? -EBADF : p.revents;
+}
+
+struct vectors {
+    struct iovec one;
+    const struct iovec *v;
+    size_t n;
+};
+
+static void vectors_of(const struct call *c, struct vectors *v) {
+    bool many = c->op == IORING_OP_READV || c->op == IORING_OP_WRITEV;
+    v->one = (struct iovec){(void *)c->addr, c->len};
+    v->v = many ? c->addr : &v->one;
+    v->n = many ? c->len : 1;
+}
+
+static size_t total(const struct vectors *v) {
+    size_t sum = 0;
+    for (size_t i = 0; i < v->n; i++)
+        sum += v->v[i].iov_len;
+    return sum;
+}
+
+static bool inwards(const struct call *c) { return c->op == IORING_OP_READ || c->op == IORING_OP_READV; }
+
+static int nowait(const struct call *c, const struct vectors *v) {
+    int flags = (int)c->flags | RWF_NOWAIT, n = (int)v->n;
+    off_t at = (off_t)c->off;
+    return fin_io_result(inwards(c) ? preadv2(c->fd, v->v, n, at, flags) : pwritev2(c->fd, v->v, n, at, flags));
+}
+
+// Of a pipe, terminal and the like. Where the kernel cannot do it without blocking it has to be ready; a pipe that is ready
+// takes this much without blocking.
+static int of_stream(const struct call *c, const struct vectors *v) {
+    bool in = inwards(c);
+    size_t i = 0;
+    int r = nowait(c, v);
+    if (r != -EOPNOTSUPP || c->flags & RWF_NOWAIT)
+        return r;
+    if ((fcntl(c->fd, F_GETFL) & O_ACCMODE) == (in ? O_WRONLY : O_RDONLY))
+        return -EBADF; // that end of a pipe never gets ready
+    r = fin_io_ready_now(c->fd, in ? POLLIN : POLLOUT);
+    if (r <= 0)
+        return r < 0 ? r : -EAGAIN;
+    if (in)
+        return fin_io_result(preadv2(c->fd, v->v, (int)v->n, -1, (int)c->flags));
+    while (i + 1 < v->n && v->v[i].iov_len == 0)
+        i++;
+    struct iovec first = v->n ? v->v[i] : (struct iovec){0};
+    if (first.iov_len > PIPE_BUF)
+        first.iov_len = PIPE_BUF;
+    return fin_io_result(pwritev2(c->fd, &first, v->n != 0, -1, (int)c->flags));
+}
+
+// A read of nothing waits for nothing, a receive does. Once the kernel has refused the flag it has seen the vectors.
+static int of_socket(const struct call *c, const struct vectors *v) {
+    struct msghdr m = {.msg_iov = (struct iovec *)v->v, .msg_iovlen = v->n};
+    if (c->op == IORING_OP_READ)
+        return fin_io_result(c->len ? recv(c->fd, v->one.iov_base, c->len, MSG_DONTWAIT) : read(c->fd, NULL, 0));
+    if (c->op == IORING_OP_WRITE)
+        return fin_io_result(send(c->fd, v->one.iov_base, c->len, MSG_DONTWAIT));
+    int r = nowait(c, v);
+    if (r != -EOPNOTSUPP || c->flags & RWF_NOWAIT)
+        return r;
+    if (c->op == IORING_OP_WRITEV)
+        return fin_io_result(sendmsg(c->fd, &m, MSG_DONTWAIT));
+    return total(v) ? fin_io_result(recvmsg(c->fd, &m, MSG_DONTWAIT)) : 0;
+}
+
+int fin_io_try(const struct call *c, enum fin_io_kind kind) {
+    struct vectors v;
+    void *p = (void *)c->addr;
+    int flags = (int)c->flags | MSG_DONTWAIT;
+    switch (c->op) {
+    case IORING_OP_RECV:
+        return fin_io_result(recv(c->fd, p, c->len, flags));
+    case IORING_OP_SEND:
+        return fin_io_result(send(c->fd, p, c->len, flags));
+    case IORING_OP_RECVMSG:
+        return fin_io_result(recvmsg(c->fd, p, flags));
+    case IORING_OP_SENDMSG:
+        return fin_io_result(sendmsg(c->fd, p, flags));
+    case IORING_OP_ACCEPT:
+        return unblocked(c, accept_it);
+    case IORING_OP_CONNECT:
+        return unblocked(c, connect_it);
+    case IORING_OP_SPLICE:
+    case IORING_OP_TEE:
+        return kind == FIN_IO_SOCKET ? unblocked(c, fin_io_direct) : fin_io_direct(c);
+    default:
+        vectors_of(c, &v);
+        return kind == FIN_IO_SOCKET ? of_socket(c, &v) : of_stream(c, &v);
+    }
+}
+
+enum fin_io_kind fin_io_kind_of(int fd) {
+    struct stat s;
+    if (fstat(fd, &s) != 0)
+        return FIN_IO_FILE; // the call itself says why
+    if (S_ISSOCK(s.st_mode))
+        return FIN_IO_SOCKET;
+    return S_ISREG(s.st_mode) || S_ISBLK(s.st_mode) || S_ISDIR(s.st_mode) ? FIN_IO_FILE : FIN_IO_STREAM;
+}
+
+// Past the page cache, RWF_NOWAIT waits for the device all the same.
+static bool cached(int fd) { return !(fcntl(fd, F_GETFL) & O_DIRECT); }
+
+static bool would_block(int r) { return r == -EAGAIN || r == -EOPNOTSUPP || r == -EINTR; }
+
+static bool transfer(struct call *rest, int *done) {
+    struct vectors v;
+    while (cached(rest->fd)) {
+        vectors_of(rest, &v);
+        int r = nowait(rest, &v);
+        if (would_block(r))
+            return false;
+        if (r <= 0) {
+            *done = *done ? *done : r;
+            return true;
+        }
+        *done += r;
+        if ((uint32_t)r == rest->len)
+            return true;
+        rest->addr = (const char *)rest->addr + r;
+        rest->len -= (uint32_t)r;
+        rest->off += rest->off == UINT64_MAX ? 0 : (uint64_t)r;
+    }
+    return false;
+}
+
+// What was read of several buffers at a position can be read again; at the file's own position it cannot.
+static bool read_vectors(const struct call *c, int *done) {
+    struct vectors v;
+    if (c->off == UINT64_MAX || !cached(c->fd))
+        return false;
+    vectors_of(c, &v);
+    int r = nowait(c, &v);
+    if (would_block(r) || (r > 0 && (size_t)r != total(&v)))
+        return false;
+    *done = r;
+    return true;
+}
+
+// Where all of the path is in memory.
+static bool open_known(const struct call *c, int *done) {
+    struct open_how how = {.flags = c->flags, .resolve = RESOLVE_CACHED};
+    if (!(c->flags & O_NONBLOCK) || c->flags & (O_CREAT | O_TRUNC | (O_TMPFILE & ~O_DIRECTORY)))
+        return false;
+    *done = fin_io_result(syscall(SYS_openat2, c->fd, c->addr, &how, sizeof how));
+    return *done >= 0;
+}
+
+bool fin_io_try_file(const struct call *c, struct call *rest, int *done) {
+    *rest = *c;
+    *done = 0;
+    if (c->flags & RWF_NOWAIT && (c->op == IORING_OP_READV || c->op == IORING_OP_WRITEV)) {
+        *done = fin_io_direct(c);
+        return true;
+    }
+    switch (c->op) {
+    case IORING_OP_READ:
+    case IORING_OP_WRITE:
+        return transfer(rest, done);
+    case IORING_OP_READV:
+        return read_vectors(c, done);
+    case IORING_OP_OPENAT:
+        return open_known(c, done);
+    default:
+        return false;
+    }
+}
