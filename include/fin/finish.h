@@ -125,8 +125,8 @@ extern __thread struct fin_thread *fin_self __attribute__((tls_model("initial-ex
 // memory for it. Not blocking.
 struct fin_thread *fin_thread_begin_(void);
 
-// Makes `fn` the handler of the situation that no memory is left for a stack: the default prints a message and aborts.
-// Slow path of taking a spare stack.
+// Takes a spare stack where none is left: makes more. Ends the program with a message where there is no memory for them. Not
+// blocking.
 struct fin_finish_block *fin_stack_more_(struct fin_thread *t);
 
 static inline struct fin_thread *fin_thread_here_(void) {

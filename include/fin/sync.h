@@ -95,7 +95,7 @@ void fin_event_init(struct fin_event *e);
 uint64_t fin_event_read(const struct fin_event *e);
 int FIN_BLOCKING fin_event_await(struct fin_event *e, uint64_t count); // until the count is at least that
 void FIN_BLOCKING fin_event_await_nc(struct fin_event *e, uint64_t count);
-void fin_event_advance(struct fin_event *e, uint64_t by);
+void fin_event_advance(struct fin_event *e, uint64_t by); // to UINT64_MAX at most
 
 // A sequencer: gives out numbers, each once, in order; with an event count it says whose turn it is.
 struct fin_seq {

@@ -31,10 +31,10 @@ void fin_host_wake(struct fin_runtime *rt);
 // The two words of C++ exception state of the calling OS thread, or NULL in a program without C++.
 void **fin_host_exception_state(void);
 
-// A line on the standard error stream, "fin: " before it; then the end of the program.
 // The calling OS thread's own stack; for sanitizers.
 void fin_host_os_stack(void **lo, size_t *size);
 
+// A line on the standard error stream, "fin: " before it; then the end of the program.
 _Noreturn void fin_host_die(const char *text);
 
 // The size of a stack in bytes: a power of two.

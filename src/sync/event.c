@@ -33,7 +33,7 @@ void fin_event_await_nc(struct fin_event *e, uint64_t count) { await(e, count, f
 
 void fin_event_advance(struct fin_event *e, uint64_t by) {
     fin_latch_acquire(&e->waiters.latch);
-    uint64_t count = e->count + by;
+    uint64_t count = e->count + by < by ? UINT64_MAX : e->count + by;
     __atomic_store_n(&e->count, count, __ATOMIC_RELEASE); // for fin_event_read
     struct fin_waiter *w = e->waiters.first, *stay, *next;
     while ((stay = e->waiters.first) && stay->count <= count)

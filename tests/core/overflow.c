@@ -43,6 +43,23 @@ static void lazily(void) {
     }
 }
 
+static void does_not_block(void *arg) { (void)arg; }
+
+// The first body of a thread that blocks or ends in depth runs on the stack that the thread came with.
+static void on_the_os_stack(void) {
+    fin_finish {
+        fin_async_call(overflows, "the first one");
+    }
+}
+
+static void owner_on_the_os_stack(void) {
+    fin_set_name("the first owner");
+    fin_finish {
+        fin_async_call(does_not_block, NULL);
+        recurse(0);
+    }
+}
+
 static void without_a_name(void) {
     fin_finish {
         fin_async_call(first, NULL);
@@ -131,6 +148,8 @@ int main(void) {
         const char *report;
     } cases[] = {
         {lazily, "AWE \"the lazy one\", entry overflows"},
+        {on_the_os_stack, "AWE \"the first one\", entry overflows: the OS thread's own stack"},
+        {owner_on_the_os_stack, "AWE \"the first owner\": the OS thread's own stack"},
         {without_a_name, "AWE \"unnamed\", entry overflows"},
         {after_blocking, "AWE \"the late one\", entry overflows_later"},
         {eagerly, "AWE \"the eager one\", entry overflows"},

@@ -41,6 +41,9 @@ static void counts(void) {
     CHECK_LOG("0 2 2 3 4 9 ");
     CHECK_EQ(fin_event_read(&e), 9);
     CHECK_EQ(fin_event_await(&e, 9), 0);
+    fin_event_advance(&e, UINT64_MAX - 2); // it does not start again
+    CHECK_EQ(fin_event_read(&e), UINT64_MAX);
+    CHECK_EQ(fin_event_await(&e, UINT64_MAX), 0);
 }
 
 static void cancelled(void) {

@@ -6,6 +6,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <ucontext.h>
 #include <unistd.h>
 
 #include "core/dispatch.h"
@@ -21,12 +22,30 @@ static bool in_guard(struct fin_runtime *rt, uintptr_t p) {
     return false;
 }
 
+static uintptr_t stack_pointer(const ucontext_t *c) {
+#if defined(__x86_64__)
+    return (uintptr_t)c->uc_mcontext.gregs[REG_RSP];
+#elif defined(__aarch64__)
+    return (uintptr_t)c->uc_mcontext.sp;
+#endif
+}
+
+// Of the stack that the thread came with it is only known that memory ends where the stack pointer is.
+static bool below_os_stack(struct fin_runtime *rt, uintptr_t p, uintptr_t sp) {
+    enum { NEAR = 64 * 1024 };
+    for (struct fin_slab *s = rt->slabs; s; s = s->next)
+        if (sp - (uintptr_t)s->base < s->stacks * rt->stack_size)
+            return false;
+    return p - (sp - NEAR) < 2 * NEAR;
+}
+
 // The program ends here, so what is not async-signal-safe is used where it cannot deadlock in practice: on our own signal
 // stack, with a formatted buffer and one write.
 static void on_fault(int sig, siginfo_t *info, void *context) {
     struct fin_runtime *rt = (struct fin_runtime *)fin_self;
-    (void)context;
-    if (rt && in_guard(rt, (uintptr_t)info->si_addr)) {
+    uintptr_t address = (uintptr_t)info->si_addr;
+    bool ours = rt && info->si_code > 0 && in_guard(rt, address);
+    if (ours || (rt && info->si_code > 0 && below_os_stack(rt, address, stack_pointer(context)))) {
         struct fin_finish_block *p = pending_of(rt->thread.current);
         struct fin_body *body = running_body(rt, p);
         bool named = !p || (uintptr_t)p->pending & FIN_PENDING_NAMED;
@@ -36,11 +55,12 @@ static void on_fault(int sig, siginfo_t *info, void *context) {
         bool in_place = body && (!body->entry || body->entry == (void *)fin_block_run_);
         if (body)
             fin_symbol_at(in_place ? (char *)fin_arch_site(body) - 1 : body->entry, function, sizeof function);
-        int n = snprintf(text, sizeof text,
-                         "fin: stack overflow in AWE \"%s\"%s%s: its %zu KiB are used up. Set FIN_STACK_SIZE (bytes), or put "
-                         "what is large on the heap.\n",
-                         name ? name : "unnamed", !body ? "" : in_place ? ", started in " : ", entry ", function,
-                         rt->stack_size / 1024);
+        char what[64] = "the OS thread's own stack is";
+        if (ours)
+            snprintf(what, sizeof what, "its %zu KiB are", rt->stack_size / 1024);
+        int n = snprintf(text, sizeof text, "fin: stack overflow in AWE \"%s\"%s%s: %s used up. Set %s, or put what is large on the heap.\n",
+                         name ? name : "unnamed", !body ? "" : in_place ? ", started in " : ", entry ", function, what,
+                         ours ? "FIN_STACK_SIZE (bytes)" : "the thread's stack size (ulimit -s)");
         if (n > 0 && write(STDERR_FILENO, text, (size_t)n < sizeof text ? (size_t)n : sizeof text - 1) < 0)
             _exit(127);
     }
