@@ -6,24 +6,17 @@
 // clients, counts what they get, and asks the system for the server's CPU time and memory.
 //
 //   quotes [--clients 10000] [--seconds 10] [--short]
+//   quotes --serve PORT     the server alone
 #include <arpa/inet.h>
 #include <errno.h>
-#include <netinet/in.h>
-#include <sys/mman.h>
-#include <sys/resource.h>
 #include <time.h>
 
 #include <fin.h>
 
 #include "example.h"
+#include "server.h"
 
 // ---- the server
-
-struct quote {
-    uint64_t due;    // when it should have left, on the clock of fin_now
-    uint32_t number; // of this client's quotes
-    uint32_t price;
-};
 
 static uint64_t period = FIN_S; // from quote to quote
 
@@ -32,9 +25,7 @@ static FIN_BLOCKING void serve_client(int fd) {
     if (fin_recv(fd, &price, sizeof price, 0) == sizeof price) {
         struct quote quote = {.due = fin_now(), .price = price};
         while (fin_send(fd, &quote, sizeof quote, 0) == sizeof quote) {
-            quote.due += period;
-            quote.number++;
-            quote.price += quote.number % 3 - 1;
+            next_quote(&quote, period);
             fin_sleep_until(quote.due);
         }
     }
@@ -138,7 +129,7 @@ static long memory(pid_t process) {
 // not delivered.
 static FIN_BLOCKING void trade(struct load *load) {
     uint64_t start = fin_now(), total = (uint64_t)load->count * (uint64_t)load->quotes;
-    fin_timeout((uint64_t)load->quotes * period + 20 * FIN_S) {
+    fin_timeout((uint64_t) load->quotes *period + 20 * FIN_S) {
         for (int i = 0; i < load->count; i++) {
             fin_async_eager {
                 struct client *c = &load->clients[i];
@@ -169,31 +160,17 @@ static uint64_t cpu_time(pid_t process) {
 
 // Each client is a descriptor here and one in the server. Returns how many clients the limit allows.
 static int allowed_clients(int wanted) {
-    struct rlimit limit;
-    EXPECT(getrlimit(RLIMIT_NOFILE, &limit) == 0);
-    rlim_t need = (rlim_t)wanted + 64;
-    if (limit.rlim_cur < need) {
-        struct rlimit more = {.rlim_cur = need, .rlim_max = limit.rlim_max > need ? limit.rlim_max : need};
-        if (setrlimit(RLIMIT_NOFILE, &more) != 0) { // only root may raise rlim_max
-            limit.rlim_cur = limit.rlim_max;
-            setrlimit(RLIMIT_NOFILE, &limit);
-        }
-        EXPECT(getrlimit(RLIMIT_NOFILE, &limit) == 0);
-    }
-    if (limit.rlim_cur >= need)
+    rlim_t allowed = raise_descriptors((rlim_t)wanted + 64);
+    EXPECT(allowed > 128);
+    if (allowed >= (rlim_t)wanted + 64)
         return wanted;
-    EXPECT(limit.rlim_cur > 128);
-    printf("  the limit of open files (%lu, ulimit -Hn) allows fewer than %d clients\n", (unsigned long)limit.rlim_cur,
-           wanted);
-    return (int)limit.rlim_cur - 64;
+    printf("  the limit of open files (%lu, ulimit -Hn) allows fewer than %d clients\n", (unsigned long)allowed, wanted);
+    return (int)allowed - 64;
 }
 
 static int listen_somewhere(struct sockaddr_in *address) {
-    *address = (struct sockaddr_in){.sin_family = AF_INET, .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
-    socklen_t size = sizeof *address;
-    int fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
-    EXPECT(bind(fd, (struct sockaddr *)address, size) == 0 && listen(fd, 4096) == 0);
-    EXPECT(getsockname(fd, (struct sockaddr *)address, &size) == 0);
+    int fd = listen_on(address);
+    EXPECT(fd >= 0);
     return fd;
 }
 
@@ -229,9 +206,14 @@ static void report(const struct load *load, uint64_t connecting, uint64_t tradin
 
 int main(int argc, char **argv) {
     bool brief = has_option(argc, argv, "--short");
-    struct load load = {.quotes = (int)option_value(argc, argv, "--seconds", brief ? 3 : 10)};
+    struct load load = {.address.sin_port = htons((uint16_t)option_value(argc, argv, "--serve", 0)),
+                        .quotes = (int)option_value(argc, argv, "--seconds", brief ? 3 : 10)};
     if (brief)
         period = 20 * FIN_MS;
+    if (has_option(argc, argv, "--serve")) {
+        raise_descriptors(1000000);
+        serve(&(int){listen_somewhere(&load.address)});
+    }
     load.count = allowed_clients((int)option_value(argc, argv, "--clients", brief ? 200 : 10000));
     size_t expected = (size_t)load.count * (size_t)load.quotes;
     EXPECT(load.count > 0 && load.quotes > 0);

@@ -1,0 +1,145 @@
+// SPDX-License-Identifier: BSD-2-Clause
+// The disk workload of the paper (ac 5.3, figure 11): random reads from two files striped as RAID0, with a bounded number in
+// flight. Beside it the same with calls that block.
+//
+//   reads [--short]                                     makes two files, and reads them with 1 to 1024 in flight
+//   reads FILE FILE [--sync] [--block 4096] [--depth 1] [--reads 100000] [--direct]     one run: reads, seconds, CPU seconds
+//   reads --make FILE FILE [--size BYTES]               makes the files
+#define _GNU_SOURCE
+#include <fin.h>
+
+#include "raid.h"
+
+// ---- with Fin
+
+// As many loops as reads are wanted in flight; each is what one would write anyway.
+static FIN_BLOCKING void read_some(struct raid *r, char *buffer) {
+    struct place p;
+    while (next_read(r, &p)) {
+        ssize_t n = fin_pread(p.fd, buffer, r->block, p.offset);
+        check_read(r, &p, buffer, n);
+    }
+}
+
+static FIN_BLOCKING void read_all(struct raid *r, char *buffers, int depth) {
+    fin_finish {
+        for (int i = 0; i < depth; i++) {
+            fin_async { read_some(r, buffers + (size_t)i * r->block); };
+        }
+    }
+}
+
+// ---- the same without
+
+static void read_all_blocking(struct raid *r, char *buffer) {
+    struct place p;
+    while (next_read(r, &p)) {
+        ssize_t n = pread(p.fd, buffer, r->block, p.offset);
+        check_read(r, &p, buffer, n);
+    }
+}
+
+// ---- the measurement
+
+struct run {
+    const char *paths[2];
+    size_t block;
+    int depth;
+    uint64_t reads;
+    bool direct, sync;
+};
+
+// 0, or -errno where there are no such reads.
+static int measure(const struct run *run, struct cost *cost) {
+    struct raid raid;
+    int error = open_raid(&raid, run->paths, run->block, run->reads, run->direct);
+    if (error == 0) {
+        char *buffers = read_buffers(&raid, run->depth);
+        fin_io_backend(); // the ring, or what stands for it, is made now
+        struct cost start = cost_now();
+        if (run->sync)
+            read_all_blocking(&raid, buffers);
+        else
+            read_all(&raid, buffers, run->depth);
+        *cost = cost_since(start);
+        free(buffers);
+    }
+    close_raid(&raid);
+    return error;
+}
+
+static void print_run(const struct run *run) {
+    struct cost cost;
+    int error = measure(run, &cost);
+    char name[32];
+    snprintf(name, sizeof name, run->sync ? "pread" : "Fin, %d in flight", run->depth);
+    printf("  %6zu bytes, %-8s %-22s ", run->block, run->direct ? "direct," : "cached,", name);
+    if (error)
+        printf("skipped: %s\n", strerror(-error));
+    else
+        printf("%10.0f reads/s %8.0f MB/s %8.2f us of CPU a read\n", (double)run->reads / cost.seconds,
+               (double)(run->reads * run->block) / cost.seconds / 1e6, cost.cpu * 1e6 / (double)run->reads);
+    fflush(stdout);
+}
+
+static void show(struct run run, bool brief) {
+    static const int depths[] = {1, 8, 64, 1024};
+    printf("  I/O through %s\n", fin_io_backend());
+    for (size_t block = PAGE; block <= STRIPE; block *= STRIPE / PAGE) {
+        for (int direct = 0; direct < 2; direct++) {
+            run.block = block;
+            run.direct = direct;
+            run.reads = brief ? 2000 : direct ? 20000 : 400000 / (block / PAGE);
+            run.sync = true;
+            run.depth = 1;
+            print_run(&run);
+            run.sync = false;
+            for (size_t i = 0; i < sizeof depths / sizeof *depths; i++) {
+                run.depth = depths[i];
+                print_run(&run);
+            }
+        }
+    }
+}
+
+static void make_and_show(bool brief) {
+    char directory[] = "fin-reads-XXXXXX", *paths[2];
+    EXPECT(mkdtemp(directory) != NULL);
+    for (int i = 0; i < 2; i++)
+        EXPECT(asprintf(&paths[i], "%s/%d", directory, i) > 0);
+    struct run run = {.paths = {paths[0], paths[1]}};
+    write_raid(run.paths, brief ? 4 << 20 : 128 << 20);
+    show(run, brief);
+    for (int i = 0; i < 2; i++) {
+        unlink(paths[i]);
+        free(paths[i]);
+    }
+    rmdir(directory);
+}
+
+int main(int argc, char **argv) {
+    if (argc < 3) {
+        make_and_show(has_option(argc, argv, "--short"));
+        return 0;
+    }
+    bool make = strcmp(argv[1], "--make") == 0;
+    struct run run = {.paths = {argv[1 + make], argc > 3 || !make ? argv[2 + make] : NULL},
+                      .block = (size_t)option_value(argc, argv, "--block", PAGE),
+                      .depth = (int)option_value(argc, argv, "--depth", 1),
+                      .reads = (uint64_t)option_value(argc, argv, "--reads", 100000),
+                      .direct = has_option(argc, argv, "--direct"),
+                      .sync = has_option(argc, argv, "--sync")};
+    EXPECT(run.paths[1] && run.depth > 0 && run.reads > 0);
+    if (make) {
+        write_raid(run.paths, (uint64_t)option_value(argc, argv, "--size", 256 << 20));
+        return 0;
+    }
+    struct cost cost;
+    int error = measure(&run, &cost);
+    if (error) {
+        fprintf(stderr, "reads: %s\n", strerror(-error));
+        return 1;
+    }
+    printf("%llu %.9f %.9f\n", (unsigned long long)run.reads, cost.seconds, cost.cpu);
+    return 0;
+}
