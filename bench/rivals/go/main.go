@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// Go on one thread: a million goroutines blocked on a channel, then finished; and spawn-and-join of an empty goroutine.
+// Go on one thread: a million goroutines blocked on a channel, then finished; spawn-and-join of an empty goroutine; servers.
 package main
 
 import (
@@ -73,11 +73,24 @@ func main() {
 	if len(os.Args) > 2 {
 		n, _ = strconv.Atoi(os.Args[2])
 	}
-	if len(os.Args) > 1 && os.Args[1] == "million" {
+	what := ""
+	if len(os.Args) > 1 {
+		what = os.Args[1]
+	}
+	switch what {
+	case "million":
 		million(n)
-	} else if len(os.Args) > 1 && os.Args[1] == "spawn" {
+	case "spawn":
 		spawn(n)
-	} else {
+	case "quotes":
+		serve(os.Args[2], quotes)
+	case "http":
+		serve(os.Args[2], serveHello)
+	case "echo":
+		serve(os.Args[2], serveEcho)
+	case "nethttp":
+		netHTTP(os.Args[2])
+	default:
 		fmt.Println(runtime.Version())
 	}
 }

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// Tokio on one thread: a million tasks blocked on a Notify, then finished; and spawn-and-join of an empty task.
+// Tokio on one thread: a million tasks blocked on a Notify, then finished; spawn-and-join of an empty task; servers.
+mod servers;
 use std::fs;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::Arc;
@@ -58,10 +59,14 @@ async fn spawn(n: usize) {
 fn main() {
     let args: Vec<String> = std::env::args().collect();
     let n: usize = args.get(2).and_then(|a| a.parse().ok()).unwrap_or(1000);
-    let runtime = tokio::runtime::Builder::new_current_thread().build().unwrap();
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
+    let port = n as u16;
     match args.get(1).map(String::as_str) {
         Some("million") => runtime.block_on(million(n)),
         Some("spawn") => runtime.block_on(spawn(n)),
+        Some("quotes") => runtime.block_on(servers::serve(port, servers::quotes)),
+        Some("http") => runtime.block_on(servers::serve(port, servers::hello)),
+        Some("echo") => runtime.block_on(servers::serve(port, servers::echo)),
         _ => println!("tokio 1.38"),
     }
 }

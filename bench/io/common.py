@@ -1,0 +1,133 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""What the I/O benchmarks share: where programs are, which processor is whose, progress, medians, files of samples."""
+import csv
+import os
+import statistics
+import subprocess
+import sys
+import time
+
+
+class Bench:
+    """One run: its options, its directories, and the processors of what is measured and of what measures."""
+
+    def __init__(self, options):
+        here = os.path.dirname(os.path.abspath(__file__))
+        self.options = options
+        self.full = options.full
+        self.build = os.path.abspath(options.build)
+        self.source = os.path.dirname(os.path.dirname(here))
+        self.out = os.path.abspath(options.out or os.path.join(self.build, 'bench', 'io', 'results'))
+        self.scratch = os.path.abspath(options.scratch or self.out)
+        self.repetitions = options.repetitions or (5 if self.full else 3)
+        cpus = sorted(os.sched_getaffinity(0))
+        self.cpu, self.other_cpu = cpus[-1], cpus[0]
+        os.makedirs(self.out, exist_ok=True)
+        os.makedirs(self.scratch, exist_ok=True)
+
+    def program(self, path):
+        return os.path.join(self.build, path)
+
+    def measured(self, command):
+        """The command on the processor of what is measured; it dies with this process."""
+        return ['setpriv', '--pdeathsig', 'KILL', 'taskset', '-c', str(self.cpu), *command]
+
+    def measuring(self, command):
+        return ['setpriv', '--pdeathsig', 'KILL', 'taskset', '-c', str(self.other_cpu), *command]
+
+
+def output_of(command, timeout=120):
+    """What a command prints, or RuntimeError with what it complained of."""
+    done = subprocess.run(command, capture_output=True, text=True, timeout=timeout, check=False)
+    if done.returncode != 0:
+        lines = (done.stderr or done.stdout).strip().splitlines()
+        raise RuntimeError(lines[-1] if lines else f'{command[0]} ended with {done.returncode}')
+    return done.stdout
+
+
+class Progress:
+    """How much is done and how long the rest will take: a line redrawn on a terminal, else one every half minute."""
+
+    def __init__(self, what, total):
+        self.what, self.total, self.done = what, total, 0
+        self.begin = self.shown = time.monotonic()
+        self.terminal = sys.stderr.isatty()
+
+    def step(self, doing, steps=1):
+        self.show(doing)
+        self.done += steps
+
+    def show(self, doing):
+        now = time.monotonic()
+        left = (now - self.begin) / self.done * (self.total - self.done) if self.done else 0
+        text = f'{self.what} {100 * self.done // max(self.total, 1):3d}%, '
+        text += f'{left // 60:.0f}:{left % 60:02.0f} left: {doing}' if self.done else doing
+        if self.terminal:
+            print(f'\r  {text[:110]:<110}', end='', file=sys.stderr, flush=True)
+        elif now - self.shown > 30:
+            self.shown = now
+            print('  ' + text, file=sys.stderr, flush=True)
+
+    def end(self):
+        if self.terminal:
+            print('\r' + ' ' * 114 + '\r', end='', file=sys.stderr, flush=True)
+
+
+class Samples:
+    """Measurements as they come: rows of a CSV file, and their medians by key columns."""
+
+    def __init__(self, path, keys, values):
+        self.keys, self.values, self.rows = keys, values, {}
+        self.file = open(path, 'w', newline='', encoding='utf-8')
+        self.writer = csv.writer(self.file)
+        self.writer.writerow([*keys, 'repetition', *values])
+
+    def add(self, key, repetition, values):
+        self.rows.setdefault(key, {})[repetition] = values
+        self.writer.writerow([*key, repetition, *(f'{v:.6g}' for v in values)])
+        self.file.flush()
+
+    def close(self):
+        self.file.close()
+
+    def column(self, key, value):
+        i = self.values.index(value)
+        return [v[i] for v in self.rows.get(key, {}).values()]
+
+    def median(self, key, value):
+        column = self.column(key, value)
+        return statistics.median(column) if column else None
+
+    def spread(self, key, value):
+        """The range of the repetitions, in percent of their median."""
+        column = self.column(key, value)
+        middle = statistics.median(column) if column else 0
+        return 100 * (max(column) - min(column)) / middle if middle else 0
+
+    def ratio(self, key, base, value):
+        """The median, over the repetitions, of how many times the base's value this one's is: what disturbs the machine
+        for a while disturbs both."""
+        i = self.values.index(value)
+        ours, theirs = self.rows.get(key, {}), self.rows.get(base, {})
+        ratios = [ours[r][i] / theirs[r][i] for r in ours if r in theirs and theirs[r][i]]
+        return statistics.median(ratios) if ratios else None
+
+
+def in_turns(items, repetition):
+    """The items, beginning with another one in each repetition: nobody is always first."""
+    items = list(items)
+    k = repetition % len(items) if items else 0
+    return items[k:] + items[:k]
+
+
+def verdict(ratio, at_least=None, at_most=None):
+    if ratio is None:
+        return ''
+    met = ratio >= at_least if at_least is not None else ratio <= at_most
+    return 'met' if met else 'MISSED'
+
+
+def machine():
+    with open('/proc/cpuinfo', encoding='utf-8') as f:
+        model = next((line.split(':', 1)[1].strip() for line in f if line.startswith('model name')), os.uname().machine)
+    return f'{model}, {os.cpu_count()} CPUs, Linux {os.uname().release}'

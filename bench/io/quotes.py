@@ -1,0 +1,140 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""The stock-quote server (ac 5.3, figure 12): one quote a second to each of N clients, the server on one processor and all
+clients on another. How many clients are served, on time, and what CPU time and memory the server takes for them."""
+import os
+import resource
+import time
+
+from common import Progress, Samples, in_turns, verdict
+from servers import Load, Running, servers_for
+
+SPARE = 200  # descriptors that are not clients
+BYTES_EACH = 24 << 10  # of memory that a client takes at most here: two sockets, and a stack in the server
+SATURATED = 0.5  # a server that serves fewer on time gets no more clients
+VALUES = ['connected', 'serviced_per_s', 'on_time_per_s', 'cpu_ms_per_s', 'median_us', 'p99_us', 'memory_per_client']
+
+
+def descriptors(wanted):
+    """Raises the limit that all children inherit; returns it."""
+    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    for limit in ((wanted, max(wanted, hard)), (min(wanted, hard), hard)):
+        try:
+            resource.setrlimit(resource.RLIMIT_NOFILE, (max(soft, limit[0]), limit[1]))
+            break
+        except (ValueError, PermissionError):
+            pass
+    return resource.getrlimit(resource.RLIMIT_NOFILE)[0]
+
+
+def available_memory():
+    with open('/proc/meminfo', encoding='ascii') as f:
+        return next(int(line.split()[1]) << 10 for line in f if line.startswith('MemAvailable:'))
+
+
+class Quotes:
+    def __init__(self, bench):
+        self.bench = bench
+        self.seconds = 5 if bench.full else 2
+        self.repetitions = bench.repetitions
+        counts = [1000, 5000, 10000, 20000, 50000, 100000, 150000, 200000, 250000] if bench.full else [1000, 10000]
+        if bench.options.clients:
+            counts = [int(n) for n in bench.options.clients.split(',')]
+        limit = descriptors(max(counts) + SPARE) - SPARE
+        memory = available_memory() // BYTES_EACH
+        self.counts = [n for n in counts if n <= min(limit, memory)]
+        if self.counts != counts:
+            print(f'  clients: {", ".join(str(n) for n in counts if n not in self.counts)} are left out: '
+                  f'descriptors allow {limit} (ulimit -Hn, fs.nr_open), memory {memory}')
+        self.ended = {}  # why a server gets no more than so many clients
+
+    def one(self, server, repetition, samples, progress):
+        counts = [n for n in self.counts if n <= self.ended.get(server.name, (max(self.counts), ''))[0]]
+        done = 0
+        try:
+            with Running(self.bench, server, 'quotes') as running, Load(self.bench, running, 'quotes') as load:
+                load.grow(1, 20)
+                time.sleep(0.2)
+                before = running.memory()
+                for n in counts:
+                    progress.show(f'{server.name}, {n} clients')
+                    if not self.count(server, repetition, samples, running, load, n, before):
+                        break
+                    done += 1
+                    progress.step(f'{server.name}, {n} clients')
+        except (RuntimeError, OSError) as e:
+            self.ended.setdefault(server.name, (counts[max(0, done - 1)], str(e) or type(e).__name__))
+        progress.step(server.name, len(self.counts) - done)
+
+    def count(self, server, repetition, samples, running, load, n, before):
+        """Measures the server with n clients. False: with more there is nothing to see."""
+        if server.most and n > server.most:
+            self.ended[server.name] = (n, f'the system allows about {server.most} threads')
+            return False
+        try:
+            answer = load.grow(n, 30 + n / 1000)
+        except TimeoutError:
+            self.ended[server.name] = (n, 'saturated: it does not accept them in time')
+            return False
+        if answer['lost']:
+            self.ended[server.name] = (n, f'{answer["lost"]:.0f} of {n} clients got no connection, or lost it')
+            return False
+        time.sleep(0.3)
+        m = load.measure(self.seconds)
+        on_time = (m['done'] - m['late']) / m['seconds']
+        samples.add((server.name, n), repetition, [
+            m['connected'], m['done'] / m['seconds'], on_time, 1000 * m['cpu'] / m['seconds'], m['median'], m['p99'],
+            (running.memory() - before) / max(1, n - 1)])
+        if on_time < SATURATED * n:
+            self.ended[server.name] = (n, 'saturated')
+        return on_time >= SATURATED * n
+
+    def run(self):
+        servers = servers_for(self.bench, 'quotes')
+        samples = Samples(os.path.join(self.bench.out, 'quotes.csv'), ['server', 'clients'], VALUES)
+        progress = Progress('quotes', self.repetitions * len(servers) * len(self.counts))
+        for repetition in range(self.repetitions):
+            for server in in_turns(servers, repetition):
+                self.one(server, repetition, samples, progress)
+        progress.end()
+        samples.close()
+        for n in self.counts:
+            self.print_table(samples, servers, n)
+        for name, (n, why) in self.ended.items():
+            print(f'  {name}: not beyond {n} clients: {why}')
+        self.print_targets(samples, servers)
+
+    def print_table(self, samples, servers, n):
+        print(f'\n{n} clients, a quote a second each; medians of {self.repetitions} times {self.seconds} s; '
+              'CPU ratios of repetitions side by side [quotes]')
+        print(f'  {"":20}{"serviced/s":>11}{"on time":>9}{"CPU ms/s":>10}{"spread":>8}{"of Fin":>8}{"median ms":>11}'
+              f'{"99% ms":>9}{"bytes/client":>14}')
+        for server in servers:
+            key = (server.name, n)
+            if samples.median(key, 'connected') is None:
+                continue
+            m = {v: samples.median(key, v) for v in VALUES}
+            ratio = samples.ratio(key, ('Fin', n), 'cpu_ms_per_s')
+            on_time = min(100, 100 * m['on_time_per_s'] / n)
+            print(f'  {server.name:20}{m["serviced_per_s"]:11.0f}{on_time:8.1f}%{m["cpu_ms_per_s"]:10.1f}'
+                  f'{samples.spread(key, "cpu_ms_per_s"):7.0f}%{f"{ratio:.2f}x" if ratio else "":>8}'
+                  f'{m["median_us"] / 1000:11.2f}{m["p99_us"] / 1000:9.1f}{m["memory_per_client"]:14.0f}')
+
+    def print_targets(self, samples, servers):
+        managed = [s.name for s in servers if s.managed]
+        print('\n  targets: Fin within 5% of the callbacks\' CPU time, at most half of the best managed runtime\'s')
+        for n in self.counts:
+            hand = samples.ratio(('Fin', n), ('io_uring callbacks', n), 'cpu_ms_per_s')
+            ratios = {name: samples.ratio(('Fin', n), (name, n), 'cpu_ms_per_s') for name in managed}
+            # one that does not serve everybody saves CPU time that way
+            ratios = {name: r for name, r in ratios.items() if r and samples.median((name, n), 'on_time_per_s') > 0.95 * n}
+            line = f'  {n:>8} clients:'
+            if hand:
+                line += f' {hand:.3f} times the callbacks\' ({verdict(hand, at_most=1.05)})'
+            if ratios:
+                best = max(ratios, key=ratios.get)
+                line += f', {ratios[best]:.3f} times {best}\'s ({verdict(ratios[best], at_most=0.5)})'
+            print(line)
+
+
+def run(bench):
+    Quotes(bench).run()

@@ -1,0 +1,216 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""The servers that are compared, and one of them running: started, asked for its memory, ended."""
+import os
+import select
+import shutil
+import socket
+import subprocess
+import sys
+import time
+
+NGINX = '''daemon off;
+master_process off;
+worker_processes 1;
+pid {dir}/pid;
+error_log stderr crit;
+worker_rlimit_nofile 100000;
+events {{ worker_connections 20000; multi_accept on; }}
+http {{
+    access_log off;
+    keepalive_requests 1000000000;
+    keepalive_timeout 3600s;
+    client_body_temp_path {dir}/body;
+    proxy_temp_path {dir}/proxy;
+    fastcgi_temp_path {dir}/fastcgi;
+    uwsgi_temp_path {dir}/uwsgi;
+    scgi_temp_path {dir}/scgi;
+    server {{
+        listen 127.0.0.1:{port} backlog=4096;
+        location / {{ default_type text/plain; return 200 "Hello, world!"; }}
+    }}
+}}
+'''
+
+
+class Server:
+    """A program and how it is called; kinds: of quotes, http, echo. skip: why it cannot run here."""
+
+    def __init__(self, name, kinds, command, skip=None, managed=False, most=None):
+        self.name, self.kinds, self.command, self.skip = name, kinds, command, skip
+        self.managed = managed
+        self.most = most  # clients that the system lets it have
+
+
+def most_threads():
+    """A thread takes two maps, its stack and the guard before it."""
+    def value(path):
+        with open('/proc/sys/' + path, encoding='ascii') as f:
+            return int(f.read())
+    return min(value('kernel/threads-max') // 2, value('kernel/pid_max') - 1000, value('vm/max_map_count') // 2 - 500)
+
+
+def nginx_command(bench, nginx, port):
+    directory = os.path.join(bench.out, 'nginx')
+    os.makedirs(directory, exist_ok=True)
+    path = os.path.join(directory, 'nginx.conf')
+    with open(path, 'w', encoding='utf-8') as f:
+        f.write(NGINX.format(dir=directory, port=port))
+    return [nginx, '-e', 'stderr', '-p', directory, '-c', path]
+
+
+def python_with(module):
+    """A Python that has a module: the one that runs this, or the system's."""
+    for python in dict.fromkeys([sys.executable, '/usr/bin/python3']):
+        if python and os.path.exists(python) and subprocess.run([python, '-c', f'import {module}'], check=False,
+                                                                capture_output=True).returncode == 0:
+            return python
+    return None
+
+
+def all_servers(bench):
+    rivals = os.path.join(bench.source, 'bench', 'rivals')
+    three, quotes = ('quotes', 'http', 'echo'), ('quotes',)
+
+    def fin(kind, port):
+        if kind == 'quotes':
+            return [bench.program('examples/quotes'), '--serve', str(port)]
+        return [bench.program('examples/hello'), '--serve', str(port), *(['--echo'] if kind == 'echo' else [])]
+
+    def built(name, path, kinds, why, **more):
+        program = bench.program(path)
+        skip = None if os.access(program, os.X_OK) else why
+        return Server(name, kinds, lambda kind, port: [program, kind, str(port)], skip, **more)
+
+    def script(name, interpreter, path, why, *options):
+        return Server(name, quotes, lambda kind, port: [interpreter, os.path.join(rivals, path), str(port), *options],
+                      None if interpreter else why, managed=True)
+
+    nginx = next((p for p in (shutil.which('nginx'), '/usr/sbin/nginx', bench.program('bench/rivals/nginx'))
+                  if p and os.access(p, os.X_OK)), None)
+    not_built = 'not built (bench/rivals/build)'
+    return [
+        Server('Fin', three, fin),
+        built('io_uring callbacks', 'bench/io/rival-uring', three, 'not built'),
+        built('epoll callbacks', 'bench/io/rival-epoll', quotes, 'not built'),
+        built('libuv', 'bench/io/rival-libuv', three, 'not built: libuv1-dev is not installed'),
+        built('thread per client', 'bench/io/rival-threads', quotes, 'not built', most=most_threads()),
+        built('Go', 'bench/rivals/go', three, not_built, managed=True),
+        Server('Go net/http', ('http',), lambda kind, port: [bench.program('bench/rivals/go'), 'nethttp', str(port)],
+               None if os.access(bench.program('bench/rivals/go'), os.X_OK) else not_built, managed=True),
+        built('Tokio', 'bench/rivals/tokio', three, not_built, managed=True),
+        script('Node', shutil.which('node') or shutil.which('nodejs'), 'node/quotes.js', 'nodejs is not installed'),
+        script('asyncio', sys.executable, 'python/quotes.py', ''),
+        script('asyncio, uvloop', python_with('uvloop'), 'python/quotes.py', 'python3-uvloop is not installed', '--uvloop'),
+        Server('nginx', ('http',), lambda kind, port: nginx_command(bench, nginx, port),
+               None if nginx else 'not installed'),
+    ]
+
+
+def servers_for(bench, kind):
+    """Those that run here; names the others."""
+    found = []
+    for s in all_servers(bench):
+        if kind not in s.kinds or (bench.options.only and s.name not in bench.options.only.split(',')):
+            continue
+        if s.skip:
+            print(f'  {s.name}: skipped: {s.skip}')
+        else:
+            found.append(s)
+    return found
+
+
+def free_port():
+    with socket.socket() as s:
+        s.bind(('127.0.0.1', 0))
+        return s.getsockname()[1]
+
+
+class Running:
+    """A server that listens."""
+
+    def __init__(self, bench, server, kind):
+        self.port = free_port()
+        self.log = open(os.path.join(bench.out, 'server.log'), 'w+', encoding='utf-8', errors='replace')
+        self.process = subprocess.Popen(bench.measured(server.command(kind, self.port)), stdin=subprocess.DEVNULL,
+                                        stdout=self.log, stderr=self.log)
+        self.pid = self.process.pid  # setpriv and taskset become it
+        end = time.monotonic() + 20
+        while True:
+            try:
+                socket.create_connection(('127.0.0.1', self.port), 1).close()
+                return
+            except OSError:
+                if self.process.poll() is not None or time.monotonic() > end:
+                    self.stop()
+                    raise RuntimeError(f'{server.name} does not listen: {self.complaint()}') from None
+                time.sleep(0.02)
+
+    def complaint(self):
+        with open(self.log.name, encoding='utf-8', errors='replace') as f:
+            lines = f.read().strip().splitlines()
+        return lines[-1] if lines else 'it says nothing'
+
+    def memory(self):
+        """Bytes: resident, with page tables."""
+        kib = 0
+        with open(f'/proc/{self.pid}/status', encoding='ascii') as f:
+            for line in f:
+                if line.startswith(('VmRSS:', 'VmPTE:')):
+                    kib += int(line.split()[1])
+        return kib * 1024
+
+    def cpu(self):
+        """Seconds of CPU time, of all threads: the kernel's clock id for another process."""
+        return time.clock_gettime((~self.pid << 3) | 2)
+
+    def stop(self):
+        if self.process.poll() is None:
+            self.process.kill()
+        self.process.wait()
+        self.log.close()
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *unused):
+        self.stop()
+
+
+class Load:
+    """The load generator, connected to a running server."""
+
+    def __init__(self, bench, running, kind):
+        self.process = subprocess.Popen(bench.measuring([bench.program('bench/io/fin-load'), kind, str(running.port),
+                                                         str(running.pid)]),
+                                        stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+        self.rest = b''
+
+    def command(self, line, timeout):
+        """The answer, as a dictionary; TimeoutError."""
+        self.process.stdin.write(line.encode() + b'\n')
+        self.process.stdin.flush()
+        end = time.monotonic() + timeout
+        while b'\n' not in self.rest:
+            ready, _, _ = select.select([self.process.stdout], [], [], max(0, end - time.monotonic()))
+            if not ready:
+                raise TimeoutError
+            data = os.read(self.process.stdout.fileno(), 4096)
+            if not data:
+                raise RuntimeError('the load generator ended: ' + self.process.stderr.read().decode().strip())
+            self.rest += data
+        answer, self.rest = self.rest.split(b'\n', 1)
+        words = answer.decode().split()
+        return {k: float(v) for k, v in zip(words[::2], words[1::2])}
+
+    def grow(self, clients, timeout):
+        return self.command(f'grow {clients}', timeout)
+
+    def measure(self, seconds):
+        return self.command(f'measure {int(seconds * 1000)}', seconds + 60)
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *unused):
+        self.process.kill()
+        self.process.communicate()
