@@ -1,0 +1,237 @@
+// SPDX-License-Identifier: BSD-2-Clause
+// A thread has one channel of c-ares, whose sockets are in one epoll. Of the AWEs that wait for answers one is the driver: it
+// polls the epoll and lets c-ares work, until its own answer is there or it is cancelled; then it makes another one the driver.
+// So no work outlives the calls, and no AWE exists that nobody asked for.
+//
+// c-ares cannot take back a single query. A cancelled one is abandoned: its answer is dropped when it comes, at the latest when
+// nobody waits any more.
+#include <fin/resolve.h>
+
+#include <ares.h>
+#include <arpa/inet.h>
+#include <poll.h>
+#include <pthread.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/epoll.h>
+#include <unistd.h>
+
+#include <fin/cancel.h>
+#include <fin/io.h>
+#include <fin/sync.h>
+
+#include "resolve/answer.h"
+
+struct resolver {
+    ares_channel channel;
+    int epoll;
+    pid_t in; // the child of a fork has its parent's sockets
+    struct query *first, *driver;
+};
+
+struct query {
+    struct query *next, **at; // of those whose callers wait
+    struct fin_sem turn;      // posted when it is done or made the driver
+    bool done, abandoned;
+    int status;
+    struct ares_addrinfo *found;
+};
+
+static __thread struct resolver *mine;
+static pthread_key_t key;
+
+static void answered(void *query, int status, int timeouts, struct ares_addrinfo *found) {
+    struct query *q = query;
+    (void)timeouts;
+    if (q->abandoned) {
+        if (found)
+            ares_freeaddrinfo(found);
+        free(q);
+        return;
+    }
+    q->done = true;
+    q->status = status;
+    q->found = found;
+    fin_sem_post(&q->turn);
+}
+
+static void watch(void *resolver, ares_socket_t fd, int in, int out) {
+    struct resolver *r = resolver;
+    struct epoll_event e = {.events = (in ? EPOLLIN : 0u) | (out ? EPOLLOUT : 0u), .data.fd = fd};
+    if (!in && !out)
+        epoll_ctl(r->epoll, EPOLL_CTL_DEL, fd, NULL);
+    else if (epoll_ctl(r->epoll, EPOLL_CTL_MOD, fd, &e) != 0 && errno == ENOENT)
+        epoll_ctl(r->epoll, EPOLL_CTL_ADD, fd, &e); // where that fails the query times out
+}
+
+static void join(struct resolver *r, struct query *q) {
+    q->next = r->first;
+    q->at = &r->first;
+    if (q->next)
+        q->next->at = &q->next;
+    r->first = q;
+}
+
+// The driver leaves: the one who waits longest is next.
+static void leave(struct resolver *r, struct query *q) {
+    *q->at = q->next;
+    if (q->next)
+        q->next->at = q->at;
+    if (r->driver != q)
+        return;
+    r->driver = NULL;
+    for (struct query *other = r->first; other; other = other->next)
+        if (!other->done)
+            r->driver = other;
+    if (r->driver)
+        fin_sem_post(&r->driver->turn);
+}
+
+static void end(void *resolver) {
+    struct resolver *r = resolver;
+    mine = NULL;
+    for (struct query *q = r->first; q; q = q->next)
+        q->abandoned = true; // a thread that ends in the middle
+    if (r->in != getpid()) {
+        close(r->epoll); // is the parent's: nothing is to be taken out of it
+        r->epoll = -1;
+    }
+    ares_destroy(r->channel);
+    if (r->epoll >= 0)
+        close(r->epoll);
+    free(r);
+}
+
+static void prepare(void) {
+    ares_library_init(ARES_LIB_INIT_ALL);
+    pthread_key_create(&key, end);
+}
+
+static int begin(const struct fin_resolve_config *c) {
+    static pthread_once_t once = PTHREAD_ONCE_INIT;
+    pthread_once(&once, prepare);
+    struct resolver *r = calloc(1, sizeof *r);
+    if (!r)
+        return -ENOMEM;
+    r->in = getpid();
+    r->epoll = epoll_create1(EPOLL_CLOEXEC);
+    int error = r->epoll < 0 ? -errno : 0, mask = ARES_OPT_SOCK_STATE_CB;
+    struct ares_options o = {.sock_state_cb = watch, .sock_state_cb_data = r};
+    if (c && c->timeout_ms) {
+        o.timeout = (int)c->timeout_ms;
+        mask |= ARES_OPT_TIMEOUTMS;
+    }
+    if (c && c->tries) {
+        o.tries = (int)c->tries;
+        mask |= ARES_OPT_TRIES;
+    }
+    if (error == 0)
+        error = fin_resolve_error_(ares_init_options(&r->channel, &o, mask));
+    if (error == 0 && c && c->servers && ares_set_servers_ports_csv(r->channel, c->servers) != ARES_SUCCESS)
+        error = -EINVAL;
+    if (error == 0)
+        error = -pthread_setspecific(key, r);
+    if (error == 0) {
+        mine = r;
+        return 0;
+    }
+    if (r->channel)
+        ares_destroy(r->channel);
+    if (r->epoll >= 0)
+        close(r->epoll);
+    free(r);
+    return error;
+}
+
+int fin_resolve_configure(const struct fin_resolve_config *config) {
+    if (mine && mine->first && mine->in == getpid())
+        return -EBUSY;
+    if (mine)
+        end(mine);
+    return begin(config);
+}
+
+// Waits until a socket is ready or a time-out of c-ares is over, and lets it work.
+static int drive(struct resolver *r) {
+    struct timeval room, *t = ares_timeout(r->channel, NULL, &room);
+    uint64_t ns = t ? (uint64_t)t->tv_sec * FIN_S + (uint64_t)t->tv_usec * FIN_US : FIN_S;
+    int n = 0;
+    fin_timeout(ns ? ns : 1) {
+        n = fin_poll(r->epoll, POLLIN);
+    }
+    if (n < 0 && (n != -ECANCELED || fin_cancelled()))
+        return n;
+    struct epoll_event e[16];
+    n = epoll_wait(r->epoll, e, 16, 0);
+    if (n <= 0)
+        ares_process_fd(r->channel, ARES_SOCKET_BAD, ARES_SOCKET_BAD);
+    for (int i = 0; i < n; i++)
+        ares_process_fd(r->channel, e[i].events & ~(uint32_t)EPOLLOUT ? e[i].data.fd : ARES_SOCKET_BAD,
+                        e[i].events & ~(uint32_t)EPOLLIN ? e[i].data.fd : ARES_SOCKET_BAD);
+    return 0;
+}
+
+static int await(struct resolver *r, struct query *q) {
+    int error = 0;
+    while (!q->done && error == 0) {
+        if (!r->driver)
+            r->driver = q;
+        error = r->driver == q ? drive(r) : fin_sem_wait(&q->turn);
+    }
+    leave(r, q);
+    return q->done ? 0 : error;
+}
+
+static int look_up(const char *host, const char *service, const struct ares_addrinfo_hints *hints, struct addrinfo **out) {
+    struct resolver *r = mine;
+    struct query *q = calloc(1, sizeof *q);
+    if (!q)
+        return -ENOMEM;
+    fin_sem_init(&q->turn, 0);
+    join(r, q);
+    ares_getaddrinfo(r->channel, host, service, hints, answered, q);
+    int error = await(r, q);
+    if (!q->done) {
+        q->abandoned = true;
+        if (!r->first)
+            ares_cancel(r->channel); // nobody waits: all that is left is abandoned
+        return error;
+    }
+    error = fin_resolve_error_(q->status);
+    if (error == 0)
+        error = fin_resolve_answer_(q->found, hints->ai_flags & ARES_AI_CANONNAME, out);
+    if (q->found)
+        ares_freeaddrinfo(q->found);
+    free(q);
+    return error;
+}
+
+// c-ares would ask servers all the same.
+static bool wants_number(const char *host, const struct addrinfo *hints) {
+    struct in6_addr a;
+    return hints && hints->ai_flags & AI_NUMERICHOST && inet_pton(AF_INET, host, &a) != 1 &&
+           inet_pton(AF_INET6, host, &a) != 1;
+}
+
+int fin_getaddrinfo(const char *host, const char *service, const struct addrinfo *hints, struct addrinfo **out) {
+    struct ares_addrinfo_hints h = {0};
+    if (!host || wants_number(host, hints))
+        return -EINVAL;
+    if (fin_cancelled())
+        return -ECANCELED;
+    if (hints)
+        h = (struct ares_addrinfo_hints){fin_resolve_flags_(hints->ai_flags), hints->ai_family, hints->ai_socktype,
+                                         hints->ai_protocol};
+    if (mine && mine->in != getpid())
+        end(mine);
+    int error = mine ? 0 : begin(NULL);
+    return error ? error : look_up(host, service, &h, out);
+}
+
+int fin_getaddrinfo_nc(const char *host, const char *service, const struct addrinfo *hints, struct addrinfo **out) {
+    int error = 0;
+    fin_finish_nc {
+        error = fin_getaddrinfo(host, service, hints, out);
+    }
+    return error;
+}

@@ -1,0 +1,144 @@
+// SPDX-License-Identifier: BSD-2-Clause
+// A name server on the loopback address, by UDP and TCP. What it does follows from the first letter of the name:
+//   a  192.0.2.<number of labels>   b  both families   n  NXDOMAIN   f  SERVFAIL   t  truncated by UDP, 40 addresses by TCP
+//   l  answers 20 ms later   s  never answers   g  garbage
+#ifndef FIN_TESTS_RESOLVE_DNS_H
+#define FIN_TESTS_RESOLVE_DNS_H
+
+#include <stdio.h>
+
+#include <fin/resolve.h>
+
+#include "net.h"
+
+struct dns {
+    int udp, tcp;
+    char servers[64];
+    int asked, ended; // queries by UDP; by TCP the number of connections
+};
+
+enum { DNS_A = 1, DNS_AAAA = 28, DNS_MOST = 2048 };
+
+static inline void dns_open(struct dns *d) {
+    struct sockaddr_in address;
+    d->tcp = tcp_listen(&address, 8);
+    d->udp = socket(AF_INET, SOCK_DGRAM, 0);
+    CHECK_EQ(bind(d->udp, (struct sockaddr *)&address, sizeof address), 0);
+    snprintf(d->servers, sizeof d->servers, "127.0.0.1:%d", ntohs(address.sin_port));
+    d->asked = d->ended = 0;
+}
+
+static inline int dns_put(unsigned char *p, const char *bytes, int n) {
+    memcpy(p, bytes, (size_t)n);
+    return n;
+}
+
+// Turns the query in p, of n bytes, into its answer; returns the length, 0 for none.
+static inline int dns_answer(unsigned char *p, int n, bool tcp) {
+    int at = 12, labels = 0, count = 0;
+    if (n < 17)
+        return 0;
+    char what = (char)p[13];
+    while (at < n && p[at]) {
+        at += p[at] + 1;
+        labels++;
+    }
+    int type = p[at + 1] << 8 | p[at + 2];
+    at += 5;
+    if (what == 's')
+        return 0;
+    p[2] = 0x81 | (what == 't' && !tcp ? 2 : 0);
+    p[3] = (unsigned char)(0x80 | (what == 'n' ? 3 : what == 'f' ? 2 : 0));
+    memset(p + 6, 0, 6);
+    if (what == 'g') {
+        p[7] = 9; // answers that are not there
+        return at;
+    }
+    bool v4 = type == DNS_A && strchr("abtl", what), v6 = type == DNS_AAAA && what == 'b';
+    for (int i = 0; i < (what == 't' ? tcp ? 40 : 0 : 1) && (v4 || v6); i++, count++) {
+        at +=
+            dns_put(p + at, v4 ? "\xc0\x0c\0\1\0\1\0\0\0\1\0\4\xc0\0\2" : "\xc0\x0c\0\x1c\0\1\0\0\0\1\0\x10", v4 ? 15 : 12);
+        if (v4)
+            p[at++] = (unsigned char)(what == 't' ? i : labels);
+        else
+            at += dns_put(p + at, "\x20\1\x0d\xb8\0\0\0\0\0\0\0\0\0\0\0\1", 16);
+    }
+    p[7] = (unsigned char)count;
+    return at;
+}
+
+static inline void dns_serve_tcp(struct dns *d) {
+    int fd = fin_accept(d->tcp, NULL, NULL);
+    if (fd < 0)
+        return;
+    unsigned char p[DNS_MOST];
+    while (fin_recv(fd, p, 2, MSG_WAITALL) == 2) {
+        int n = p[0] << 8 | p[1];
+        CHECK(n < 600);
+        CHECK_EQ(fin_recv(fd, p + 2, (size_t)n, MSG_WAITALL), n);
+        n = dns_answer(p + 2, n, true);
+        p[0] = (unsigned char)(n >> 8);
+        p[1] = (unsigned char)n;
+        fin_send(fd, p, (size_t)n + 2, 0);
+    }
+    d->ended++;
+    close(fd);
+}
+
+struct dns_reply {
+    struct dns *d;
+    struct sockaddr_in to;
+    int n;
+    unsigned char p[DNS_MOST];
+};
+
+static inline void dns_reply(void *reply) {
+    struct dns_reply r = *(struct dns_reply *)reply;
+    bool late = r.p[13] == 'l';
+    if (late && fin_sleep(20 * FIN_MS) != 0)
+        return;
+    r.n = dns_answer(r.p, r.n, false);
+    if (r.n)
+        sendto(r.d->udp, r.p, (size_t)r.n, 0, (struct sockaddr *)&r.to, sizeof r.to);
+}
+
+static inline void dns_serve_udp(struct dns *d) {
+    fin_finish {
+        while (fin_poll(d->udp, POLLIN) > 0) {
+            struct dns_reply r = {.d = d};
+            socklen_t size = sizeof r.to;
+            r.n = (int)recvfrom(d->udp, r.p, 512, MSG_DONTWAIT, (struct sockaddr *)&r.to, &size);
+            if (r.n > 0) {
+                d->asked++;
+                fin_async_call(dns_reply, &r);
+            }
+        }
+    }
+}
+
+// Until cancelled.
+static inline void dns_serve(void *dns) {
+    struct dns *d = dns;
+    fin_finish {
+        fin_async {
+            while (!fin_cancelled())
+                dns_serve_tcp(d);
+        };
+        dns_serve_udp(d);
+    }
+    close(d->udp);
+    close(d->tcp);
+}
+
+static inline void use_server(const struct dns *d, unsigned timeout_ms, unsigned tries) {
+    CHECK_EQ(fin_resolve_configure(&(struct fin_resolve_config){d->servers, timeout_ms, tries}), 0);
+}
+
+static inline int count_of(const struct addrinfo *a) {
+    int n = 0;
+    for (; a; a = a->ai_next)
+        n++;
+    return n;
+}
+
+#endif

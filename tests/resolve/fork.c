@@ -1,0 +1,53 @@
+// SPDX-License-Identifier: BSD-2-Clause
+// The child of a fork has sockets of its own, and leaves its parent's alone.
+#include <poll.h>
+#include <sys/wait.h>
+
+#include "dns.h"
+
+static struct dns server;
+static const struct addrinfo v4 = {.ai_family = AF_INET, .ai_socktype = SOCK_STREAM};
+
+static int resolve(const char *name) {
+    struct addrinfo *a = NULL;
+    int r = fin_getaddrinfo(name, NULL, &v4, &a);
+    fin_freeaddrinfo(a);
+    return r;
+}
+
+static void in_the_child(void) {
+    struct dns other;
+    alarm(20);
+    dns_open(&other);
+    CHECK_EQ(resolve("127.0.0.1"), 0);
+    fin_finish {
+        fin_async_call(dns_serve, &other);
+        use_server(&other, 2000, 2);
+        CHECK_EQ(resolve("a.test."), 0);
+        fin_cancel();
+    }
+    execl("/bin/true", "true", NULL); // no search for leaks: what was its parent's is not given back
+    _exit(1);
+}
+
+int main(void) {
+    static int result;
+    if (ON_TSAN)
+        SKIP("TSan takes the fibers of the parent for threads of the child");
+    dns_open(&server);
+    use_server(&server, 2000, 2);
+    CHECK_EQ(resolve("127.0.0.1"), 0);
+    pid_t child = fork();
+    if (child == 0)
+        in_the_child();
+    int status;
+    CHECK_EQ(waitpid(child, &status, 0), child);
+    CHECK_EQ(status, 0);
+    fin_finish {
+        fin_async_call(dns_serve, &server);
+        result = resolve("a.test.");
+        fin_cancel();
+    }
+    CHECK_EQ(result, 0);
+    return 0;
+}
