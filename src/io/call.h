@@ -3,10 +3,12 @@
 #ifndef FIN_IO_CALL_H
 #define FIN_IO_CALL_H
 
-#include "io/io.h"
+#include "io/fixed.h"
 
 static inline int run(const struct call *c) {
     struct io *io;
+    if (FIN_UNLIKELY(c->fd >= FIXED))
+        return fin_fixed_run(c);
     int error = fin_io_here(&io);
     return error ? error : io->backend->run(io, c);
 }

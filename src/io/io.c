@@ -68,6 +68,8 @@ static void end(struct fin_poller *p) {
         struct owned *o = FIN_OF(struct owned, link, io->owned.next);
         o->lost(o);
     }
+    free(io->files);
+    io->files = NULL;
     give_back(io);
 }
 
@@ -186,15 +188,19 @@ uint32_t fin_io_events(const struct call *c) {
     switch (c->op) {
     case IORING_OP_READ:
     case IORING_OP_READV:
+    case IORING_OP_READ_FIXED:
         return unless(c->flags & RWF_NOWAIT, POLLIN);
     case IORING_OP_WRITE:
     case IORING_OP_WRITEV:
+    case IORING_OP_WRITE_FIXED:
         return unless(c->flags & RWF_NOWAIT, POLLOUT);
     case IORING_OP_RECV:
     case IORING_OP_RECVMSG:
         return of_socket(c, POLLIN);
     case IORING_OP_SEND:
     case IORING_OP_SENDMSG:
+    case IORING_OP_SEND_ZC:
+    case IORING_OP_SENDMSG_ZC:
         return of_socket(c, POLLOUT);
     case IORING_OP_ACCEPT:
         return POLLIN;

@@ -53,6 +53,8 @@ struct uring {
     uint64_t in_flight; // completions to come
     bool wake_armed;
     uint16_t groups; // of buffers: the next number to try
+    bool has_slots;  // for registered memory; a bit each where used
+    uint64_t slots;
 };
 
 // What the kernel can; all false without a ring.
@@ -81,6 +83,7 @@ struct io {
     bool ending; // no AWE will run any more
     struct can can;
     struct fin_link owned; // objects of the program
+    struct files *files;   // registered ones, or NULL
     union {
         struct uring uring;
         struct epoll epoll;

@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "io/fixed.h"
 #include "io/linked.h"
 
 struct chain {
@@ -133,7 +134,7 @@ static int run_chain(struct io *io, struct call *calls, struct fin_step *steps, 
     if (!chain.cancelled) {
         submit(&chain, calls);
         for (unsigned i = 0; i < count; i++) {
-            calls[i].sqe_flags = 0;
+            calls[i].sqe_flags &= (uint8_t)~IOSQE_IO_LINK;
             chain.steps[i].request.cancelled = chain.cancelled;
         }
         if (!calls->nc)
@@ -155,6 +156,8 @@ static int linked(struct fin_step *steps, unsigned count, bool nc) {
     for (unsigned i = 0; i < count; i++) {
         memcpy(&calls[i], steps[i].call_, sizeof *calls);
         calls[i].nc = nc;
+        if (calls[i].fd >= FIXED && fin_fixed_file(io, &calls[i]) != 0)
+            calls[i].fd = -1;
         steps[i].result = -ECANCELED;
     }
     if (!nc && fin_cancelled())

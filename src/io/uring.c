@@ -125,7 +125,7 @@ static void written(const struct call *c, int result) {
     socklen_t *size = (socklen_t *)(uintptr_t)c->off;
     if (c->op == IORING_OP_READV || c->op == IORING_OP_RECVMSG)
         vectors_written(c, (size_t)result);
-    else if (c->op == IORING_OP_READ || c->op == IORING_OP_RECV)
+    else if (c->op == IORING_OP_READ || c->op == IORING_OP_RECV || c->op == IORING_OP_READ_FIXED)
         fin_track_written((void *)c->addr, (size_t)result);
     else if (c->op == IORING_OP_ACCEPT && size)
         fin_track_written((void *)c->addr, *size);
@@ -299,7 +299,8 @@ static int attempts(struct request *r, const struct call *c) {
         uint32_t events = fin_io_events(c);
         if (result == -EAGAIN && events) {
             // Descriptors in non-blocking mode make older kernels give up at once: an accept on 5.15.
-            struct call ready = {.op = IORING_OP_POLL_ADD, .fd = c->fd, .flags = events};
+            struct call ready = {
+                .op = IORING_OP_POLL_ADD, .fd = c->fd, .flags = events, .sqe_flags = c->sqe_flags & IOSQE_FIXED_FILE};
             result = once(r, &ready);
             if (result < 0 && !fin_uring_interrupted(result))
                 return result;

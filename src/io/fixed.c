@@ -1,0 +1,252 @@
+// SPDX-License-Identifier: BSD-2-Clause
+// Registered files and memory, and sending without a copy.
+#include <fin/fixed.h>
+
+#include <fcntl.h>
+#include <stdlib.h>
+
+#include "io/fixed.h"
+
+enum { MEMORIES = 64, NO_SLOT = -1 };
+
+struct fin_memory {
+    struct owned owned;
+    char *base;
+    size_t size;
+    unsigned users;
+    int slot; // in the ring, or NO_SLOT
+};
+
+static int run_checked(struct io *io, struct call *c) {
+    int error = c->fd >= FIXED ? fin_fixed_file(io, c) : 0;
+    return error ? error : io->backend->run(io, c);
+}
+
+int fin_fixed_run(const struct call *c) {
+    struct call copy = *c;
+    struct io *io;
+    int error = fin_io_here(&io);
+    return error ? error : run_checked(io, &copy);
+}
+
+// Files
+
+static uint32_t last_tag;
+
+static int new_number(unsigned slot) {
+    uint32_t tag = __atomic_add_fetch(&last_tag, 1, __ATOMIC_RELAXED);
+    return (int)(FIXED | ((tag << SLOT_BITS) & (FIXED - 1)) | slot);
+}
+
+static struct files *make_table(struct io *io) {
+    struct files *f = calloc(1, sizeof *f);
+    if (f && io->backend == &fin_io_uring) {
+        int none[FILES];
+        for (int i = 0; i < FILES; i++)
+            none[i] = -1;
+        f->in_ring = io_uring_register_files(&io->uring.ring, none, FILES) == 0;
+    }
+    return f;
+}
+
+int fin_file_register(int fd) {
+    struct io *io;
+    int error = fin_io_here(&io);
+    if (error)
+        return error;
+    if (fd >= FIXED || fcntl(fd, F_GETFD) < 0)
+        return -EBADF;
+    if (!io->files && !(io->files = make_table(io)))
+        return -ENOMEM;
+    struct files *f = io->files;
+    for (unsigned i = 0; i < FILES; i++) {
+        unsigned slot = f->next++ % FILES;
+        if (f->slot[slot].number)
+            continue;
+        if (f->in_ring && io_uring_register_files_update(&io->uring.ring, slot, &fd, 1) != 1)
+            return -ENOMEM;
+        f->slot[slot].fd = fd;
+        return f->slot[slot].number = new_number(slot);
+    }
+    return -ENFILE;
+}
+
+static int slot_of(int file) {
+    struct io *io;
+    unsigned slot = (unsigned)file % FILES;
+    if (file < FIXED || fin_io_here(&io) != 0 || !io->files || io->files->slot[slot].number != file)
+        return -EBADF;
+    return (int)slot;
+}
+
+int fin_file_unregister(int file) {
+    struct io *io;
+    int slot = slot_of(file), none = -1;
+    if (slot < 0)
+        return slot;
+    fin_io_here(&io);
+    if (io->files->in_ring)
+        io_uring_register_files_update(&io->uring.ring, (unsigned)slot, &none, 1);
+    io->files->slot[slot].number = 0;
+    return 0;
+}
+
+#define BIT(op) (UINT64_C(1) << (op))
+static const uint64_t of_slots = BIT(IORING_OP_READ) | BIT(IORING_OP_WRITE) | BIT(IORING_OP_READV) | BIT(IORING_OP_WRITEV) |
+                                 BIT(IORING_OP_READ_FIXED) | BIT(IORING_OP_WRITE_FIXED) | BIT(IORING_OP_SEND) |
+                                 BIT(IORING_OP_RECV) | BIT(IORING_OP_SENDMSG) | BIT(IORING_OP_RECVMSG) |
+                                 BIT(IORING_OP_SEND_ZC) | BIT(IORING_OP_SENDMSG_ZC) | BIT(IORING_OP_ACCEPT) |
+                                 BIT(IORING_OP_POLL_ADD) | BIT(IORING_OP_FSYNC);
+
+int fin_fixed_file(struct io *io, struct call *c) {
+    int slot = slot_of(c->fd);
+    if (slot < 0)
+        return slot;
+    struct files *f = io->files;
+    bool known = c->op < 64 && (of_slots & BIT(c->op));
+    if (!known && c->op != IORING_OP_CONNECT)
+        return -EBADF;
+    c->fd = f->in_ring && known ? slot : f->slot[slot].fd;
+    c->sqe_flags |= f->in_ring && known ? IOSQE_FIXED_FILE : 0;
+    return 0;
+}
+
+// Memory
+
+static bool make_slots(struct io *io) {
+    struct uring *u = &io->uring;
+    struct iovec none[MEMORIES] = {0};
+    uint64_t tags[MEMORIES] = {0};
+    if (io->backend != &fin_io_uring)
+        return false;
+    if (!u->has_slots)
+        u->has_slots = io_uring_register_buffers_tags(&u->ring, none, (__u64 *)tags, MEMORIES) == 0;
+    return u->has_slots;
+}
+
+static int set_slot(struct io *io, int slot, void *memory, size_t size) {
+    struct iovec v = {memory, size};
+    __u64 tag = 0;
+    return io_uring_register_buffers_update_tag(&io->uring.ring, (unsigned)slot, &v, &tag, 1);
+}
+
+static int take_slot(struct io *io, void *memory, size_t size) {
+    if (!make_slots(io) || io->uring.slots == UINT64_MAX)
+        return NO_SLOT;
+    int slot = __builtin_ctzll(~io->uring.slots);
+    if (set_slot(io, slot, memory, size) != 1) // what may be locked in memory is limited
+        return NO_SLOT;
+    io->uring.slots |= UINT64_C(1) << slot;
+    return slot;
+}
+
+static void dispose(struct fin_memory *m) {
+    fin_owned_remove(&m->owned);
+    free(m);
+}
+
+static void lost(struct owned *o) { dispose(FIN_OF(struct fin_memory, owned, o)); }
+
+int fin_memory_register(struct fin_memory **out, void *memory, size_t size) {
+    struct io *io;
+    int error = fin_io_here(&io);
+    if (error)
+        return error;
+    if (!memory || size == 0)
+        return -EINVAL;
+    struct fin_memory *m = malloc(sizeof *m);
+    if (!m)
+        return -ENOMEM;
+    *m = (struct fin_memory){.base = memory, .size = size, .slot = take_slot(io, memory, size)};
+    fin_owned_add(&m->owned, io, lost);
+    *out = m;
+    return 0;
+}
+
+int fin_memory_unregister(struct fin_memory *m) {
+    if (!fin_owned_here(&m->owned))
+        return -EXDEV;
+    if (m->users)
+        return -EBUSY;
+    struct uring *u = &m->owned.io->uring;
+    if (m->slot != NO_SLOT) {
+        set_slot(m->owned.io, m->slot, NULL, 0);
+        u->slots &= ~(UINT64_C(1) << m->slot);
+    }
+    dispose(m);
+    return 0;
+}
+
+static ssize_t transfer(struct fin_memory *m, struct call c, off_t offset) {
+    size_t at = (uintptr_t)c.addr - (uintptr_t)m->base;
+    if (!fin_owned_here(&m->owned))
+        return -EXDEV;
+    if (at > m->size || c.len > m->size - at || offset < 0)
+        return -EINVAL;
+    c.off = (uint64_t)offset;
+    if (m->slot != NO_SLOT) {
+        c.op = c.op == IORING_OP_READ ? IORING_OP_READ_FIXED : IORING_OP_WRITE_FIXED;
+        c.buf_index = (uint16_t)m->slot;
+    }
+    m->users++;
+    ssize_t n = run_checked(m->owned.io, &c);
+    m->users--;
+    return n;
+}
+
+#define CALL(name, type, operation, no)                                                                                     \
+    ssize_t name(int fd, struct fin_memory *m, type *p, size_t size, off_t offset) {                                        \
+        return transfer(m, (struct call){.op = operation, .fd = fd, .addr = p, .len = fin_io_most(size), .nc = no},         \
+                        offset);                                                                                            \
+    }
+CALL(fin_pread_fixed, void, IORING_OP_READ, false)
+CALL(fin_pread_fixed_nc, void, IORING_OP_READ, true)
+CALL(fin_pwrite_fixed, const void, IORING_OP_WRITE, false)
+CALL(fin_pwrite_fixed_nc, const void, IORING_OP_WRITE, true)
+
+// Zero-copy
+
+// What the socket cannot send without a copy, or the memory that may be locked does not allow, is sent with one.
+static ssize_t send_zc(struct call c, uint8_t plain) {
+    struct io *io;
+    int error = fin_io_here(&io);
+    if (error)
+        return error;
+    bool can = c.op == IORING_OP_SEND_ZC ? io->can.zero_copy : io->can.zero_copy_msg;
+    struct call copying = c;
+    copying.op = plain;
+    int n = can ? run_checked(io, &c) : -EOPNOTSUPP;
+    if (n == -EOPNOTSUPP || n == -ENOMEM || n == -ENOBUFS)
+        n = run_checked(io, &copying);
+    return n;
+}
+
+static struct call sending(int fd, const void *data, size_t size, int flags, bool nc) {
+    return (struct call){.op = IORING_OP_SEND_ZC,
+                         .fd = fd,
+                         .addr = data,
+                         .len = fin_io_most(size),
+                         .nc = nc,
+                         .flags = (uint32_t)flags | MSG_NOSIGNAL};
+}
+
+ssize_t fin_send_zc(int fd, const void *data, size_t size, int flags) {
+    return send_zc(sending(fd, data, size, flags, false), IORING_OP_SEND);
+}
+
+ssize_t fin_send_zc_nc(int fd, const void *data, size_t size, int flags) {
+    return send_zc(sending(fd, data, size, flags, true), IORING_OP_SEND);
+}
+
+static struct call sending_message(int fd, const struct msghdr *message, int flags, bool nc) {
+    return (struct call){
+        .op = IORING_OP_SENDMSG_ZC, .fd = fd, .addr = message, .len = 1, .nc = nc, .flags = (uint32_t)flags | MSG_NOSIGNAL};
+}
+
+ssize_t fin_sendmsg_zc(int fd, const struct msghdr *message, int flags) {
+    return send_zc(sending_message(fd, message, flags, false), IORING_OP_SENDMSG);
+}
+
+ssize_t fin_sendmsg_zc_nc(int fd, const struct msghdr *message, int flags) {
+    return send_zc(sending_message(fd, message, flags, true), IORING_OP_SENDMSG);
+}

@@ -1,0 +1,22 @@
+// SPDX-License-Identifier: BSD-2-Clause
+#ifndef FIN_IO_FIXED_H
+#define FIN_IO_FIXED_H
+
+#include "io/io.h"
+
+// Numbers of registered files: no descriptor is as large. Below are a slot and a tag, which tells an old number from a new one.
+enum { FIXED = 0x40000000, SLOT_BITS = 10, FILES = 1 << SLOT_BITS };
+
+struct files {
+    bool in_ring;
+    unsigned next; // slot to try
+    struct {
+        int number, fd; // number is 0 where the slot is free
+    } slot[FILES];
+};
+
+// Puts what c->fd stands for in its place. 0 or -EBADF.
+int fin_fixed_file(struct io *io, struct call *c);
+int fin_fixed_run(const struct call *c);
+
+#endif

@@ -1,0 +1,127 @@
+// SPDX-License-Identifier: BSD-2-Clause
+// Registered files and memory do what plain ones do; what is not registered (any more), or on another thread, is an error.
+#include <fcntl.h>
+#include <fin/fixed.h>
+#include <fin/linked.h>
+#include <poll.h>
+#include <pthread.h>
+
+#include "net.h"
+
+enum { SIZE = 8192, FILES = 1024 };
+
+static char path[] = "/tmp/fin-fixed-XXXXXX";
+static char room[SIZE + 2];
+static char *const memory = room + 1;
+static struct fin_memory *m;
+static int file, fd;
+
+static void reads_and_writes(void) {
+    char back[16] = "";
+    memcpy(memory, "0123456789", 10);
+    CHECK_EQ(fin_pwrite_fixed(fd, m, memory, 10, 0), 10);
+    CHECK_EQ(fin_pread_fixed(file, m, memory + SIZE - 4, 4, 3), 4);
+    CHECK(memcmp(memory + SIZE - 4, "3456", 4) == 0);
+    CHECK_EQ(fin_pread(file, back, 10, 0), 10);
+    CHECK(strcmp(back, "0123456789") == 0);
+    CHECK_EQ(fin_pwrite(file, "ab", 2, 1), 2);
+    CHECK_EQ(fin_fsync(file), 0);
+    CHECK_EQ(fin_pread_fixed_nc(fd, m, memory, SIZE, 0), 10);
+    CHECK(memcmp(memory, "0ab3456789", 10) == 0);
+    struct fin_step s[] = {fin_step_pwrite(file, "x", 1, 0), fin_step_pread(file, back, 3, 0), fin_step_close(file)};
+    CHECK_EQ(fin_linked(s, 3), 2);
+    CHECK_EQ(s[2].result, -EBADF);
+    CHECK(memcmp(back, "xab", 3) == 0);
+}
+
+static void outside(void) {
+    CHECK_EQ(fin_pread_fixed(fd, m, memory + SIZE - 4, 5, 0), -EINVAL);
+    CHECK_EQ(fin_pread_fixed(fd, m, memory - 1, 1, 0), -EINVAL);
+    CHECK_EQ(fin_pread_fixed(fd, m, memory + SIZE + 1, 0, 0), -EINVAL);
+    CHECK_EQ(fin_pread_fixed(fd, m, memory, SIZE, -1), -EINVAL);
+    CHECK_EQ(fin_pread_fixed(-1, m, memory, SIZE, 0), -EBADF);
+    struct fin_memory *none;
+    CHECK_EQ(fin_memory_register(&none, NULL, 10), -EINVAL);
+    CHECK_EQ(fin_memory_register(&none, memory, 0), -EINVAL);
+    CHECK_EQ(fin_file_register(-1), -EBADF);
+    CHECK_EQ(fin_file_register(file), -EBADF);
+    CHECK_EQ(fin_close(file), -EBADF);
+}
+
+static void *other_thread(void *unused) {
+    char c;
+    CHECK_EQ(fin_pread(file, &c, 1, 0), -EBADF);
+    CHECK_EQ(fin_file_unregister(file), -EBADF);
+    CHECK_EQ(fin_pread_fixed(fd, m, memory, 1, 0), -EXDEV);
+    CHECK_EQ(fin_memory_unregister(m), -EXDEV);
+    CHECK(fin_file_register(fd) > 0); // left to the end of the thread
+    struct fin_memory *mine;
+    CHECK_EQ(fin_memory_register(&mine, &c, 1), 0);
+    return unused;
+}
+
+// A socket by its number: waits, is cancelled, and the number can be given up meanwhile.
+static void sockets(void) {
+    static int pair[2], number;
+    static char c;
+    stream_pair(pair);
+    number = fin_file_register(pair[0]);
+    CHECK(number > 0);
+    fin_finish {
+        fin_async { CHECK_EQ(fin_recv(number, &c, 1, 0), 1); };
+        CHECK_EQ(fin_sleep(FIN_MS), 0);
+        CHECK_EQ(fin_file_unregister(number), 0);
+        CHECK_EQ(fin_send(pair[1], "s", 1, 0), 1);
+    }
+    CHECK_EQ(c, 's');
+    CHECK_EQ(fin_recv(number, &c, 1, 0), -EBADF);
+    int again = fin_file_register(pair[0]);
+    CHECK(again != number);
+    fin_finish {
+        fin_async { CHECK_EQ(fin_recv(again, &c, 1, 0), -ECANCELED); };
+        fin_async { CHECK_EQ(fin_poll(again, POLLIN), -ECANCELED); };
+        CHECK_EQ(fin_sleep(FIN_MS), 0);
+        fin_cancel();
+    }
+    CHECK_EQ(fin_file_unregister(again), 0);
+    close(pair[0]);
+    close(pair[1]);
+}
+
+static void many(void) {
+    static int numbers[FILES];
+    int n = 0, r;
+    while ((r = fin_file_register(fd)) > 0)
+        numbers[n++] = r;
+    CHECK_EQ(r, -ENFILE);
+    CHECK_EQ(n, FILES - 1); // `file` is one
+    for (int i = 0; i < n; i++)
+        CHECK_EQ(fin_file_unregister(numbers[i]), 0);
+    CHECK_EQ(fin_file_unregister(numbers[0]), -EBADF);
+    struct fin_memory *all[100]; // more than the ring has slots for
+    for (int i = 0; i < 100; i++) {
+        CHECK_EQ(fin_memory_register(&all[i], memory + i, 64), 0);
+        CHECK_EQ(fin_pread_fixed(fd, all[i], memory + i, 1, 0), 1);
+    }
+    for (int i = 0; i < 100; i++)
+        CHECK_EQ(fin_memory_unregister(all[i]), 0);
+}
+
+int main(void) {
+    pthread_t t;
+    fd = mkstemp(path);
+    CHECK(fd >= 0);
+    unlink(path);
+    CHECK_EQ(fin_memory_register(&m, memory, SIZE), 0);
+    file = fin_file_register(fd);
+    CHECK(file > 0);
+    reads_and_writes();
+    outside();
+    CHECK_EQ(pthread_create(&t, NULL, other_thread, NULL), 0);
+    CHECK_EQ(pthread_join(t, NULL), 0);
+    sockets();
+    many();
+    CHECK_EQ(fin_memory_unregister(m), 0);
+    CHECK_EQ(fin_file_unregister(file), 0);
+    return 0;
+}
