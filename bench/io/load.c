@@ -95,6 +95,7 @@ static void grow(struct load *l, int count) {
         l->clients = clients;
         l->wanted = count;
     }
+    l->growing = true;
 }
 
 static bool command(struct load *l) {
@@ -125,17 +126,16 @@ static bool handle(struct load *l, const struct epoll_event *e) {
 }
 
 // Until all clients that were asked for have begun, or have failed.
-static void go_on_growing(struct load *l, int *grown, bool *growing) {
-    if (l->wanted == *grown && !*growing)
+static void go_on_growing(struct load *l) {
+    if (!l->growing)
         return;
-    *growing = true;
     load_connect_more(l);
-    if (l->settled == l->wanted && *grown < l->wanted) {
-        l->kind->grown(l, *grown);
-        *grown = l->wanted;
+    if (l->settled == l->wanted && l->grown < l->wanted) {
+        l->kind->grown(l, l->grown);
+        l->grown = l->wanted;
     }
-    if (*grown == l->wanted && l->subscribed == l->wanted) {
-        *growing = false;
+    if (l->grown == l->wanted && l->subscribed == l->wanted) {
+        l->growing = false;
         printf("connected %d lost %d\n", l->connected, l->lost);
     }
 }
@@ -147,14 +147,12 @@ static int timeout(const struct load *l, uint64_t tick, uint64_t now) {
 
 static void run(struct load *l) {
     static struct epoll_event events[EVENTS];
-    int grown = 0;
-    bool growing = false;
     for (;;) {
-        go_on_growing(l, &grown, &growing);
+        go_on_growing(l);
         uint64_t now = load_now(), next = l->kind->tick(l, now);
         if (l->window.open && now >= l->window.end)
             report(l, now);
-        int n = epoll_wait(l->epoll, events, EVENTS, timeout(l, grown < l->wanted || growing ? now + 1000000 : next, now));
+        int n = epoll_wait(l->epoll, events, EVENTS, timeout(l, l->growing ? now + 1000000 : next, now));
         for (int i = 0; i < n; i++)
             if (!handle(l, &events[i]))
                 return;

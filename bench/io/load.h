@@ -30,7 +30,8 @@ struct load {
     const struct kind *kind;
     struct sockaddr_in server;
     pid_t processes[MOST_PROCESSES]; // of the server, whose CPU time is asked for
-    int epoll, wanted, begun, settled, connected, lost;
+    int epoll, wanted, grown, begun, settled, connected, lost;
+    bool growing; // and not yet answered
     struct client *clients;
     int subscribed; // those up to here, and when the one at `spread_from` was
     int spread_from;

@@ -31,7 +31,7 @@ static uint64_t tick(struct load *l, uint64_t now) {
     if (l->settled < l->wanted || l->subscribed == l->wanted)
         return UINT64_MAX;
     uint64_t count = (uint64_t)(l->wanted - l->spread_from), gone = now - l->spread_begin;
-    uint64_t due = gone >= PERIOD ? count : count * gone / PERIOD;
+    uint64_t due = gone >= PERIOD ? count : 1 + (count - 1) * gone / PERIOD;
     while (l->subscribed < l->spread_from + (int)due)
         subscribe(l, &l->clients[l->subscribed++], now);
     return now + 1000000;

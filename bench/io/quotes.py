@@ -1,8 +1,12 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """The stock-quote server (ac 5.3, figure 12): one quote a second to each of N clients, the server on one processor and all
-clients on another. How many clients are served, on time, and what CPU time and memory the server takes for them."""
+clients on another. How many clients are served, on time, and what CPU time and memory the server takes for them.
+
+Where a process gets fewer descriptors than there are clients, each server is several processes, all on the one processor,
+each filled before the next is started, and with each comes a process of clients."""
 import os
 import resource
+import statistics
 import time
 
 from common import Progress, Samples, in_turns, verdict
@@ -31,6 +35,59 @@ def available_memory():
         return next(int(line.split()[1]) << 10 for line in f if line.startswith('MemAvailable:'))
 
 
+class Processes:
+    """A server in as many processes as its clients' descriptors take, each with its load."""
+
+    def __init__(self, bench, server, limit):
+        self.bench, self.server, self.limit = bench, server, limit
+        self.pairs = []
+        self.base = 0  # what they took with one client each
+
+    def add(self):
+        running = Running(self.bench, self.server, 'quotes')
+        try:
+            load = Load(self.bench, running, 'quotes')
+        except BaseException:
+            running.stop()
+            raise
+        self.pairs.append((running, load))
+        load.grow(1, 20)
+        self.base += running.memory()
+
+    def grow(self, clients, timeout):
+        """How many clients got no connection, or lost it."""
+        while len(self.pairs) * self.limit < clients:
+            self.add()
+        answers = []
+        for i, (_, load) in enumerate(self.pairs):
+            load.send(f'grow {max(1, min(self.limit, clients - i * self.limit))}')
+        for _, load in self.pairs:
+            answers.append(load.answer(timeout))
+        return sum(a['lost'] for a in answers)
+
+    def measure(self, seconds):
+        for _, load in self.pairs:
+            load.send(f'measure {int(1000 * seconds)}')
+        answers = [load.answer(seconds + 60) for _, load in self.pairs]
+        all_of = {k: sum(a[k] for a in answers) for k in answers[0]}
+        all_of['seconds'] /= len(answers)
+        all_of['median'] = statistics.median(a['median'] for a in answers)
+        all_of['p99'] = max(a['p99'] for a in answers)
+        return all_of
+
+    def memory_per_client(self, clients):
+        now = sum(running.memory() for running, _ in self.pairs)
+        return (now - self.base) / max(1, clients - len(self.pairs))
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *unused):
+        for running, load in self.pairs:
+            load.stop()
+            running.stop()
+
+
 class Quotes:
     def __init__(self, bench):
         self.bench = bench
@@ -39,25 +96,25 @@ class Quotes:
         counts = [1000, 5000, 10000, 20000, 50000, 100000, 150000, 200000, 250000] if bench.full else [1000, 10000]
         if bench.options.clients:
             counts = [int(n) for n in bench.options.clients.split(',')]
-        limit = descriptors(max(counts) + SPARE) - SPARE
+        self.limit = descriptors(max(counts) + SPARE) - SPARE
         memory = available_memory() // BYTES_EACH
-        self.counts = [n for n in counts if n <= min(limit, memory)]
+        self.counts = [n for n in counts if n <= memory]
         if self.counts != counts:
             print(f'  clients: {", ".join(str(n) for n in counts if n not in self.counts)} are left out: '
-                  f'descriptors allow {limit} (ulimit -Hn, fs.nr_open), memory {memory}')
+                  f'there is memory for {memory}')
+        if self.counts and max(self.counts) > self.limit:
+            print(f'  a process gets {self.limit + SPARE} descriptors (ulimit -Hn): each server is several processes, '
+                  f'of {self.limit} clients each')
         self.ended = {}  # why a server gets no more than so many clients
 
     def one(self, server, repetition, samples, progress):
         counts = [n for n in self.counts if n <= self.ended.get(server.name, (max(self.counts), ''))[0]]
         done = 0
         try:
-            with Running(self.bench, server, 'quotes') as running, Load(self.bench, running, 'quotes') as load:
-                load.grow(1, 20)
-                time.sleep(0.2)
-                before = running.memory()
+            with Processes(self.bench, server, self.limit) as processes:
                 for n in counts:
                     progress.show(f'{server.name}, {n} clients')
-                    if not self.count(server, repetition, samples, running, load, n, before):
+                    if not self.count(server, repetition, samples, processes, n):
                         break
                     done += 1
                     progress.step(f'{server.name}, {n} clients')
@@ -65,25 +122,25 @@ class Quotes:
             self.ended.setdefault(server.name, (counts[max(0, done - 1)], str(e) or type(e).__name__))
         progress.step(server.name, len(self.counts) - done)
 
-    def count(self, server, repetition, samples, running, load, n, before):
+    def count(self, server, repetition, samples, processes, n):
         """Measures the server with n clients. False: with more there is nothing to see."""
         if server.most and n > server.most:
             self.ended[server.name] = (n, f'the system allows about {server.most} threads')
             return False
         try:
-            answer = load.grow(n, 30 + n / 1000)
+            lost = processes.grow(n, 30 + n / 1000)
         except TimeoutError:
             self.ended[server.name] = (n, 'saturated: it does not accept them in time')
             return False
-        if answer['lost']:
-            self.ended[server.name] = (n, f'{answer["lost"]:.0f} of {n} clients got no connection, or lost it')
+        if lost:
+            self.ended[server.name] = (n, f'{lost:.0f} of {n} clients got no connection, or lost it')
             return False
         time.sleep(0.3)
-        m = load.measure(self.seconds)
+        m = processes.measure(self.seconds)
         on_time = (m['done'] - m['late']) / m['seconds']
-        samples.add((server.name, n), repetition, [
-            m['connected'], m['done'] / m['seconds'], on_time, 1000 * m['cpu'] / m['seconds'], m['median'], m['p99'],
-            (running.memory() - before) / max(1, n - 1)])
+        samples.add((server.name, n), repetition, [m['connected'], m['done'] / m['seconds'], on_time,
+                                                   1000 * m['cpu'] / m['seconds'], m['median'], m['p99'],
+                                                   processes.memory_per_client(n)])
         if on_time < SATURATED * n:
             self.ended[server.name] = (n, 'saturated')
         return on_time >= SATURATED * n

@@ -185,10 +185,12 @@ class Load:
                                         stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
         self.rest = b''
 
-    def command(self, line, timeout):
-        """The answer, as a dictionary; TimeoutError."""
+    def send(self, line):
         self.process.stdin.write(line.encode() + b'\n')
         self.process.stdin.flush()
+
+    def answer(self, timeout):
+        """To the first command that has none yet, as a dictionary; TimeoutError."""
         end = time.monotonic() + timeout
         while b'\n' not in self.rest:
             ready, _, _ = select.select([self.process.stdout], [], [], max(0, end - time.monotonic()))
@@ -203,14 +205,19 @@ class Load:
         return {k: float(v) for k, v in zip(words[::2], words[1::2])}
 
     def grow(self, clients, timeout):
-        return self.command(f'grow {clients}', timeout)
+        self.send(f'grow {clients}')
+        return self.answer(timeout)
 
     def measure(self, seconds):
-        return self.command(f'measure {int(seconds * 1000)}', seconds + 60)
+        self.send(f'measure {int(seconds * 1000)}')
+        return self.answer(seconds + 60)
+
+    def stop(self):
+        self.process.kill()
+        self.process.communicate()
 
     def __enter__(self):
         return self
 
     def __exit__(self, *unused):
-        self.process.kill()
-        self.process.communicate()
+        self.stop()
