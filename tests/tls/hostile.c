@@ -1,0 +1,92 @@
+// SPDX-License-Identifier: BSD-2-Clause
+// Peers that do not speak TLS, are not who they should be, end without saying so, or tamper with what is sent.
+#include "pair.h"
+
+static char buffer[32768];
+
+static void garbage(void) {
+    unsigned seed = 7;
+    for (int round = 0; round < 50; round++) {
+        struct pair p;
+        pair_open(&p, true, 0);
+        for (int i = 0; i < 2000; i++)
+            buffer[i] = (char)next_random(&seed);
+        if (round % 2)
+            memcpy(buffer, "\x16\x03\x01\x01\x00\x01\x00\x00\xfc\x03\x03", 11); // the beginning of a greeting
+        CHECK_EQ(send(p.fd[0], buffer, 2000, 0), 2000);
+        shutdown(p.fd[0], SHUT_WR);
+        int r = fin_tls_accept(p.server);
+        CHECK(r == -EPROTO || r == -ECONNABORTED);
+        CHECK(fin_tls_error(p.server)[0] != 0);
+        CHECK_EQ(fin_tls_accept(p.server), r);
+        pair_close(&p);
+    }
+}
+
+static void refused(bool trusted, const char *host) {
+    static struct pair p;
+    static int accepted;
+    pair_open(&p, trusted, 0);
+    fin_finish {
+        fin_async {
+            accepted = fin_tls_accept(p.server);
+            if (accepted == 0) // TLS 1.3: the server is done before the client has seen its certificate
+                accepted = (int)fin_tls_read(p.server, buffer, 1);
+        };
+        CHECK_EQ(fin_tls_connect(p.client, host), -EKEYREJECTED);
+    }
+    CHECK_EQ(accepted, -EPROTO); // it was told
+    CHECK_EQ(fin_tls_read(p.client, buffer, 1), -ENOTCONN);
+    pair_close(&p);
+}
+
+static void truncated(void) {
+    struct pair p;
+    pair_open(&p, true, 0);
+    pair_connect(&p);
+    CHECK_EQ(fin_tls_write(p.client, "all", 3), 3);
+    shutdown(p.fd[0], SHUT_WR);
+    CHECK_EQ(fin_tls_read(p.server, buffer, 10), 3);
+    CHECK_EQ(fin_tls_read(p.server, buffer, 10), -ECONNABORTED); // is not the end of the data
+    CHECK_EQ(fin_tls_read(p.server, buffer, 10), -ECONNABORTED);
+    pair_close(&p);
+
+    pair_open(&p, true, 0); // in the middle of the handshake
+    close(p.fd[0]);
+    p.fd[0] = -1;
+    CHECK_EQ(fin_tls_accept(p.server), -ECONNABORTED);
+    pair_close(&p);
+}
+
+// What goes from the client to the server passes through here, one bit of it changed.
+static void tampered(unsigned bit) {
+    struct pair p;
+    int wire[2];
+    pair_open(&p, true, 0);
+    pair_connect(&p);
+    stream_pair(wire);
+    CHECK_EQ(fin_tls_write(p.client, "something", 9), 9);
+    ssize_t n = recv(p.fd[1], buffer, sizeof buffer, 0);
+    CHECK(n > 9);
+    buffer[bit / 8 % (unsigned)n] ^= (char)(1 << bit % 8);
+    CHECK_EQ(send(wire[0], buffer, (size_t)n, 0), n);
+    shutdown(wire[0], SHUT_WR);
+    CHECK(dup2(wire[1], p.fd[1]) >= 0);
+    ssize_t r = fin_tls_read(p.server, buffer, sizeof buffer);
+    CHECK(r == -EPROTO || r == -ECONNABORTED);
+    CHECK_EQ(fin_tls_write(p.server, "x", 1), r); // it is over
+    close(wire[0]);
+    close(wire[1]);
+    pair_close(&p);
+}
+
+int main(void) {
+    garbage();
+    refused(false, "localhost");
+    refused(true, "example.org");
+    refused(true, "127.0.0.2");
+    truncated();
+    for (unsigned bit = 0; bit < 31 * 8; bit += getenv("FIN_FEW") ? 29 : 3)
+        tampered(bit);
+    return 0;
+}
