@@ -11,6 +11,7 @@
 #include <linux/futex.h>
 
 #include "core/runtime.h"
+#include "host/linux/held.h"
 #include "host/linux/overflow.h"
 
 #ifndef MADV_GUARD_INSTALL
@@ -143,6 +144,7 @@ static void thread_ends(void *rt) {
 static void begin_process(void) {
     pthread_key_create(&end_key, thread_ends);
     fin_overflow_begin();
+    fin_held_begin();
 }
 
 int fin_host_thread_begin(struct fin_runtime *rt) {

@@ -9,7 +9,7 @@
 #include <ucontext.h>
 #include <unistd.h>
 
-#include "core/dispatch.h"
+#include "host/linux/running.h"
 #include "host/linux/symbol.h"
 
 enum { SIGNAL_STACK = 32 * 1024 };
@@ -46,20 +46,15 @@ static void on_fault(int sig, siginfo_t *info, void *context) {
     uintptr_t address = (uintptr_t)info->si_addr;
     bool ours = rt && info->si_code > 0 && in_guard(rt, address);
     if (ours || (rt && info->si_code > 0 && below_os_stack(rt, address, stack_pointer(context)))) {
-        struct fin_finish_block *p = pending_of(rt->thread.current);
-        struct fin_body *body = running_body(rt, p);
-        bool named = !p || (uintptr_t)p->pending & FIN_PENDING_NAMED;
-        const char *name = body ? (named ? body->name : NULL) : rt->name;
+        struct fin_running r = fin_running(rt);
         char text[768], function[256] = "";
-        // a body in place is known by the place of its async
-        bool in_place = body && (!body->entry || body->entry == (void *)fin_block_run_);
-        if (body)
-            fin_symbol_at(in_place ? (char *)fin_arch_site(body) - 1 : body->entry, function, sizeof function);
+        if (r.at)
+            fin_symbol_at(r.at, function, sizeof function);
         char what[64] = "the OS thread's own stack is";
         if (ours)
             snprintf(what, sizeof what, "its %zu KiB are", rt->stack_size / 1024);
         int n = snprintf(text, sizeof text, "fin: stack overflow in AWE \"%s\"%s%s: %s used up. Set %s, or put what is large on the heap.\n",
-                         name ? name : "unnamed", !body ? "" : in_place ? ", started in " : ", entry ", function, what,
+                         r.name ? r.name : "unnamed", r.how, function, what,
                          ours ? "FIN_STACK_SIZE (bytes)" : "the thread's stack size (ulimit -s)");
         if (n > 0 && write(STDERR_FILENO, text, (size_t)n < sizeof text ? (size_t)n : sizeof text - 1) < 0)
             _exit(127);

@@ -1,0 +1,231 @@
+// SPDX-License-Identifier: BSD-2-Clause
+// A thread of the library looks at the counters of all runtimes: one whose counters stand still, and that does not sleep, is
+// held by one AWE. So it costs the threads nothing. Where the time is over the thread is sent a signal, whose handler says who
+// it is and where; the watching thread, which may use all of libc, prints it.
+#define _GNU_SOURCE
+#include "host/linux/held.h"
+
+#include <pthread.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/syscall.h>
+#include <time.h>
+#include <ucontext.h>
+#include <unistd.h>
+#if __has_include(<execinfo.h>)
+#include <execinfo.h>
+#else
+#define backtrace(ips, most) 0
+#endif
+
+#include "host/linux/running.h"
+#include "host/linux/symbol.h"
+
+enum { FRAMES = 48, LOOKS = 8 }; // looks within the time
+enum { NS_PER_MS = 1000000, ANSWER_MS = 1000 };
+
+// What one look at a runtime saw, and since when it has been seen so.
+struct watched {
+    struct watched *next;
+    struct fin_runtime *rt;
+    uint64_t seen, since;
+    bool reported;
+};
+
+// Between the watching thread and the handler in the thread that is asked.
+enum { NOTHING, ASKED, AT_WORK, ANSWERED };
+static struct {
+    uint32_t state;
+    struct fin_runtime *rt;
+    uint64_t seen;
+    char name[64];
+    struct fin_running running;
+    void *ip, *frame[FRAMES];
+    int frames;
+} question;
+
+static long limit_ms;
+static int signal_number;
+
+// Stands still as long as nothing is dispatched, but for one case in FIN_TICKS at each look. No locks, and no order: where it
+// is half of one state and half of another, it differs from the next look.
+__attribute__((no_sanitize("thread"))) static uint64_t look(const struct fin_runtime *rt) {
+    const volatile struct fin_runtime *v = rt;
+    return v->ticks + (v->stats.detached + v->stats.suspended + v->stats.woken_remotely + v->stats.slept) * FIN_TICKS;
+}
+
+// Code outside all finish blocks keeps nobody waiting.
+__attribute__((no_sanitize("thread"))) static bool busy(struct fin_runtime *rt) {
+    const volatile struct fin_runtime *v = rt;
+    return v->in_use && v->tid && !v->asleep && v->thread.current && v->thread.current != &rt->root;
+}
+
+static void *interrupted_at(const ucontext_t *c) {
+#if defined(__x86_64__)
+    return (void *)c->uc_mcontext.gregs[REG_RIP];
+#elif defined(__aarch64__)
+    return (void *)c->uc_mcontext.pc;
+#endif
+}
+
+static void answer(int signal, siginfo_t *info, void *context) {
+    int error = errno;
+    uint32_t asked = ASKED, state = NOTHING;
+    struct fin_runtime *rt = fin_rt(fin_self);
+    (void)signal;
+    (void)info;
+    if (!__atomic_compare_exchange_n(&question.state, &asked, AT_WORK, false, __ATOMIC_ACQUIRE, __ATOMIC_RELAXED))
+        return;
+    if (rt == question.rt && busy(rt) && look(rt) == question.seen) {
+        question.running = fin_running(rt);
+        question.name[0] = 0;
+        if (question.running.name)
+            strncat(question.name, question.running.name, sizeof question.name - 1);
+        question.ip = interrupted_at(context);
+        question.frames = backtrace(question.frame, FRAMES);
+        state = ANSWERED;
+    }
+    __atomic_store_n(&question.state, state, __ATOMIC_RELEASE);
+    errno = error;
+}
+
+static uint64_t now_ns(void) {
+    struct timespec t;
+    clock_gettime(CLOCK_MONOTONIC, &t);
+    return (uint64_t)t.tv_sec * 1000 * NS_PER_MS + (uint64_t)t.tv_nsec;
+}
+
+static void pause_ns(uint64_t ns) {
+    nanosleep(&(struct timespec){.tv_sec = (time_t)(ns / 1000 / NS_PER_MS), .tv_nsec = (long)(ns % (1000ull * NS_PER_MS))},
+              NULL);
+}
+
+// Returns the state that the question came to: ANSWERED; NOTHING where the AWE no longer holds the thread; ASKED where the
+// thread takes no signal.
+static uint32_t ask(struct fin_runtime *rt, uint64_t seen) {
+    question.rt = rt;
+    question.seen = seen;
+    __atomic_store_n(&question.state, ASKED, __ATOMIC_RELEASE);
+    if (syscall(SYS_tgkill, getpid(), rt->tid, signal_number) != 0)
+        return __atomic_exchange_n(&question.state, NOTHING, __ATOMIC_ACQUIRE);
+    for (uint64_t end = now_ns() + ANSWER_MS * (uint64_t)NS_PER_MS; now_ns() < end; pause_ns(NS_PER_MS / 10)) {
+        uint32_t state = __atomic_load_n(&question.state, __ATOMIC_ACQUIRE);
+        if (state == NOTHING || state == ANSWERED)
+            return state;
+    }
+    uint32_t asked = ASKED;
+    if (__atomic_compare_exchange_n(&question.state, &asked, NOTHING, false, __ATOMIC_ACQUIRE, __ATOMIC_ACQUIRE))
+        return ASKED;
+    while ((asked = __atomic_load_n(&question.state, __ATOMIC_ACQUIRE)) == AT_WORK)
+        pause_ns(NS_PER_MS);
+    return asked;
+}
+
+// The frames above the one that was interrupted are those of the handler.
+static size_t print_frames(char *text, size_t size) {
+    char function[256];
+    size_t n = 0;
+    int first = 0;
+    while (first < question.frames && question.frame[first] != question.ip)
+        first++;
+    for (int i = first, number = 0; i < question.frames || number == 0; i++, number++) {
+        char *ip = i < question.frames ? question.frame[i] : question.ip;
+        fin_symbol_at(number ? ip - 1 : ip, function, sizeof function); // a return address is behind the call
+        n += (size_t)snprintf(text + n, size - n, "    #%d %p %s\n", number, (void *)ip, function);
+        if (n + 300 > size)
+            break;
+    }
+    return n;
+}
+
+static void report(struct fin_runtime *rt, uint64_t seen, uint64_t since) {
+    static char text[16384];
+    char function[256] = "";
+    uint32_t state = ask(rt, seen);
+    long long ms = (long long)(now_ns() - since) / NS_PER_MS;
+    if (state == NOTHING)
+        return;
+    const struct fin_running *r = &question.running;
+    if (state == ANSWERED && r->at)
+        fin_symbol_at(r->at, function, sizeof function);
+    size_t n;
+    if (state == ASKED)
+        n = (size_t)snprintf(text, sizeof text,
+                             "fin: an AWE has held thread %d for %lld ms, and the thread takes no signal\n", rt->tid, ms);
+    else
+        n = (size_t)snprintf(text, sizeof text, "fin: AWE \"%s\"%s%s has held thread %d for %lld ms (FIN_HELD_MS=%ld), at\n",
+                             question.name[0] ? question.name : "unnamed", r->how, function, rt->tid, ms, limit_ms);
+    if (state == ANSWERED)
+        n += print_frames(text + n, sizeof text - n);
+    if (write(STDERR_FILENO, text, n) < 0)
+        return;
+}
+
+static void look_at(struct watched *w) {
+    uint64_t seen = look(w->rt), now = now_ns();
+    if (!busy(w->rt) || seen != w->seen) {
+        w->seen = seen;
+        w->since = now;
+        w->reported = false;
+    } else if (!w->reported && now - w->since >= (uint64_t)limit_ms * NS_PER_MS) {
+        w->reported = true;
+        report(w->rt, seen, w->since);
+    }
+}
+
+static struct watched *watched_of(struct watched **all, struct fin_runtime *rt) {
+    struct watched *w = *all;
+    while (w && w->rt != rt)
+        w = w->next;
+    if (!w && (w = calloc(1, sizeof *w))) {
+        *w = (struct watched){.next = *all, .rt = rt, .seen = look(rt), .since = now_ns()};
+        *all = w;
+    }
+    return w;
+}
+
+static void *watch(void *unused) {
+    static struct watched *all;
+    void *frame[2];
+    (void)backtrace(frame, 2); // loads what it needs now, and not in a handler
+    for (;;) {
+        pause_ns((uint64_t)limit_ms * NS_PER_MS / LOOKS);
+        for (struct fin_runtime *rt = __atomic_load_n(&fin_runtimes, __ATOMIC_ACQUIRE); rt; rt = rt->next) {
+            struct watched *w = watched_of(&all, rt);
+            if (w)
+                look_at(w);
+        }
+    }
+    return unused;
+}
+
+// A signal that the program does not use. (The last two mean others in qemu's user mode.)
+static bool take_signal(void) {
+    struct sigaction old, action = {.sa_sigaction = answer, .sa_flags = SA_SIGINFO | SA_ONSTACK | SA_RESTART};
+    sigfillset(&action.sa_mask);
+    for (signal_number = SIGRTMAX - 2; signal_number >= SIGRTMIN; signal_number--)
+        if (sigaction(signal_number, NULL, &old) == 0 && !(old.sa_flags & SA_SIGINFO) && old.sa_handler == SIG_DFL)
+            return sigaction(signal_number, &action, NULL) == 0;
+    return false;
+}
+
+void fin_held_begin(void) {
+    const char *text = getenv("FIN_HELD_MS");
+    char *end;
+    if (!text)
+        return;
+    limit_ms = strtol(text, &end, 10);
+    if (end == text || *end || limit_ms <= 0 || limit_ms > 1000000)
+        fin_host_die("FIN_HELD_MS is not a number of milliseconds");
+    sigset_t all, before;
+    pthread_t t;
+    sigfillset(&all);
+    pthread_sigmask(SIG_SETMASK, &all, &before);
+    bool started = take_signal() && pthread_create(&t, NULL, watch, NULL) == 0;
+    pthread_sigmask(SIG_SETMASK, &before, NULL);
+    if (!started)
+        fin_host_die("FIN_HELD_MS: the system refuses a thread or a signal for it");
+    pthread_detach(t);
+}

@@ -1,0 +1,17 @@
+// SPDX-License-Identifier: BSD-2-Clause
+// What runs on a thread, for reports about it.
+#ifndef FIN_HOST_RUNNING_H
+#define FIN_HOST_RUNNING_H
+
+#include "core/runtime.h"
+
+struct fin_running {
+    const char *name; // of the AWE, by fin_set_name; or NULL
+    const char *how;  // what `at` is, in words: ", entry ", ", started in " or ""
+    const void *at;   // code that tells which async it is; NULL outside any
+};
+
+// Of the calling thread. May be called from a signal handler, at any instruction of the program's own code.
+struct fin_running fin_running(struct fin_runtime *rt);
+
+#endif
