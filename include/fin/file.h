@@ -59,7 +59,7 @@ FIN_BLOCKING ssize_t fin_splice_nc(int in, off_t *in_offset, int out, off_t *out
 FIN_BLOCKING ssize_t fin_tee(int in, int out, size_t size, unsigned flags);
 FIN_BLOCKING ssize_t fin_tee_nc(int in, int out, size_t size, unsigned flags);
 
-// Waits until one of the events (POLLIN, POLLOUT, POLLRDHUP, ...) holds, or POLLERR or POLLHUP; returns those that do. A file
+// Waits until one of the events (POLLIN, POLLOUT, ...) holds, or POLLERR, POLLHUP or POLLRDHUP; returns those that do. A file
 // is ready for reading and writing, and -EINVAL for all else.
 FIN_BLOCKING int fin_poll(int fd, int events);
 FIN_BLOCKING int fin_poll_nc(int fd, int events);

@@ -189,21 +189,26 @@ static int file_it(struct io *io, const struct call *c) {
     return done == 0 ? r : r > 0 ? done + r : done;
 }
 
+static int both_ready(struct io *io, const struct call *c) {
+    int in = poll_it(io, (int)c->file_index, POLLIN, c->nc);
+    int out = in < 0 ? in : poll_it(io, c->fd, POLLOUT, c->nc);
+    return out < 0 ? out : 0;
+}
+
 // The ends get ready one by one. Between a pipe and a file it is the file that may block.
 static int splice_it(struct io *io, const struct call *c) {
     enum fin_io_kind in = fin_io_kind_of((int)c->file_index), out = fin_io_kind_of(c->fd);
-    bool wait = !(c->flags & SPLICE_F_NONBLOCK), file = in == FIN_IO_FILE || out == FIN_IO_FILE;
+    bool file = in == FIN_IO_FILE || out == FIN_IO_FILE, waited = false;
     for (;;) {
-        int r = wait && c->len ? poll_it(io, (int)c->file_index, POLLIN, c->nc) : 0;
-        if (r >= 0 && wait && c->len)
-            r = poll_it(io, c->fd, POLLOUT, c->nc);
+        int r = file ? fin_io_by_pool(io, c) : fin_io_try(c, in == FIN_IO_SOCKET ? in : out);
+        if (r != -EAGAIN || c->flags & SPLICE_F_NONBLOCK)
+            return r;
+        if (waited) // somebody was faster
+            r = c->nc ? fin_sleep_nc(FIN_MS) : fin_sleep(FIN_MS);
+        waited = true;
+        if (r == 0 || r == -EAGAIN)
+            r = both_ready(io, c);
         if (r < 0)
-            return r;
-        r = file ? fin_io_by_pool(io, c) : fin_io_try(c, out);
-        if (r != -EAGAIN || !wait)
-            return r;
-        r = c->nc ? fin_sleep_nc(FIN_MS) : fin_sleep(FIN_MS); // somebody was faster
-        if (r != 0)
             return r;
     }
 }
@@ -234,7 +239,7 @@ static int run(struct io *io, const struct call *c) {
     case IORING_OP_CONNECT:
         return connect_it(io, c);
     case IORING_OP_POLL_ADD:
-        return poll_it(io, c->fd, c->flags, c->nc);
+        return poll_it(io, c->fd, c->flags | POLLRDHUP, c->nc); // as io_uring does
     case IORING_OP_SPLICE:
     case IORING_OP_TEE:
         return splice_it(io, c);

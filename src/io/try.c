@@ -24,19 +24,25 @@ static int accept_it(const struct call *c) {
 
 static int connect_it(const struct call *c) { return fin_io_result(connect(c->fd, c->addr, (socklen_t)c->off)); }
 
-static int unblocked(const struct call *c, int (*make)(const struct call *)) {
+static int unblocked(int fd, const struct call *c, int (*make)(const struct call *)) {
     pthread_mutex_lock(&unblocking);
-    int flags = fcntl(c->fd, F_GETFL), r;
+    int flags = fcntl(fd, F_GETFL), r;
     if (flags < 0) {
         r = -errno;
     } else {
-        fcntl(c->fd, F_SETFL, flags | O_NONBLOCK);
+        fcntl(fd, F_SETFL, flags | O_NONBLOCK);
         r = make(c);
         if (!(flags & O_NONBLOCK))
-            fcntl(c->fd, F_SETFL, flags);
+            fcntl(fd, F_SETFL, flags);
     }
     pthread_mutex_unlock(&unblocking);
     return r;
+}
+
+// One end is a pipe, which the flag of the call is enough for.
+static int splice_socket(const struct call *c) {
+    int in = (int)c->file_index;
+    return unblocked(fin_io_kind_of(in) == FIN_IO_SOCKET ? in : c->fd, c, fin_io_direct);
 }
 
 int fin_io_ready_now(int fd, int events) {
@@ -125,12 +131,12 @@ int fin_io_try(const struct call *c, enum fin_io_kind kind) {
     case IORING_OP_SENDMSG:
         return fin_io_result(sendmsg(c->fd, p, flags));
     case IORING_OP_ACCEPT:
-        return unblocked(c, accept_it);
+        return unblocked(c->fd, c, accept_it);
     case IORING_OP_CONNECT:
-        return unblocked(c, connect_it);
+        return unblocked(c->fd, c, connect_it);
     case IORING_OP_SPLICE:
     case IORING_OP_TEE:
-        return kind == FIN_IO_SOCKET ? unblocked(c, fin_io_direct) : fin_io_direct(c);
+        return kind == FIN_IO_SOCKET ? splice_socket(c) : fin_io_direct(c);
     default:
         vectors_of(c, &v);
         return kind == FIN_IO_SOCKET ? of_socket(c, &v) : of_stream(c, &v);

@@ -342,7 +342,10 @@ static int run(struct io *io, const struct call *c) {
     uint32_t flags;
     if (FIN_UNLIKELY(c->op >= FIN_OP_POOL || !(io->can.ops >> c->op & 1)))
         return fin_io_by_pool(io, c);
-    return fin_uring_run(io, c, &flags);
+    int result = fin_uring_run(io, c, &flags);
+    if (result > 0 && c->off == UINT64_MAX && (uint32_t)result != c->len)
+        fin_uring_short(c, result);
+    return result;
 }
 
 // What newer kernels save us: completions that interrupt the thread, and locks. (6.1, 6.0, 5.19, 5.18, 5.15)

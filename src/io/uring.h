@@ -46,6 +46,9 @@ bool fin_uring_interrupted(int result);
 int fin_uring_failed(const struct request *r, const struct call *c, int result); // what the caller is told
 int fin_uring_run(struct io *io, const struct call *c, uint32_t *flags);         // of the completion
 
+// position.c
+void fin_uring_short(const struct call *c, int count); // at the file's position; count is not c->len
+
 // multishot.c
 static inline bool fin_shot_runs(const struct shot *s) { return s->request.pending != 0; }
 void fin_shot_start(struct shot *s);             // one that does not run

@@ -32,7 +32,7 @@ static void receive_from_one(void *unused) {
 }
 
 static void over_udp(void) {
-    char text[8];
+    static char text[8];
     fin_shared ssize_t n = 1;
     struct sockaddr *to = (struct sockaddr *)&two_address;
     one = udp(&one_address);

@@ -1,0 +1,68 @@
+// SPDX-License-Identifier: BSD-2-Clause
+// A descriptor is closed while others wait for it: each of them waits on or hears that it is gone, can be cancelled, and never
+// takes what belongs to another file that has got the number.
+#include <poll.h>
+
+#include "net.h"
+
+static int fd[2], next[2], results[3];
+
+static void receive(void *i) {
+    char c;
+    results[(intptr_t)i] = (int)fin_recv(fd[0], &c, 1, 0);
+}
+static void look(void *i) { results[(intptr_t)i] = fin_poll(fd[0], POLLIN); }
+static void begin_read(void *i) {
+    char c;
+    results[(intptr_t)i] = (int)fin_read(fd[0], &c, 1);
+}
+
+static void closed(void) {
+    char c = 0;
+    stream_pair(fd);
+    fin_finish {
+        fin_async_call(receive, (void *)0);
+        fin_async_call(look, (void *)1);
+        fin_async_call(begin_read, (void *)2);
+        CHECK_EQ(fin_sleep(FIN_MS), 0);
+        CHECK_EQ(fin_close(fd[0]), 0);
+        stream_pair(next);
+        CHECK_EQ(next[0], fd[0]);
+        CHECK_EQ(write(next[1], "n", 1), 1);
+        CHECK_EQ(fin_sleep(FIN_MS), 0);
+        fin_cancel();
+    }
+    for (int i = 0; i < 3; i++)
+        CHECK(results[i] == -ECANCELED || results[i] == -EBADF);
+    CHECK_EQ(recv(next[0], &c, 1, MSG_DONTWAIT), 1);
+    CHECK_EQ(c, 'n');
+    close(fd[1]);
+    close(next[0]);
+    close(next[1]);
+}
+
+// What to do instead.
+static void shut(void) {
+    stream_pair(fd);
+    fin_finish {
+        fin_async_call(receive, (void *)0);
+        fin_async_call(look, (void *)1);
+        fin_async_call(begin_read, (void *)2);
+        CHECK_EQ(fin_sleep(FIN_MS), 0);
+        CHECK_EQ(fin_shutdown(fd[0], SHUT_RDWR), 0);
+    }
+    CHECK_EQ(results[0], 0);
+    CHECK(results[1] & POLLIN);
+    CHECK_EQ(results[2], 0);
+    CHECK_EQ(fin_close(fd[0]), 0);
+    CHECK_EQ(fin_send(fd[1], "x", 1, 0), -EPIPE);
+    close(fd[1]);
+}
+
+int main(void) {
+    for (int i = 0; i < 10; i++) {
+        closed();
+        shut();
+    }
+    return 0;
+}
