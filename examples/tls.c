@@ -1,0 +1,147 @@
+// SPDX-License-Identifier: BSD-2-Clause
+// A TLS server and its clients in one thread: each connection is plain sequential code. One client reads and writes at once; one
+// does not trust the server, and one speaks no TLS at all.
+#include <arpa/inet.h>
+#include <netinet/in.h>
+
+#include <fin.h>
+#include <fin/tls.h>
+
+#include "certificate.h"
+#include "example.h"
+
+enum { CLIENTS = 20 };
+
+struct server {
+    SSL_CTX *context;
+    struct sockaddr_in address;
+    int listener, served, refused;
+};
+
+// Sends back what it gets, until the client says that this was all.
+static FIN_BLOCKING int echo(struct fin_tls *t) {
+    char buffer[4096];
+    ssize_t n = fin_tls_accept(t), sent;
+    if (n != 0)
+        return (int)n;
+    while ((n = fin_tls_read(t, buffer, sizeof buffer)) > 0) {
+        sent = fin_tls_write(t, buffer, (size_t)n); // never less: a record holds more
+        if (sent != n)
+            return (int)sent;
+    }
+    return n == 0 ? fin_tls_shutdown(t) : (int)n;
+}
+
+static FIN_BLOCKING void converse(struct server *s, int fd) {
+    struct fin_tls *t;
+    EXPECT(fin_tls_new(&t, s->context, fd) == 0);
+    int r = echo(t);
+    ++*(r == 0 ? &s->served : &s->refused);
+    if (r != 0)
+        printf("  server: %s (%s)\n", strerror(-r), fin_tls_error(t));
+    fin_tls_free(t);
+    close(fd);
+}
+
+static FIN_BLOCKING void serve(struct server *s) {
+    fin_finish {
+        for (int fd; (fd = fin_accept(s->listener, NULL, NULL)) >= 0;) {
+            fin_async {
+                int mine = fd;
+                converse(s, mine);
+            };
+        }
+    }
+}
+
+static FIN_BLOCKING int connect_to(const struct server *s) {
+    int fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+    EXPECT(fd >= 0);
+    EXPECT(fin_connect(fd, (const struct sockaddr *)&s->address, sizeof s->address) == 0);
+    return fd;
+}
+
+// Writes without waiting for what comes back, which is read at the same time.
+static FIN_BLOCKING void talk(struct fin_tls *t, int lines) {
+    fin_shared long sent = 0;
+    long received = 0;
+    fin_finish {
+        fin_async {
+            for (int i = 0; i < lines; i++) {
+                char line[64];
+                int n = snprintf(line, sizeof line, "line %d\n", i);
+                EXPECT(fin_tls_write(t, line, (size_t)n) == n);
+                sent += n;
+            }
+            EXPECT(fin_tls_shutdown(t) == 0);
+        };
+        char buffer[512];
+        ssize_t n;
+        while ((n = fin_tls_read(t, buffer, sizeof buffer)) > 0)
+            received += n;
+        EXPECT(n == 0);
+    }
+    EXPECT(received == sent);
+}
+
+static FIN_BLOCKING int client(const struct server *s, SSL_CTX *context, int lines) {
+    struct fin_tls *t;
+    int fd = connect_to(s);
+    EXPECT(fin_tls_new(&t, context, fd) == 0);
+    int r = fin_tls_connect(t, "localhost");
+    if (r == 0)
+        talk(t, lines);
+    else
+        printf("  client: %s (%s)\n", strerror(-r), fin_tls_error(t));
+    fin_tls_free(t);
+    close(fd);
+    return r;
+}
+
+static FIN_BLOCKING void speaks_no_tls(const struct server *s) {
+    char answer[64];
+    int fd = connect_to(s);
+    EXPECT(fin_send(fd, "GET / HTTP/1.0\r\n\r\n", 18, 0) == 18);
+    while (fin_recv(fd, answer, sizeof answer, 0) > 0) {
+    }
+    close(fd);
+}
+
+static void begin(struct server *s, const struct certificate *c) {
+    socklen_t size = sizeof s->address;
+    *s = (struct server){.context = server_context(c), .listener = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0)};
+    s->address = (struct sockaddr_in){.sin_family = AF_INET, .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
+    EXPECT(bind(s->listener, (struct sockaddr *)&s->address, size) == 0 && listen(s->listener, CLIENTS + 2) == 0);
+    EXPECT(getsockname(s->listener, (struct sockaddr *)&s->address, &size) == 0);
+}
+
+int main(int argc, char **argv) {
+    struct server server, *s = &server;
+    struct certificate certificate;
+    int lines = has_option(argc, argv, "--short") ? 100 : 10000;
+    EXPECT(certificate_make(&certificate));
+    begin(s, &certificate);
+    SSL_CTX *trusting = client_context(&certificate), *distrusting = client_context(NULL);
+    uint64_t start = fin_now();
+    fin_finish_as(all) {
+        fin_async { serve(s); };
+        fin_finish {
+            for (int i = 0; i < CLIENTS; i++) {
+                fin_async { EXPECT(client(s, trusting, lines) == 0); };
+            }
+            fin_async { EXPECT(client(s, distrusting, lines) == -EKEYREJECTED); };
+            fin_async { speaks_no_tls(s); };
+        }
+        while (s->served + s->refused < CLIENTS + 2)
+            EXPECT(fin_sleep(FIN_MS) == 0);
+        fin_cancel_as(all);
+    }
+    EXPECT(s->served == CLIENTS && s->refused == 2);
+    printf("  %d clients, %d lines each and back, in %.0f ms\n", CLIENTS, lines, (double)(fin_now() - start) / 1e6);
+    SSL_CTX_free(trusting);
+    SSL_CTX_free(distrusting);
+    SSL_CTX_free(s->context);
+    certificate_free(&certificate);
+    close(s->listener);
+    return 0;
+}
