@@ -164,10 +164,10 @@ static int failed(struct fin_tls *t) {
     return t->error;
 }
 
-// Waits for what a call of OpenSSL that returned `result` lacks. Returns 0: it is to be made again; 1: the peer has said that
-// this was all; or -errno.
-static int wait_for_more(struct fin_tls *t, int result) {
-    switch (SSL_get_error(t->ssl, result)) {
+// Waits for what a call of OpenSSL lacks; `why` is from SSL_get_error, which knows it until the next AWE calls OpenSSL. Returns
+// 0: it is to be made again; 1: the peer has said that this was all; or -errno.
+static int wait_for_more(struct fin_tls *t, int why) {
+    switch (why) {
     case SSL_ERROR_WANT_READ:
         return receive(t);
     case SSL_ERROR_WANT_WRITE:
@@ -186,12 +186,12 @@ static int handshake(struct fin_tls *t) {
     r = t->error;
     while (r == 0 && !t->ready) {
         ERR_clear_error();
-        int result = SSL_do_handshake(t->ssl);
+        int result = SSL_do_handshake(t->ssl), why = SSL_get_error(t->ssl, result);
         t->ready = result == 1;
-        if (!t->ready && SSL_get_error(t->ssl, result) == SSL_ERROR_WANT_READ)
+        if (why == SSL_ERROR_WANT_READ)
             r = fin_tls_flush(t);
         if (r == 0 && !t->ready)
-            r = wait_for_more(t, result);
+            r = wait_for_more(t, why);
     }
     if (r == 0)
         r = fin_tls_flush(t);
@@ -229,14 +229,12 @@ static ssize_t read_record(struct fin_tls *t, void *buffer, size_t size) {
         if (t->error)
             return t->error;
         ERR_clear_error();
-        int result = SSL_read_ex(t->ssl, buffer, size, &n);
-        if (result == 1) {
+        int why = SSL_get_error(t->ssl, SSL_read_ex(t->ssl, buffer, size, &n));
+        if (why == SSL_ERROR_NONE || why == SSL_ERROR_WANT_READ)
             send_some(t); // what it answered
+        if (why == SSL_ERROR_NONE)
             return (ssize_t)n;
-        }
-        if (SSL_get_error(t->ssl, result) == SSL_ERROR_WANT_READ)
-            send_some(t);
-        int r = wait_for_more(t, result);
+        int r = wait_for_more(t, why);
         if (r != 0)
             return r == 1 ? 0 : r;
     }

@@ -1,9 +1,14 @@
 #!/bin/sh
 # SPDX-License-Identifier: BSD-2-Clause
-# outside.sh BUILD PROGRAM shared|static: compiles a program far from the tree, without warnings, and runs it. Of a text, the
-# first example in C is the program.
+# outside.sh BUILD PROGRAM shared|static [LIBRARY...]: compiles a program far from the tree, without warnings, and runs it. Of a
+# text, the first example in C is the program. The libraries are named as by pkg-config; it is fin if none is.
 set -eu
 build=$1 program=$2 linking=$3
+shift 3
+libraries=
+for library in "${@:-fin}"; do
+    libraries="$libraries $library-uninstalled"
+done
 export PKG_CONFIG_PATH="$build/meson-uninstalled"
 scratch=$(mktemp -d)
 trap 'rm -rf "$scratch"' EXIT
@@ -23,8 +28,8 @@ case $program in
 *) std=gnu11 ;;
 esac
 case $linking in
-static) fin="-static $(pkg-config --static --cflags --libs fin-uninstalled)" ;;
-shared) fin="$(pkg-config --cflags --libs fin-uninstalled) -Wl,-rpath,$build/src" ;;
+static) fin="-static $(pkg-config --static --cflags --libs $libraries)" ;;
+shared) fin="$(pkg-config --cflags --libs $libraries) -Wl,-rpath,$build/src:$build/src/resolve:$build/src/tls" ;;
 esac
 # shellcheck disable=SC2086
 $COMPILER -std=$std -O2 -Wall -Wextra -Werror "$program" -o outside $fin
