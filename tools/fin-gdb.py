@@ -11,8 +11,8 @@ import gdb
 from gdb.unwinder import Unwinder
 
 # <fin/finish.h>, <fin/awe.h>
-AWE_WAITS, AWE_KIND = 0xa7, 0xf0
-KINDS = {0x20: 'queued', 0x30: 'suspended', 0x40: 'woken', 0x50: 'saved'}
+AWE_WAITS, AWE_KIND = 0xa7, 0x70
+KINDS = {0x10: 'queued', 0x20: 'suspended', 0x30: 'woken', 0x40: 'saved'}
 FINISH_CLEAN, FINISH_EAGER, FINISH_WAITING = 4, 16, 32
 PENDING_NAMED, PENDING_FLAGS = 2, 3
 

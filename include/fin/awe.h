@@ -19,14 +19,15 @@ extern "C" {
 // memory holds: a pointer to an AWE that is gone is told from one that waits in most cases. Only ids (fin/awe_id.h) are told
 // apart in all.
 enum fin_awe_state {
-    FIN_AWE_RUNNING = 0x52554e10,    // resumed: the AWE is over, its frame may be reused
-    FIN_AWE_WAITS = (int)0xa7000000, // plus the runtime's number, times FIN_AWE_RUNTIME, plus one of
+    FIN_AWE_RUNNING = 0x52554e10,      // resumed: the AWE is over, its frame may be reused
+    FIN_AWE_RUNNING_CONT = 0x52554e90, // the same of an explicit one, which is not over: fin/cont.h
+    FIN_AWE_WAITS = (int)0xa7000000,   // plus the runtime's number, times FIN_AWE_RUNTIME, plus one of
     FIN_AWE_RUNTIME = 0x100,
-    FIN_AWE_QUEUED = 0x20,    // in the run queue
-    FIN_AWE_SUSPENDED = 0x30, // waits for fin_schedule or fin_yield_to
-    FIN_AWE_WOKEN = 0x40,     // scheduled by another thread, in the inbox
-    FIN_AWE_SAVED = 0x50,     // on no list: waits for a directed yield of its own thread
-    FIN_AWE_KIND = 0xf0,
+    FIN_AWE_QUEUED = 0x10,    // in the run queue
+    FIN_AWE_SUSPENDED = 0x20, // waits for fin_schedule or fin_yield_to
+    FIN_AWE_WOKEN = 0x30,     // scheduled by another thread, in the inbox
+    FIN_AWE_SAVED = 0x40,     // on no list: waits for a directed yield of its own thread
+    FIN_AWE_KIND = 0x70,
     FIN_AWE_RUNTIMES = 0xffff, // at most
 };
 

@@ -84,6 +84,7 @@ enum {
     FIN_FINISH_LISTS = 8,     // the list of cancel items is in use
     FIN_FINISH_EAGER = 16,    // not a block of the program: an async body on a stack of its own
     FIN_FINISH_WAITING = 32,  // the owner waits at the end of the block, in `awe`
+    FIN_FINISH_CONT = 64,     // beside EAGER: the body is a step of an explicit AWE, which its `resume` points at
 };
 
 enum {

@@ -12,6 +12,9 @@ extern "C" {
 struct fin_stats {
     uint64_t detached;        // asyncs whose body blocked, so that the owner went on without it
     uint64_t suspended;       // fin_suspend and what is built on it
+    uint64_t compressed;      // AWEs that blocked with a continuation instead of a stack
+    uint64_t handed_off;      // of these, whose stack went to the next AWE at once
+    uint64_t recognized;      // continuations that a handoff recognized
     uint64_t woken_remotely;  // AWEs that another thread scheduled
     uint64_t slept;           // times that the thread had nothing to run
     uint64_t cancelled;       // cancel items run

@@ -60,7 +60,7 @@ FIN_ENTRY void fin_core_suspend_(struct fin_awe *a, struct fin_thread *t, struct
 
 static int why_not(uint32_t state) {
     uint32_t kind = state & FIN_AWE_KIND;
-    if (state == FIN_AWE_RUNNING)
+    if (state == FIN_AWE_RUNNING || state == FIN_AWE_RUNNING_CONT)
         return -EALREADY;
     return fin_state_waits(state) && (kind == FIN_AWE_QUEUED || kind == FIN_AWE_WOKEN) ? -EALREADY : -EINVAL;
 }

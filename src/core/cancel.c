@@ -12,7 +12,7 @@ static void run_items(void *block) {
         fin_link_remove(&item->link);
         item->link.next = NULL;
         fin_rt(fin_self)->stats.cancelled += item->fn != run_items;
-        item->fn(item->arg);
+        item->fn(item->fn == fin_cont_cancel ? item : item->arg); // an explicit AWE has something else there
     }
 }
 
@@ -24,7 +24,7 @@ void fin_cancel_block_(struct fin_finish_block *b) {
         run_items(b);
 }
 
-static bool cancelled(const struct fin_finish_block *b) {
+bool fin_block_cancelled(const struct fin_finish_block *b) {
     for (; b; b = b->parent) {
         if (b->flags & FIN_FINISH_CANCELLED)
             return true;
@@ -34,7 +34,7 @@ static bool cancelled(const struct fin_finish_block *b) {
     return false;
 }
 
-bool fin_cancelled(void) { return fin_self && cancelled(fin_self->current); }
+bool fin_cancelled(void) { return fin_self && fin_block_cancelled(fin_self->current); }
 
 // The block that items are kept in: an eager body's pseudo-block keeps none.
 static struct fin_finish_block *keeper(struct fin_finish_block *b) {
@@ -66,11 +66,16 @@ void fin_cancel_item_add(struct fin_cancel_item *item, void (*fn)(void *), void 
     item->fn = fn;
     item->arg = arg;
     item->link.next = NULL;
-    if (cancelled(b)) {
+    if (fin_block_cancelled(b)) {
         rt->stats.cancelled++;
         fn(arg);
         return;
     }
+    fin_cancel_link(b, item);
+}
+
+void fin_cancel_link(struct fin_finish_block *b, struct fin_cancel_item *item) {
+    b = keeper(b);
     link_block(b);
     fin_link_front(&b->items, &item->link);
 }

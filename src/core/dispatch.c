@@ -25,6 +25,10 @@ void fin_resume_extra(struct fin_runtime *rt, struct fin_awe *a) {
     uint32_t state = a->state;
     if (state & FIN_AWE_NAMED && a->id)
         fin_id_resumed(rt, a);
+    if (state & FIN_AWE_EXPLICIT) {
+        fin_cont_resume(rt, a);
+        return;
+    }
     FIN_STATE_WORD(a) = FIN_AWE_RUNNING;
     rt->thread.current = a->block;
     rt->body = a->body;

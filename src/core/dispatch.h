@@ -14,10 +14,18 @@
 void fin_save_exceptions(struct fin_runtime *rt, struct fin_awe *a);
 void fin_resume_extra(struct fin_runtime *rt, struct fin_awe *a);
 void fin_find_work(void *rt);
+void fin_core_async_done(struct fin_finish_block *block, struct fin_body *body);
 
 // Beside the kind: what resuming the AWE takes besides. It has C++ exceptions in flight; it goes on behind an async, and the
-// `pending` of its block is to be saved[0] again; an id names it; a sanitizer follows it.
-enum { FIN_AWE_EXCEPTIONS = 1, FIN_AWE_OWNER = 2, FIN_AWE_NAMED = 4, FIN_AWE_TRACKED = 8, FIN_AWE_EXTRA = 15 };
+// `pending` of its block is to be saved[0] again; an id names it; a sanitizer follows it; it is explicit.
+enum {
+    FIN_AWE_EXCEPTIONS = 1,
+    FIN_AWE_OWNER = 2,
+    FIN_AWE_NAMED = 4,
+    FIN_AWE_TRACKED = 8,
+    FIN_AWE_EXPLICIT = 0x80,
+    FIN_AWE_EXTRA = 0x8f
+};
 
 // State and id as one word.
 typedef uint64_t __attribute__((may_alias)) fin_state_word;

@@ -30,6 +30,10 @@ void fin_end_(void) {
         next = left->parent;
         fin_stack_put(rt, left);
     }
+    if (block->flags & FIN_FINISH_CONT) {
+        fin_cont_over(rt, body);
+        return;
+    }
     if (fin_tracking(rt))
         fin_track_drop(rt);
     const struct fin_awe *a = &block->awe; // see back_to_site in finish.c

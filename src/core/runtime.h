@@ -66,6 +66,9 @@ struct fin_runtime {
     struct fin_slab *slabs;
     size_t stack_size, spare_capacity, spares_released;
 
+    struct fin_cont_slab *cont_slabs; // explicit AWEs
+    struct fin_link *cont_free;
+
     struct fin_id_slot *ids;
     uint32_t id_mask, id_count, id_free, id_last_free, id_frees; // mask: the table's size less one
 
@@ -96,6 +99,14 @@ void fin_drain_inbox(struct fin_runtime *rt);
 
 // cancel.c
 void fin_cancel_leave(struct fin_finish_block *b);
+bool fin_block_cancelled(const struct fin_finish_block *b);
+void fin_cancel_link(struct fin_finish_block *b, struct fin_cancel_item *item); // fin_cancel_item_add where nothing is cancelled
+
+// cont.c
+void fin_cont_cancel(void *item);
+void fin_cont_resume(struct fin_runtime *rt, struct fin_awe *a);
+void fin_cont_over(struct fin_runtime *rt, struct fin_body *body); // ends the AWE whose step runs in `body`
+void fin_cont_pool_end(struct fin_runtime *rt);
 
 // thread.c
 void fin_runtime_wake(struct fin_runtime *rt); // any thread: ends the sleep of rt's thread, or its next one

@@ -75,6 +75,7 @@ void fin_runtime_end(struct fin_runtime *rt) {
         rt->poller->end(rt->poller);
     __atomic_store_n(&rt->poller, NULL, __ATOMIC_RELAXED);
     fin_id_end(rt);
+    fin_cont_pool_end(rt);
     fin_stack_end(rt);
     fin_host_thread_end(rt);
     __atomic_store_n(&rt->inbox, NULL, __ATOMIC_RELAXED);

@@ -1,0 +1,136 @@
+// SPDX-License-Identifier: BSD-2-Clause
+// What must not be done with continuations is an error code, or where no caller is left to tell, the end with a message.
+#include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <fin.h>
+
+#include "check.h"
+
+static void never(void *p, int result) {
+    (void)p;
+    (void)result;
+    CHECK(false);
+}
+
+static void over(void *p, int result) {
+    (void)p;
+    LOG("%d ", result);
+    fin_cont_end();
+}
+
+static void wrong_arguments(void *p) {
+    (void)p;
+    char large[FIN_CONT_STATE + 1] = "";
+    CHECK_EQ(fin_block_on(NULL, NULL, 0), -EINVAL);
+    CHECK_EQ(fin_block_on(never, large, sizeof large), -E2BIG);
+    CHECK_EQ(fin_yield_on(never, large, sizeof large), -E2BIG);
+    CHECK_EQ(fin_call_continuation(never, 0), -EINVAL); // not explicit
+    fin_finish {
+        CHECK_EQ(fin_block_on(never, NULL, 0), -EBUSY);
+        CHECK_EQ(fin_yield_on(never, NULL, 0), -EBUSY);
+    }
+    fin_yield_on(over, NULL, 0); // nothing has happened: it still can
+}
+
+static void step_with_a_block(void *p, int result) {
+    (void)p;
+    (void)result;
+    fin_finish {
+        CHECK_EQ(fin_block_on(never, NULL, 0), -EBUSY);
+        CHECK_EQ(fin_call_continuation(never, 0), -EBUSY);
+    }
+    fin_cont_end();
+}
+
+static struct fin_awe *stackful;
+
+static void suspends(void *p) {
+    (void)p;
+    fin_suspend(&stackful);
+}
+
+static void bad_handoff(void *p, int result) {
+    (void)result;
+    (void)p;
+    CHECK_EQ(fin_thread_handoff(never, NULL, 0, stackful), -EINVAL);        // it has a stack
+    CHECK_EQ(fin_thread_handoff(never, NULL, 0, fin_awe_self()), -EINVAL);  // it runs
+    struct fin_awe forged;
+    memset(&forged, 0x41, sizeof forged);
+    CHECK_EQ(fin_thread_handoff(never, NULL, 0, &forged), -EINVAL);
+    CHECK_EQ(fin_switch_context(never, NULL, 0, NULL, &forged), -EINVAL);
+    CHECK(fin_cont_of(&forged) == NULL && fin_cont_of(stackful) == NULL && fin_cont_state(stackful) == NULL);
+    CHECK_EQ(fin_schedule(fin_awe_self()), -EALREADY);
+    CHECK_EQ(fin_yield_to(fin_awe_self()), -EALREADY);
+    fin_cont_end();
+}
+
+static void returns(void *p, int result) {
+    (void)p;
+    (void)result;
+}
+
+static void ends_inside(void *p, int result) {
+    (void)p;
+    (void)result;
+    fin_finish { fin_cont_end(); }
+}
+
+static void ends_outside(void *p) {
+    (void)p;
+    fin_cont_end();
+}
+
+static void run_returning(void) {
+    fin_finish { fin_async_cont(returns, NULL, 0); }
+}
+static void run_ending_inside(void) {
+    fin_finish { fin_async_cont(ends_inside, NULL, 0); }
+}
+static void run_ending_outside(void) {
+    fin_finish { fin_async_call(ends_outside, NULL); }
+}
+
+static void dies_with(void (*fn)(void), const char *message) {
+    int ends[2], status;
+    char text[4096] = "";
+    size_t n = 0;
+    CHECK(pipe(ends) == 0);
+    pid_t child = fork();
+    CHECK(child >= 0);
+    if (child == 0) {
+        dup2(ends[1], 2);
+        fn();
+        _Exit(0);
+    }
+    close(ends[1]);
+    for (ssize_t r; n < sizeof text - 1 && (r = read(ends[0], text + n, sizeof text - 1 - n)) > 0;)
+        n += (size_t)r;
+    close(ends[0]);
+    CHECK(waitpid(child, &status, 0) == child);
+    fprintf(stderr, "%s", text);
+    CHECK(WIFSIGNALED(status) && strstr(text, message));
+}
+
+int main(void) {
+    CHECK_EQ(fin_block_on(never, NULL, 0), -EINVAL); // no AWE that could become explicit
+    CHECK_EQ(fin_yield_on(never, NULL, 0), -EINVAL);
+    fin_finish {
+        CHECK_EQ(fin_block_on(never, NULL, 0), -EINVAL);
+        fin_async_call(wrong_arguments, NULL);
+        fin_async_eager_call(wrong_arguments, NULL);
+        fin_async_cont(step_with_a_block, NULL, 0);
+    }
+    CHECK_LOG("0 0 ");
+    fin_finish {
+        fin_async_call(suspends, NULL);
+        fin_async_cont(bad_handoff, NULL, 0);
+        fin_yield();
+        fin_schedule(stackful);
+    }
+    dies_with(run_returning, "fin: a continuation returned");
+    dies_with(run_ending_inside, "fin: fin_cont_end inside a finish block");
+    dies_with(run_ending_outside, "fin: fin_cont_end outside an explicit AWE");
+    return 0;
+}
