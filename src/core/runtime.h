@@ -108,6 +108,9 @@ void fin_cont_resume(struct fin_runtime *rt, struct fin_awe *a);
 void fin_cont_over(struct fin_runtime *rt, struct fin_body *body); // ends the AWE whose step runs in `body`
 void fin_cont_pool_end(struct fin_runtime *rt);
 
+// awe.c: of the calling thread, which suspended a in a slot that nobody else looks at: no other thread can schedule it
+void fin_schedule_own(struct fin_runtime *rt, struct fin_awe *a);
+
 // thread.c
 void fin_runtime_wake(struct fin_runtime *rt); // any thread: ends the sleep of rt's thread, or its next one
 void fin_runtime_end(struct fin_runtime *rt);  // own thread

@@ -146,9 +146,9 @@ static int begin(struct fin_runtime *rt) {
     return 0;
 }
 
-int fin_io_here(struct io **io) {
+int fin_io_begin(struct io **io) {
     struct fin_runtime *rt = fin_here();
-    int error = FIN_LIKELY(rt->poller != NULL) ? 0 : begin(rt);
+    int error = rt->poller ? 0 : begin(rt);
     *io = (struct io *)rt->poller;
     return error;
 }
@@ -167,14 +167,6 @@ const char *fin_io_backend(void) {
     struct io *io;
     int error = fin_io_here(&io);
     return error == 0 ? io->name : strerror(-error);
-}
-
-void fin_io_suspend(struct waiter *w) { fin_suspend(&w->awe); }
-
-void fin_io_resume(struct io *io, struct waiter *w, int result) {
-    w->result = result;
-    if (!io->ending)
-        fin_schedule(w->awe);
 }
 
 // Without MSG_DONTWAIT, RWF_NOWAIT and the like.

@@ -110,12 +110,24 @@ struct waiter {
 };
 
 // io.c
-int fin_io_here(struct io **io); // the calling thread's, made on first use; 0 or -errno
+int fin_io_begin(struct io **io);
+// The calling thread's, made on first use; 0 or -errno.
+static inline int fin_io_here(struct io **io) {
+    struct fin_thread *t = fin_self;
+    if (FIN_UNLIKELY(!t || !fin_rt(t)->poller))
+        return fin_io_begin(io);
+    *io = (struct io *)fin_rt(t)->poller;
+    return 0;
+}
 void fin_owned_add(struct owned *o, struct io *io, void (*lost)(struct owned *));
 void fin_owned_remove(struct owned *o);
 bool fin_owned_here(const struct owned *o);
-void fin_io_suspend(struct waiter *w);
-void fin_io_resume(struct io *io, struct waiter *w, int result);
+static inline FIN_BLOCKING void fin_io_suspend(struct waiter *w) { fin_suspend(&w->awe); }
+static inline void fin_io_resume(struct io *io, struct waiter *w, int result) { // own thread
+    w->result = result;
+    if (FIN_LIKELY(!io->ending))
+        fin_schedule_own(io->rt, w->awe);
+}
 void fin_io_woken(struct io *io);             // wake_fd was read
 uint32_t fin_io_events(const struct call *c); // what it waits for; 0 where it is not to wait
 int fin_io_connect_ended(int fd); // what a cancelled connect comes to: 0 where it is connected all the same, or -ECANCELED

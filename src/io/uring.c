@@ -19,12 +19,17 @@ enum { MOST_TRIES = 6 };
 static void enter(struct io *io, int64_t ns);
 
 // A full submission queue loses nothing: what is in it goes down first.
-struct io_uring_sqe *fin_uring_entry(struct io *io) {
+static inline struct io_uring_sqe *entry(struct io *io) {
     struct io_uring_sqe *e;
     while (FIN_UNLIKELY(!(e = io_uring_get_sqe(&io->uring.ring))))
         enter(io, 0);
-    memset(e, 0, sizeof *e);
     io->uring.in_flight++;
+    return e;
+}
+
+struct io_uring_sqe *fin_uring_entry(struct io *io) {
+    struct io_uring_sqe *e = entry(io);
+    memset(e, 0, sizeof *e);
     return e;
 }
 
@@ -55,16 +60,21 @@ SAME(flags, rw_flags);
 
 void fin_uring_start(struct request *r, uint8_t kind) {
     const struct call *c = r->call;
-    struct io_uring_sqe *e = fin_uring_entry(r->io);
+    struct io *io = r->io;
+    struct io_uring_sqe *e = entry(io);
+    uint8_t tag = (uint8_t)(kind | (makes_descriptor(c->op) ? TO_FD : 0));
+    unsigned position = io->uring.ring.sq.sqe_tail - 1;
+    io->rt->stats.requests++;
     memcpy(e, c, SAME_SIZE);
     e->buf_index = c->buf_index;
+    e->personality = 0;
     e->file_index = c->file_index;
     e->addr3 = c->addr3;
-    r->tag = (uint8_t)(kind | (makes_descriptor(c->op) ? TO_FD : 0));
-    e->user_data = (uint64_t)(uintptr_t)r | r->tag;
-    r->position = r->io->uring.ring.sq.sqe_tail - 1;
+    e->__pad2[0] = 0;
+    e->user_data = (uint64_t)(uintptr_t)r | tag;
+    r->tag = tag;
+    r->position = position;
     r->pending |= RESULT;
-    r->io->rt->stats.requests++;
 }
 
 void fin_uring_send_cancel(struct request *r) {
@@ -97,6 +107,7 @@ bool fin_uring_withdraw(struct request *r) {
 static void cancel(void *request) {
     struct request *r = request;
     r->cancelled = true;
+    r->again.order = 0;
     if (!(r->pending & RESULT))
         return;
     if (fin_uring_withdraw(r))
@@ -142,7 +153,8 @@ static void completed_slow(struct request *r, int result, uint32_t flags) {
         r->flags = flags;
         r->pending &= (uint8_t)~RESULT;
         r->pending |= flags & IORING_CQE_F_MORE ? RELEASE : 0;
-        fin_timer_remove(&r->again);
+        if (r->cancelled)
+            fin_timer_remove(&r->again);
     }
     if (!r->pending)
         fin_io_resume(r->io, &r->waiter, r->waiter.result);
@@ -322,7 +334,6 @@ int fin_uring_failed(const struct request *r, const struct call *c, int result) 
 int fin_uring_run(struct io *io, const struct call *c, uint32_t *flags) {
     struct request r;
     r.io = io;
-    r.again.order = 0;
     r.pending = r.tries = 0;
     r.cancelled = r.withdrawn = false;
     *flags = r.flags = 0;

@@ -17,11 +17,11 @@ struct request {
     struct waiter waiter;
     struct io *io;
     const struct call *call;
-    struct fin_timer again;
     unsigned position; // in the submission queue, counted from the start of the ring
     uint32_t flags;    // of the completion
     uint8_t pending, tries, tag;
     bool cancelled, withdrawn;
+    struct fin_timer again; // set up with the cancellation
 } __attribute__((aligned(16)));
 
 // A request that completes many times: `got` is called for each result, `ended` when nothing is to come any more, neither of
