@@ -9,11 +9,12 @@
 #include "io/linked.h"
 
 struct chain {
+    struct owned owned; // ends with the thread
     struct waiter waiter;
     struct io *io;
-    struct step *steps;
     unsigned count, left;
     bool cancelled;
+    struct step steps[];
 };
 
 static bool whole(const struct call *c) {
@@ -123,25 +124,44 @@ static int results(struct chain *chain, const struct call *calls, struct fin_ste
     return good;
 }
 
+static void dispose(struct chain *chain) {
+    fin_owned_remove(&chain->owned);
+    free(chain);
+}
+
+static void lost(struct owned *o) { dispose(FIN_OF(struct chain, owned, o)); }
+
+static struct chain *new_chain(struct io *io, unsigned count) {
+    size_t align = _Alignof(struct chain), size = sizeof(struct chain) + count * sizeof(struct step);
+    struct chain *chain = aligned_alloc(align, (size + align - 1) / align * align);
+    if (!chain)
+        return NULL;
+    chain->io = io;
+    chain->count = count;
+    chain->left = 0;
+    chain->cancelled = false;
+    fin_owned_add(&chain->owned, io, lost);
+    return chain;
+}
+
 static int run_chain(struct io *io, struct call *calls, struct fin_step *steps, unsigned count) {
-    struct chain chain = {.io = io, .count = count};
-    chain.steps = aligned_alloc(_Alignof(struct step), count * sizeof *chain.steps);
-    if (!chain.steps)
+    struct chain *chain = new_chain(io, count);
+    int good = -ECANCELED;
+    if (!chain)
         return -ENOMEM;
     if (!calls->nc)
-        fin_cancel_item_add(&chain.waiter.item, cancel, &chain);
-    int good = -ECANCELED;
-    if (!chain.cancelled) {
-        submit(&chain, calls);
+        fin_cancel_item_add(&chain->waiter.item, cancel, chain);
+    if (!chain->cancelled) {
+        submit(chain, calls);
         for (unsigned i = 0; i < count; i++) {
             calls[i].sqe_flags &= (uint8_t)~IOSQE_IO_LINK;
-            chain.steps[i].request.cancelled = chain.cancelled;
+            chain->steps[i].request.cancelled = chain->cancelled;
         }
         if (!calls->nc)
-            fin_cancel_item_remove(&chain.waiter.item);
-        good = results(&chain, calls, steps);
+            fin_cancel_item_remove(&chain->waiter.item);
+        good = results(chain, calls, steps);
     }
-    free(chain.steps);
+    dispose(chain);
     return good;
 }
 
