@@ -46,10 +46,11 @@ bool fin_timed_out(void);
 
 struct fin_timer {
     uint64_t due, order;
-    struct fin_timer *child, *next, *prev; // pairing heap
+    struct fin_timer *child, *next, *prev; // in the heap or in a row
     void (*fn)(struct fin_timer *);
     void *arg;
-    void *io; // whose heap it is in
+    void *io;     // whose it is
+    uint32_t row; // 0: it is in the heap
 };
 
 struct fin_timeout_block {

@@ -39,8 +39,9 @@ static void look(struct fin_poller *p, bool wait) {
     int64_t ns = 0;
     if (wait) {
         ns = -1;
-        if (io->timers) {
-            uint64_t now = fin_now(), due = io->timers->due;
+        struct fin_timer *first = fin_timers_first(io);
+        if (first) {
+            uint64_t now = fin_now(), due = first->due;
             ns = due <= now ? 0 : due - now > INT64_MAX ? INT64_MAX : (int64_t)(due - now);
         }
     } else if (fin_link_empty(&io->rt->queue)) {
@@ -130,7 +131,7 @@ static int begin(struct fin_runtime *rt) {
     int error = io->wake_fd < 0 ? -errno : 0;
     io->poller = (struct fin_poller){.poll = look, .wake = wake, .end = end};
     io->rt = rt;
-    io->timers = NULL;
+    io->timers = (struct timers){0};
     io->ending = false;
     io->can = (struct can){0};
     fin_link_init(&io->owned);

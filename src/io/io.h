@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-2-Clause
 // What the files of this room share. A thread's I/O has one back end, a table of functions: uring.c, or epoll.c where io_uring
-// is denied. Time is the same in both: a heap of timers, whose first one bounds the thread's sleep.
+// is denied. Time is the same in both: timers, the first of which bounds the thread's sleep.
 #ifndef FIN_IO_IO_H
 #define FIN_IO_IO_H
 
@@ -69,6 +69,17 @@ struct epoll {
     struct watch **watch; // by descriptor; NULL where nothing ever waited for it
 };
 
+// What waits for its time. A row is in the order of its times, and takes a timer only at its end.
+enum { TIMER_ROWS = 4 };
+struct timers {
+    struct fin_timer *heap;
+    struct timer_row {
+        struct fin_timer *first, *last;
+        uint64_t due; // of its last
+    } rows[TIMER_ROWS];
+    uint64_t started; // how many ever were
+};
+
 // The I/O of a thread. It is never freed, and its wake_fd never closed, because a waker may be late: the next thread that
 // takes it over may find itself woken for nothing.
 struct io {
@@ -76,8 +87,7 @@ struct io {
     struct fin_runtime *rt;
     const struct backend *backend;
     const char *name;
-    struct fin_timer *timers;
-    uint64_t timer_order;
+    struct timers timers;
     bool plain;  // asked for an io_uring as Linux 5.15 has it
     bool small;  // with queues that are full at once
     bool ending; // no AWE will run any more
@@ -153,6 +163,7 @@ bool fin_io_try_file(const struct call *c, struct call *rest, int *done);
 void fin_timer_add(struct io *io, struct fin_timer *t, uint64_t due, void (*fn)(struct fin_timer *));
 void fin_timer_remove(struct fin_timer *t); // does nothing where it ran
 void fin_timers_run(struct io *io);
+struct fin_timer *fin_timers_first(const struct io *io); // NULL: there is none
 static inline bool fin_timer_waits(const struct fin_timer *t) { return t->order != 0; }
 
 // What the kernel transfers at most in one call.

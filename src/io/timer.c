@@ -1,6 +1,10 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// Timers of a thread: a pairing heap through the timers themselves, so that starting one cannot fail; the order of equal
-// times is that of their start. Sleep, and the finish block with a timeout, are timers.
+// Timers of a thread: rows and a pairing heap through the timers themselves, so that starting one cannot fail; the order of
+// equal times is that of their start. Sleep, and the finish block with a timeout, are timers.
+//
+// Most programs have few timeouts and use them again and again: then each timer is due after all that were started with the
+// same one, and the end of a row is its place, without a look at others in memory that nobody used for long. The heap takes
+// what fits into no row.
 #include <time.h>
 
 #include "io/io.h"
@@ -48,19 +52,44 @@ static struct fin_timer *merge_all(struct fin_timer *list) {
     return heap;
 }
 
-void fin_timer_add(struct io *io, struct fin_timer *t, uint64_t due, void (*fn)(struct fin_timer *)) {
-    *t = (struct fin_timer){.due = due, .order = ++io->timer_order, .fn = fn, .io = io};
-    io->timers = merge(io->timers, t);
+// The row whose last is due closest before; where all are due later, an empty one, if there is one.
+static struct timer_row *row_for(struct timers *all, uint64_t due) {
+    struct timer_row *best = NULL;
+    for (struct timer_row *r = all->rows; r < all->rows + TIMER_ROWS; r++) {
+        if (!r->first)
+            best = best ? best : r;
+        else if (r->due <= due && (!best || !best->first || r->due > best->due))
+            best = r;
+    }
+    return best;
 }
 
-void fin_timer_remove(struct fin_timer *t) {
-    if (!fin_timer_waits(t))
+void fin_timer_add(struct io *io, struct fin_timer *t, uint64_t due, void (*fn)(struct fin_timer *)) {
+    struct timers *all = &io->timers;
+    struct timer_row *r = row_for(all, due);
+    *t = (struct fin_timer){.due = due, .order = ++all->started, .fn = fn, .io = io};
+    if (!r) {
+        all->heap = merge(all->heap, t);
         return;
-    struct io *io = t->io;
-    t->order = 0;
+    }
+    t->row = (uint32_t)(r - all->rows) + 1;
+    t->prev = r->last;
+    *(r->last ? &r->last->next : &r->first) = t;
+    r->last = t;
+    r->due = due;
+}
+
+static void remove_from_row(struct timer_row *r, struct fin_timer *t) {
+    *(t->prev ? &t->prev->next : &r->first) = t->next;
+    *(t->next ? &t->next->prev : &r->last) = t->prev;
+    if (!t->next && r->last)
+        r->due = r->last->due;
+}
+
+static void remove_from_heap(struct timers *all, struct fin_timer *t) {
     struct fin_timer *below = merge_all(t->child);
-    if (t == io->timers) {
-        io->timers = below;
+    if (t == all->heap) {
+        all->heap = below;
         return;
     }
     if (t->prev->child == t)
@@ -69,15 +98,34 @@ void fin_timer_remove(struct fin_timer *t) {
         t->prev->next = t->next;
     if (t->next)
         t->next->prev = t->prev;
-    io->timers = merge(io->timers, below);
+    all->heap = merge(all->heap, below);
+}
+
+void fin_timer_remove(struct fin_timer *t) {
+    if (!fin_timer_waits(t))
+        return;
+    struct timers *all = &((struct io *)t->io)->timers;
+    t->order = 0;
+    if (t->row)
+        remove_from_row(&all->rows[t->row - 1], t);
+    else
+        remove_from_heap(all, t);
+}
+
+struct fin_timer *fin_timers_first(const struct io *io) {
+    struct fin_timer *first = io->timers.heap;
+    for (const struct timer_row *r = io->timers.rows; r < io->timers.rows + TIMER_ROWS; r++)
+        if (r->first && (!first || before(r->first, first)))
+            first = r->first;
+    return first;
 }
 
 void fin_timers_run(struct io *io) {
-    if (!io->timers)
+    struct fin_timer *t = fin_timers_first(io);
+    if (!t)
         return;
     uint64_t now = fin_now();
-    while (io->timers && io->timers->due <= now) {
-        struct fin_timer *t = io->timers;
+    for (; t && t->due <= now; t = fin_timers_first(io)) {
         fin_timer_remove(t);
         t->fn(t);
     }
