@@ -8,10 +8,13 @@
 #include <fin/awe_id.h>
 #include <fin/cancel.h>
 #include <fin/cont.h>
+#include <fin/fixed.h>
 #include <fin/io.h>
+#include <fin/linked.h>
 #include <fin/process.h>
 #include <fin/signals.h>
 #include <fin/stats.h>
+#include <fin/stream.h>
 #include <fin/sync.h>
 #include <fin/thread.h>
 

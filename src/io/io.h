@@ -60,7 +60,7 @@ struct uring {
 // What the kernel can; all false without a ring.
 struct can {
     uint64_t ops; // a bit each
-    bool cancel_all, multishot_accept, multishot_receive, buffer_rings, zero_copy, zero_copy_msg;
+    bool registered_ring, cancel_all, multishot_accept, multishot_receive, buffer_rings, zero_copy, zero_copy_msg;
 };
 
 struct watch;
@@ -87,6 +87,7 @@ struct io {
     struct fin_runtime *rt;
     const struct backend *backend;
     const char *name;
+    char features[160]; // what name points to, for a ring that has some
     struct timers timers;
     bool plain;  // asked for an io_uring as Linux 5.15 has it
     bool small;  // with queues that are full at once

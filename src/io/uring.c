@@ -7,6 +7,7 @@
 // request at the same address, and nobody writes to a buffer afterwards.
 #define _GNU_SOURCE
 #include <poll.h>
+#include <stdio.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -385,6 +386,24 @@ static void look_for_features(struct io *io, unsigned setup) {
     can->zero_copy_msg = can->ops >> IORING_OP_SENDMSG_ZC & 1;
 }
 
+static void describe(struct io *io, unsigned setup) {
+    const struct can *can = &io->can;
+    const struct {
+        bool can;
+        const char *name;
+    } features[] = {
+        {setup & IORING_SETUP_DEFER_TASKRUN, "deferred work"}, {setup & IORING_SETUP_SINGLE_ISSUER, "single issuer"},
+        {can->registered_ring, "registered ring"},             {can->multishot_accept, "multishot accept"},
+        {can->multishot_receive, "multishot receive"},         {can->buffer_rings, "buffer rings"},
+        {can->zero_copy, "zero-copy send"},
+    };
+    size_t n = 0;
+    for (unsigned i = 0; i < sizeof features / sizeof *features; i++)
+        if (features[i].can)
+            n += (size_t)snprintf(io->features + n, sizeof io->features - n, "%s %s", n ? "," : "io_uring:", features[i].name);
+    io->name = n ? io->features : "io_uring, without the features of newer kernels";
+}
+
 static int begin(struct io *io) {
     struct uring *u = &io->uring;
     struct io_uring_params p;
@@ -404,10 +423,10 @@ static int begin(struct io *io) {
         io->can = (struct can){0};
         return -EOPNOTSUPP;
     }
-    if (!io->plain)
-        io_uring_register_ring_fd(&u->ring); // saves a look-up per call; older kernels have none
+    if (!io->plain) // saves a look-up per call; older kernels have none
+        io->can.registered_ring = io_uring_register_ring_fd(&u->ring) == 1;
     io->fd = u->ring.ring_fd;
-    io->name = p.flags & IORING_SETUP_DEFER_TASKRUN ? "io_uring" : "io_uring, without the features of newer kernels";
+    describe(io, p.flags);
     return 0;
 }
 

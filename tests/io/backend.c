@@ -24,5 +24,6 @@ int main(void) {
         SKIP("no io_uring here");
     CHECK(strcmp(with("plain"), "io_uring, without the features of newer kernels") == 0);
     CHECK(strncmp(with(""), "io_uring", 8) == 0);
+    CHECK(strncmp(with("small"), "io_uring", 8) == 0);
     return 0;
 }
