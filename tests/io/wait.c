@@ -19,7 +19,7 @@ static void ways_to_end(void) {
     CHECK(WIFSIGNALED(status));
     CHECK_EQ(WTERMSIG(status), SIGTERM);
 
-    CHECK_EQ(start_shell(&p, "sleep 1000"), 0);
+    CHECK_EQ(start_shell(&p, "exec sleep 1000"), 0);
     CHECK_EQ(fin_kill(&p, 0), 0);
     CHECK_EQ(fin_kill(&p, 12345), -EINVAL);
     CHECK_EQ(fin_kill(&p, SIGKILL), 0);
@@ -59,7 +59,7 @@ static void many(void) {
 
 static void two_wait(void) {
     static struct fin_process p;
-    CHECK_EQ(start_shell(&p, "sleep 1000"), 0);
+    CHECK_EQ(start_shell(&p, "exec sleep 1000"), 0);
     fin_finish {
         fin_async { CHECK_EQ(fin_wait(&p, NULL), 0); };
         CHECK_EQ(fin_wait(&p, NULL), -EBUSY);

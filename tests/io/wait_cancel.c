@@ -6,7 +6,7 @@
 static void cancelled_before_the_end(void) {
     static struct fin_process p;
     int status;
-    CHECK_EQ(start_shell(&p, "sleep 1000"), 0);
+    CHECK_EQ(start_shell(&p, "exec sleep 1000"), 0);
     fin_finish {
         fin_async { CHECK_EQ(fin_wait(&p, NULL), -ECANCELED); };
         fin_cancel();
