@@ -12,10 +12,31 @@
 
 enum { STRIPE = 64 * 1024, PAGE = 4096 };
 
+static inline double seconds_on(clockid_t clock) {
+    struct timespec t;
+    clock_gettime(clock, &t);
+    return (double)t.tv_sec + (double)t.tv_nsec / 1e9;
+}
+
+struct cost {
+    double seconds, cpu;
+};
+
+static inline struct cost cost_now(void) {
+    return (struct cost){seconds_on(CLOCK_MONOTONIC), seconds_on(CLOCK_PROCESS_CPUTIME_ID)};
+}
+
+static inline struct cost cost_since(struct cost start) {
+    struct cost now = cost_now();
+    return (struct cost){now.seconds - start.seconds, now.cpu - start.cpu};
+}
+
 struct raid {
     int fd[2];
     uint64_t blocks; // in both files
     uint64_t left;   // reads to be started
+    uint64_t reads;  // of these, the last so many are measured, from `start` on: first stacks and files get warm
+    struct cost start;
     uint64_t random;
     size_t block; // what one read reads; divides STRIPE, or is STRIPE
 };
@@ -30,7 +51,8 @@ struct place {
 static inline bool next_read(struct raid *r, struct place *p) {
     if (r->left == 0)
         return false;
-    r->left--;
+    if (r->left-- == r->reads)
+        r->start = cost_now();
     r->random ^= r->random << 13;
     r->random ^= r->random >> 7;
     r->random ^= r->random << 17;
@@ -66,9 +88,10 @@ static inline void write_raid(const char *const path[2], uint64_t size_of_each) 
 }
 
 // 0, or -errno: -EINVAL where the file system has no direct reads.
-static inline int open_raid(struct raid *r, const char *const path[2], size_t block, uint64_t reads, bool direct) {
+static inline int open_raid(struct raid *r, const char *const path[2], size_t block, uint64_t reads, uint64_t warming,
+                            bool direct) {
     EXPECT(block > 0 && block % PAGE == 0 && STRIPE % block == 0);
-    *r = (struct raid){.fd = {-1, -1}, .left = reads, .random = 88172645463325252, .block = block};
+    *r = (struct raid){.fd = {-1, -1}, .left = reads + warming, .reads = reads, .random = 88172645463325252, .block = block};
     for (int i = 0; i < 2; i++) {
         r->fd[i] = open(path[i], O_RDONLY | O_CLOEXEC | (direct ? O_DIRECT : 0));
         if (r->fd[i] < 0)
@@ -90,25 +113,6 @@ static inline void *read_buffers(const struct raid *r, int count) {
     EXPECT(buffers != NULL);
     memset(buffers, 0, (size_t)count * r->block);
     return buffers;
-}
-
-static inline double seconds_on(clockid_t clock) {
-    struct timespec t;
-    clock_gettime(clock, &t);
-    return (double)t.tv_sec + (double)t.tv_nsec / 1e9;
-}
-
-struct cost {
-    double seconds, cpu;
-};
-
-static inline struct cost cost_now(void) {
-    return (struct cost){seconds_on(CLOCK_MONOTONIC), seconds_on(CLOCK_PROCESS_CPUTIME_ID)};
-}
-
-static inline struct cost cost_since(struct cost start) {
-    struct cost now = cost_now();
-    return (struct cost){now.seconds - start.seconds, now.cpu - start.cpu};
 }
 
 #endif

@@ -52,16 +52,15 @@ struct run {
 // 0, or -errno where there are no such reads.
 static int measure(const struct run *run, struct cost *cost) {
     struct raid raid;
-    int error = open_raid(&raid, run->paths, run->block, run->reads, run->direct);
+    int error = open_raid(&raid, run->paths, run->block, run->reads, 2 * (uint64_t)run->depth, run->direct);
     if (error == 0) {
         char *buffers = read_buffers(&raid, run->depth);
         fin_io_backend(); // the ring, or what stands for it, is made now
-        struct cost start = cost_now();
         if (run->sync)
             read_all_blocking(&raid, buffers);
         else
             read_all(&raid, buffers, run->depth);
-        *cost = cost_since(start);
+        *cost = cost_since(raid.start);
         free(buffers);
     }
     close_raid(&raid);

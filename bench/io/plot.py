@@ -44,7 +44,8 @@ def line(axes, points, name, style):
 def style_of(name, names):
     markers = 'osv^D*XPph<>'
     i = names.index(name)
-    return {'color': pyplot.cm.tab20(i % 20), 'marker': markers[i % len(markers)],
+    colour = pyplot.cm.tab20((2 * i + i // 10) % 20)  # the strong ones first
+    return {'color': colour, 'marker': markers[i % len(markers)],
             **({'zorder': 5} if name == 'Fin' else {})}
 
 

@@ -35,19 +35,18 @@ int reads(int argc, char **argv) {
     struct raid raid;
     uint64_t count = (uint64_t)option_value(argc, argv, "--reads", 100000);
     EXPECT(depth > 0);
-    EXPECT(open_raid(&raid, paths, (size_t)option_value(argc, argv, "--block", PAGE), count,
+    EXPECT(open_raid(&raid, paths, (size_t)option_value(argc, argv, "--block", PAGE), count, 2 * (uint64_t)depth,
                      has_option(argc, argv, "--direct")) == 0);
     struct request *requests = allocate((size_t)depth * sizeof *requests);
     char *buffers = read_buffers(&raid, depth);
     uring_begin();
-    struct cost start_cost = cost_now();
     for (int i = 0; i < depth; i++) {
         requests[i] = (struct request){{on_read}, &raid, {0}, buffers + (size_t)i * raid.block};
         start(&requests[i]);
     }
     while (in_flight)
         uring_run(-1);
-    struct cost cost = cost_since(start_cost);
+    struct cost cost = cost_since(raid.start);
     printf("%llu %.9f %.9f\n", (unsigned long long)count, cost.seconds, cost.cpu);
     close_raid(&raid);
     free(buffers);
