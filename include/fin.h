@@ -7,6 +7,7 @@
 #include <fin/awe.h>
 #include <fin/awe_id.h>
 #include <fin/cancel.h>
+#include <fin/chan.h>
 #include <fin/cont.h>
 #include <fin/fixed.h>
 #include <fin/io.h>

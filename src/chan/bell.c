@@ -1,0 +1,234 @@
+// SPDX-License-Identifier: BSD-2-Clause
+#define _GNU_SOURCE
+#include "chan/bell.h"
+
+#include <fcntl.h>
+#include <stdlib.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include <fin/io.h>
+
+#include "chan/wait.h"
+
+enum { AT_ONCE = 4096 }; // packets taken in one go: more than a socket holds
+
+void fin_bell_ring(struct fin_event *bell, int fd) {
+    static const char byte = 0;
+    if (bell)
+        fin_event_advance(bell, 1);
+    else // where it is full the other side has packets to wake up for; where it is gone, our own waits tell
+        send(fd, &byte, 1, MSG_DONTWAIT | MSG_NOSIGNAL);
+}
+
+static int await(struct fin_event *bell, uint64_t heard, bool nc) {
+    if (!nc)
+        return fin_event_await(bell, heard + 1);
+    fin_event_await_nc(bell, heard + 1);
+    return 0;
+}
+
+static void close_all(const int *fds, int count) {
+    for (int i = 0; i < count; i++)
+        close(fds[i]);
+}
+
+struct packet {
+    char byte[8];
+    struct iovec v;
+    struct msghdr m;
+    union {
+        char room[CMSG_SPACE(UMP_FDS * sizeof(int))];
+        struct cmsghdr align;
+    } control;
+};
+
+static void packet_init(struct packet *p) {
+    p->v = (struct iovec){p->byte, sizeof p->byte};
+    p->m = (struct msghdr){
+        .msg_iov = &p->v, .msg_iovlen = 1, .msg_control = p->control.room, .msg_controllen = sizeof p->control.room};
+}
+
+// A sender that keeps to the protocol has descriptors of two messages under way at most: those that stand next in the ring,
+// and those of the message after it. Where the system could not give us all of them their number is less than was sent.
+static void parcel_came(struct ump_rx *rx, struct msghdr *m) {
+    struct cmsghdr *c = CMSG_FIRSTHDR(m);
+    int fds[UMP_FDS], n = 0;
+    if (!c && !(m->msg_flags & MSG_CTRUNC))
+        return;
+    if (c && c->cmsg_level == SOL_SOCKET && c->cmsg_type == SCM_RIGHTS) {
+        n = (int)((c->cmsg_len - CMSG_LEN(0)) / sizeof(int));
+        memcpy(fds, CMSG_DATA(c), (size_t)n * sizeof(int));
+    }
+    if (rx->parcels == UMP_PARCELS) {
+        rx->broken = true;
+        close_all(fds, n);
+        return;
+    }
+    rx->lacking[rx->parcels] = m->msg_flags & MSG_CTRUNC;
+    rx->counts[rx->parcels] = (uint8_t)n;
+    memcpy(rx->fds[rx->parcels++], fds, (size_t)n * sizeof(int));
+}
+
+// A packet of nothing ends the channel like the end of the socket: no sender of ours makes one. It may bring descriptors all
+// the same.
+static void packet_came(struct ump_rx *rx, struct packet *p, ssize_t n) {
+    if (n >= 0)
+        parcel_came(rx, &p->m);
+    rx->gone |= n == 0 || (n < 0 && n != -EAGAIN && n != -EINTR);
+}
+
+// The thread cannot get what it waits with: that is no news of the other side.
+static bool shortage(ssize_t r) { return r == -EMFILE || r == -ENFILE || r == -ENOMEM; }
+
+int fin_bell_await_message(struct ump_rx *rx, uint64_t heard, bool nc) {
+    struct packet p;
+    if (rx->meeting) {
+        // The sender says that it is gone before it rings.
+        return __atomic_load_n(&rx->peer->closed, __ATOMIC_ACQUIRE) ? 0 : await(&rx->meeting->message, heard, nc);
+    }
+    packet_init(&p);
+    ssize_t n = nc ? fin_recvmsg_nc(rx->fd, &p.m, MSG_CMSG_CLOEXEC) : fin_recvmsg(rx->fd, &p.m, MSG_CMSG_CLOEXEC);
+    if (shortage(n) || n == -ECANCELED)
+        return (int)n;
+    packet_came(rx, &p, n);
+    return 0;
+}
+
+int fin_bell_await_room(struct ump_tx *tx, uint64_t heard, bool nc) {
+    char byte;
+    if (tx->meeting)
+        return await(&tx->meeting->room, heard, nc);
+    ssize_t n = nc ? fin_recv_nc(tx->fd, &byte, 1, 0) : fin_recv(tx->fd, &byte, 1, 0);
+    if (shortage(n) || n == -ECANCELED)
+        return (int)n;
+    if (n <= 0)
+        fin_ump_no_receiver(tx, -EPIPE);
+    return 0;
+}
+
+void fin_bell_empty(struct ump_rx *rx) {
+    if (rx->meeting) {
+        rx->gone |= __atomic_load_n(&rx->peer->closed, __ATOMIC_ACQUIRE);
+        return;
+    }
+    for (int i = 0; i < AT_ONCE && rx->parcels < UMP_PARCELS && !rx->gone && !rx->broken; i++) {
+        struct packet p;
+        packet_init(&p);
+        ssize_t n = recvmsg(rx->fd, &p.m, MSG_DONTWAIT | MSG_CMSG_CLOEXEC);
+        if (n < 0 && errno == EAGAIN)
+            return;
+        packet_came(rx, &p, n < 0 ? -errno : n);
+    }
+}
+
+static int send_parcel(struct meeting *m, const int *fds, int count) {
+    struct parcel *p = malloc(sizeof *p);
+    if (!p)
+        return -ENOMEM;
+    p->next = NULL;
+    for (p->count = 0; p->count < count; p->count++) {
+        int fd = fcntl(fds[p->count], F_DUPFD_CLOEXEC, 0);
+        if (fd < 0) {
+            int error = -errno;
+            close_all(p->fds, p->count);
+            free(p);
+            return error == -EINVAL ? -EMFILE : error;
+        }
+        p->fds[p->count] = fd;
+    }
+    fin_latch_acquire(&m->latch);
+    *(m->first ? &m->last->next : &m->first) = p;
+    m->last = p;
+    fin_latch_release(&m->latch);
+    return 0;
+}
+
+int fin_bell_send_fds(struct ump_tx *tx, const int *fds, int count, bool nc) {
+    struct packet p;
+    if (tx->meeting)
+        return send_parcel(tx->meeting, fds, count);
+    packet_init(&p);
+    p.v.iov_len = p.byte[0] = 1;
+    memset(p.control.room, 0, sizeof p.control.room);
+    p.m.msg_controllen = CMSG_SPACE((size_t)count * sizeof(int));
+    struct cmsghdr *c = CMSG_FIRSTHDR(&p.m);
+    c->cmsg_level = SOL_SOCKET;
+    c->cmsg_type = SCM_RIGHTS;
+    c->cmsg_len = CMSG_LEN((size_t)count * sizeof(int));
+    memcpy(CMSG_DATA(c), fds, (size_t)count * sizeof(int));
+    ssize_t n = nc ? fin_sendmsg_nc(tx->fd, &p.m, 0) : fin_sendmsg(tx->fd, &p.m, 0);
+    return n < 0 ? (int)n : 0;
+}
+
+// The parcel of the message that is there becomes the first in *rx.
+static bool parcel_here(struct ump_rx *rx) {
+    struct meeting *m = rx->meeting;
+    if (rx->parcels)
+        return true;
+    fin_bell_empty(rx);
+    if (m) {
+        fin_latch_acquire(&m->latch);
+        struct parcel *p = m->first;
+        m->first = p->next;
+        fin_latch_release(&m->latch);
+        rx->counts[0] = (uint8_t)p->count;
+        rx->lacking[0] = false;
+        memcpy(rx->fds[0], p->fds, sizeof p->fds);
+        rx->parcels = 1;
+        free(p);
+    }
+    rx->broken |= rx->parcels == 0;
+    return rx->parcels != 0;
+}
+
+static void parcel_done(struct ump_rx *rx) {
+    rx->parcels--;
+    rx->counts[0] = rx->counts[1];
+    rx->lacking[0] = rx->lacking[1];
+    memcpy(rx->fds[0], rx->fds[1], sizeof rx->fds[0]);
+}
+
+int fin_bell_take_fds(struct ump_rx *rx, int *fds, int most) {
+    if (!parcel_here(rx))
+        return -EPROTO;
+    if (rx->lacking[0]) {
+        rx->lacking[0] = false;
+        close_all(rx->fds[0], rx->counts[0]);
+        rx->counts[0] = 0;
+        return -EMFILE;
+    }
+    int n = rx->counts[0];
+    if (n > most)
+        return -EMSGSIZE;
+    memcpy(fds, rx->fds[0], (size_t)n * sizeof(int));
+    parcel_done(rx);
+    return n;
+}
+
+void fin_bell_drop_fds(struct ump_rx *rx) {
+    if (!parcel_here(rx))
+        return;
+    close_all(rx->fds[0], rx->counts[0]);
+    parcel_done(rx);
+}
+
+void fin_bell_end(struct ump_tx *tx, struct ump_rx *rx) {
+    while (rx->parcels)
+        fin_bell_drop_fds(rx);
+    if (tx->meeting) {
+        fin_event_advance(&tx->meeting->message, 1);
+        fin_event_advance(&rx->meeting->room, 1);
+    } else {
+        close(tx->fd);
+        close(rx->fd);
+    }
+}
+
+void fin_meeting_end(struct meeting *m) {
+    for (struct parcel *p = m->first, *next; p; p = next) {
+        next = p->next;
+        close_all(p->fds, p->count);
+        free(p);
+    }
+}

@@ -1,0 +1,45 @@
+// SPDX-License-Identifier: BSD-2-Clause
+// What wakes the other side, and what travels beside the ring. Between processes each direction has a Unix socket: a packet
+// is a ring of the bell, descriptors come in packets, and the end of the socket is the end of the other side. Within a
+// process there is a meeting instead.
+#ifndef FIN_CHAN_BELL_H
+#define FIN_CHAN_BELL_H
+
+#include <errno.h>
+
+#include <fin/sync.h>
+
+#include "chan/ump.h"
+
+struct parcel {
+    struct parcel *next;
+    int count, fds[UMP_FDS];
+};
+
+struct meeting {
+    struct fin_event message, room; // rings so far
+    struct fin_latch latch;         // of the parcels
+    struct parcel *first, *last;
+};
+
+// The bell of a meeting, or a packet to the socket's other end. Does not block.
+void fin_bell_ring(struct fin_event *bell, int fd);
+
+// Sleep until there is a ring after `heard`, or the other side is gone; both are told in *rx and *tx. Returns 0; -ECANCELED;
+// or -EMFILE, -ENFILE, -ENOMEM where the thread cannot get what it waits with.
+FIN_BLOCKING int fin_bell_await_message(struct ump_rx *rx, uint64_t heard, bool nc);
+FIN_BLOCKING int fin_bell_await_room(struct ump_tx *tx, uint64_t heard, bool nc);
+
+// Takes what is in the socket now, and looks whether the sender is gone. Does not block.
+void fin_bell_empty(struct ump_rx *rx);
+
+// Descriptors go before their message. Takes those of the message that is there: returns their number, or -errno.
+FIN_BLOCKING int fin_bell_send_fds(struct ump_tx *tx, const int *fds, int count, bool nc);
+int fin_bell_take_fds(struct ump_rx *rx, int *fds, int most);
+void fin_bell_drop_fds(struct ump_rx *rx);
+
+// Tells the other side that this one is gone.
+void fin_bell_end(struct ump_tx *tx, struct ump_rx *rx);
+void fin_meeting_end(struct meeting *m);
+
+#endif

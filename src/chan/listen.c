@@ -1,0 +1,137 @@
+// SPDX-License-Identifier: BSD-2-Clause
+// Channels by name: Unix sockets, over which an end is offered to each that connects.
+#define _GNU_SOURCE
+#include <stdlib.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <sys/un.h>
+#include <unistd.h>
+
+#include <fin/io.h>
+
+#include "chan/chan.h"
+#include "chan/offer.h"
+
+enum { BACKLOG = 128 };
+
+struct fin_chan_listener {
+    int fd;
+    struct fin_chan_options options;
+    struct sockaddr_un address;
+};
+
+static int address_of(const char *name, struct sockaddr_un *a, socklen_t *size) {
+    size_t n = strlen(name);
+    *a = (struct sockaddr_un){.sun_family = AF_UNIX};
+    if (n == 0 || n >= sizeof a->sun_path)
+        return n ? -ENAMETOOLONG : -EINVAL;
+    memcpy(a->sun_path, name, n);
+    if (name[0] == '@')
+        a->sun_path[0] = 0;
+    *size = (socklen_t)(offsetof(struct sockaddr_un, sun_path) + n + (name[0] != '@'));
+    return 0;
+}
+
+static int new_socket(void) {
+    int fd = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0);
+    return fd < 0 ? -errno : fd;
+}
+
+// Nobody listens there any more.
+static bool is_left_over(const struct sockaddr_un *a, socklen_t size) {
+    struct stat s;
+    int fd = a->sun_path[0] && lstat(a->sun_path, &s) == 0 && S_ISSOCK(s.st_mode) ? new_socket() : -1;
+    if (fd < 0)
+        return false;
+    int r = connect(fd, (const struct sockaddr *)a, size), error = errno;
+    close(fd);
+    return r != 0 && error == ECONNREFUSED;
+}
+
+static int bind_it(int fd, const struct sockaddr_un *a, socklen_t size) {
+    if (bind(fd, (const struct sockaddr *)a, size) == 0)
+        return 0;
+    if (errno != EADDRINUSE || !is_left_over(a, size))
+        return errno == ECONNREFUSED ? -EADDRINUSE : -errno;
+    unlink(a->sun_path);
+    return bind(fd, (const struct sockaddr *)a, size) == 0 ? 0 : -errno;
+}
+
+int fin_chan_listen(struct fin_chan_listener **out, const char *name, const struct fin_chan_options *options) {
+    struct fin_chan_options o;
+    socklen_t size;
+    int r = fin_chan_options_check(options, &o);
+    struct fin_chan_listener *l = r == 0 ? malloc(sizeof *l) : NULL;
+    if (!l)
+        return r ? r : -ENOMEM;
+    *l = (struct fin_chan_listener){.fd = -1, .options = o};
+    r = o.flags & FIN_CHAN_LOCAL ? -EINVAL : address_of(name, &l->address, &size);
+    if (r == 0) {
+        l->fd = new_socket();
+        r = l->fd < 0 ? l->fd : bind_it(l->fd, &l->address, size);
+    }
+    if (r == 0 && listen(l->fd, BACKLOG) != 0) {
+        r = -errno;
+        if (l->address.sun_path[0])
+            unlink(l->address.sun_path);
+    }
+    if (r != 0) {
+        if (l->fd >= 0)
+            close(l->fd);
+        free(l);
+    } else {
+        *out = l;
+    }
+    return r;
+}
+
+// The end is made first: who was accepted is not turned away for a lack of descriptors or memory.
+static int accept_it(struct fin_chan_listener *l, struct fin_chan **out, bool nc) {
+    struct offer o;
+    int r = fin_offer_make(&o, &l->options);
+    if (r != 0)
+        return r;
+    for (;;) {
+        int fd = nc ? fin_accept4_nc(l->fd, NULL, NULL, SOCK_CLOEXEC) : fin_accept4(l->fd, NULL, NULL, SOCK_CLOEXEC);
+        if (fd < 0) {
+            fin_offer_drop(&o);
+            return fd;
+        }
+        r = fin_offer_send(&o, fd);
+        if (r == 0)
+            break;
+        close(fd); // it has gone again: the next one
+    }
+    *out = o.chan;
+    return 0;
+}
+
+int fin_chan_accept(struct fin_chan_listener *l, struct fin_chan **out) { return accept_it(l, out, false); }
+int fin_chan_accept_nc(struct fin_chan_listener *l, struct fin_chan **out) { return accept_it(l, out, true); }
+
+void fin_chan_listener_close(struct fin_chan_listener *l) {
+    if (l->address.sun_path[0])
+        unlink(l->address.sun_path);
+    close(l->fd);
+    free(l);
+}
+
+static int connect_it(struct fin_chan **out, const char *name, unsigned flags, bool nc) {
+    struct sockaddr_un a;
+    socklen_t size;
+    int r = address_of(name, &a, &size), fd = r == 0 ? new_socket() : r;
+    if (fd < 0)
+        return fd;
+    const struct sockaddr *to = (const struct sockaddr *)&a;
+    r = nc ? fin_connect_nc(fd, to, size) : fin_connect(fd, to, size);
+    if (r != 0) {
+        close(fd);
+        return r;
+    }
+    return nc ? fin_chan_take_nc(out, fd, flags) : fin_chan_take(out, fd, flags);
+}
+
+int fin_chan_connect(struct fin_chan **out, const char *name, unsigned flags) { return connect_it(out, name, flags, false); }
+int fin_chan_connect_nc(struct fin_chan **out, const char *name, unsigned flags) {
+    return connect_it(out, name, flags, true);
+}

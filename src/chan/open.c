@@ -1,0 +1,319 @@
+// SPDX-License-Identifier: BSD-2-Clause
+// How ends come to be, and go. The side that offers makes everything: the memory, sealed so that nobody can shrink it; a
+// socket for each direction, whose end tells the death of the other side; and sends it in one packet. So it waits for
+// nothing. The side that takes checks what it is given.
+#define _GNU_SOURCE
+#include <stdlib.h>
+#include <sys/mman.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include <fin/io.h>
+
+#include "chan/chan.h"
+#include "chan/offer.h"
+#include "chan/wait.h"
+
+enum { LEAST_LINES = 64, MOST_LINES = 1 << 20, DEFAULT_SIZE = 64 << 10 };
+
+// The first page of the memory; the rings follow.
+struct control {
+    struct sender_line sender[2]; // of the direction 0, from the one that took to the one that offered, and of 1
+    struct receiver_line receiver[2];
+};
+
+struct hello {
+    char magic[8];
+    uint32_t version, lines;
+};
+
+static const struct hello greeting = {"fin-chan", 1, 0};
+
+static size_t page(void) { return (size_t)sysconf(_SC_PAGESIZE); }
+
+static uint32_t lines_of(size_t size) {
+    uint32_t lines = LEAST_LINES;
+    size = size ? size : DEFAULT_SIZE;
+    size = size < page() ? page() : size;
+    while (lines < MOST_LINES && (size_t)lines * UMP_LINE < size)
+        lines *= 2;
+    return lines;
+}
+
+static size_t memory_size(uint32_t lines) { return page() + 2 * (size_t)lines * UMP_LINE; }
+
+static bool map_at(char *at, size_t size, int fd, size_t offset) {
+    return mmap(at, size, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_FIXED, fd, (off_t)offset) != MAP_FAILED;
+}
+
+// The control page, then each ring twice in a row.
+static struct shared_map *map_new(int fd, uint32_t lines) {
+    size_t ring = (size_t)lines * UMP_LINE;
+    struct shared_map *m = malloc(sizeof *m);
+    if (!m)
+        return NULL;
+    *m = (struct shared_map){.size = page() + 4 * ring};
+    m->base = mmap(NULL, m->size, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+    bool good = m->base != MAP_FAILED && map_at(m->base, page(), fd, 0);
+    for (size_t i = 0; good && i < 4; i++)
+        good = map_at(m->base + page() + i * ring, ring, fd, page() + i / 2 * ring);
+    if (good)
+        return m;
+    if (m->base != MAP_FAILED)
+        munmap(m->base, m->size);
+    free(m);
+    return NULL;
+}
+
+static void map_end(struct shared_map *m) {
+    munmap(m->base, m->size);
+    fin_meeting_end(&m->meeting[0]);
+    fin_meeting_end(&m->meeting[1]);
+    free(m);
+}
+
+static void map_release(struct shared_map *m) {
+    if (__atomic_sub_fetch(&m->users, 1, __ATOMIC_ACQ_REL) == 0)
+        map_end(m);
+}
+
+static struct fin_chan *chan_new(unsigned flags) {
+    struct fin_chan *c = aligned_alloc(_Alignof(struct fin_chan), sizeof *c);
+    if (!c)
+        return NULL;
+    memset(c, 0, sizeof *c);
+    c->out.turn.shared = c->in.turn.shared = flags & FIN_CHAN_SHARED;
+    c->out.quick = c->in.quick = !(flags & FIN_CHAN_SHARED);
+    return c;
+}
+
+// Side 0 offered: it receives in direction 0. fd: of the directions.
+static void chan_begin(struct fin_chan *c, struct shared_map *m, unsigned side, uint32_t lines, const int *fd) {
+    struct control *control = (struct control *)m->base;
+    size_t ring = 2 * (size_t)lines * UMP_LINE;
+    uint32_t shift = (uint32_t)__builtin_ctz(lines);
+    unsigned in = side, out = 1 - side;
+    bool barriers = fin_ump_barriers();
+    c->map = m;
+    __atomic_add_fetch(&m->users, 1, __ATOMIC_RELAXED);
+    c->out.most = c->in.most = (size_t)lines / 2 * UMP_LINE - UMP_HEADER;
+    c->out.ump = (struct ump_tx){.ring = m->base + page() + out * ring,
+                                 .peer = &control->receiver[out],
+                                 .own = &control->sender[out],
+                                 .limit = lines,
+                                 .lines = lines,
+                                 .shift = shift,
+                                 .fd = fd[out],
+                                 .fence = true,
+                                 .registered = barriers};
+    c->in.ump = (struct ump_rx){.ring = m->base + page() + in * ring,
+                                .own = &control->receiver[in],
+                                .peer = &control->sender[in],
+                                .lines = lines,
+                                .shift = shift,
+                                .fd = fd[in]};
+    __atomic_store_n(&c->in.ump.own->barriers, barriers, __ATOMIC_RELAXED);
+}
+
+static void close_all(const int *fd, int count) {
+    for (int i = 0; i < count; i++)
+        if (fd[i] >= 0)
+            close(fd[i]);
+}
+
+int fin_chan_options_check(const struct fin_chan_options *o, struct fin_chan_options *out) {
+    *out = o ? *o : (struct fin_chan_options){0};
+    bool bad = out->size > (size_t)MOST_LINES * UMP_LINE || out->flags & ~(FIN_CHAN_SHARED | FIN_CHAN_LOCAL);
+    return bad || out->flags == (FIN_CHAN_SHARED | FIN_CHAN_LOCAL) ? -EINVAL : 0;
+}
+
+static void meet(struct fin_chan *c, unsigned side, bool alone) {
+    c->in.ump.meeting = &c->map->meeting[side];
+    c->out.ump.meeting = &c->map->meeting[1 - side];
+    c->in.ump.alone = c->out.ump.alone = alone;
+    c->out.ump.fence &= !alone;
+}
+
+static int pair_up(struct fin_chan *a, struct fin_chan *b, const struct fin_chan_options *o) {
+    uint32_t lines = lines_of(o->size);
+    int fd = fin_chan_memory_new(memory_size(lines));
+    struct shared_map *m = fd < 0 ? NULL : map_new(fd, lines);
+    if (!m)
+        return close_all(&fd, 1), fd < 0 ? fd : -ENOMEM;
+    close(fd);
+    chan_begin(a, m, 0, lines, (int[]){-1, -1});
+    chan_begin(b, m, 1, lines, (int[]){-1, -1});
+    meet(a, 0, o->flags & FIN_CHAN_LOCAL);
+    meet(b, 1, o->flags & FIN_CHAN_LOCAL);
+    return 0;
+}
+
+int fin_chan_pair(struct fin_chan **a, struct fin_chan **b, const struct fin_chan_options *options) {
+    struct fin_chan_options o;
+    int r = fin_chan_options_check(options, &o);
+    if (r != 0)
+        return r;
+    *a = chan_new(o.flags);
+    *b = chan_new(o.flags);
+    r = !*a || !*b ? -ENOMEM : pair_up(*a, *b, &o);
+    if (r != 0) {
+        free(*a);
+        free(*b);
+    }
+    return r;
+}
+
+void fin_offer_drop(struct offer *o) {
+    if (o->map)
+        map_end(o->map);
+    close_all((int[]){o->memory, o->pair[0], o->pair[1]}, 3);
+    free(o->chan);
+}
+
+int fin_offer_make(struct offer *o, const struct fin_chan_options *options) {
+    *o = (struct offer){.lines = lines_of(options->size), .memory = -1, .pair = {-1, -1}};
+    o->chan = chan_new(options->flags);
+    if (!o->chan)
+        return -ENOMEM;
+    o->memory = fin_chan_memory_new(memory_size(o->lines));
+    int r = o->memory < 0 ? o->memory : 0;
+    if (r == 0 && socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, o->pair) != 0)
+        r = -errno;
+    if (r == 0)
+        o->map = map_new(o->memory, o->lines);
+    if (r == 0 && !o->map)
+        r = -ENOMEM;
+    if (r != 0)
+        fin_offer_drop(o);
+    return r;
+}
+
+struct letter {
+    struct hello hello;
+    struct iovec v;
+    struct msghdr m;
+    union {
+        char room[CMSG_SPACE(2 * sizeof(int))];
+        struct cmsghdr align;
+    } control;
+};
+
+static void letter_init(struct letter *p) {
+    memset(p, 0, sizeof *p);
+    p->v = (struct iovec){&p->hello, sizeof p->hello};
+    p->m = (struct msghdr){
+        .msg_iov = &p->v, .msg_iovlen = 1, .msg_control = p->control.room, .msg_controllen = sizeof p->control.room};
+}
+
+int fin_offer_send(struct offer *o, int fd) {
+    struct letter p;
+    int fds[2] = {o->memory, o->pair[1]};
+    letter_init(&p);
+    p.hello = greeting;
+    p.hello.lines = o->lines;
+    struct cmsghdr *c = CMSG_FIRSTHDR(&p.m);
+    c->cmsg_level = SOL_SOCKET;
+    c->cmsg_type = SCM_RIGHTS;
+    c->cmsg_len = CMSG_LEN(sizeof fds);
+    memcpy(CMSG_DATA(c), fds, sizeof fds);
+    if (sendmsg(fd, &p.m, MSG_DONTWAIT | MSG_NOSIGNAL) != (ssize_t)sizeof p.hello)
+        return errno ? -errno : -EPROTO;
+    chan_begin(o->chan, o->map, 0, o->lines, (int[]){fd, o->pair[0]});
+    close_all(fds, 2);
+    return 0;
+}
+
+static bool is_seqpacket(int fd) {
+    int domain = 0, type = 0;
+    socklen_t size = sizeof(int);
+    return getsockopt(fd, SOL_SOCKET, SO_DOMAIN, &domain, &size) == 0 && domain == AF_UNIX &&
+           getsockopt(fd, SOL_SOCKET, SO_TYPE, &type, &size) == 0 && type == SOCK_SEQPACKET;
+}
+
+int fin_chan_offer(struct fin_chan **out, int fd, const struct fin_chan_options *options) {
+    struct fin_chan_options o;
+    struct offer offer;
+    int r = fin_chan_options_check(options, &o);
+    if (r == 0 && (!is_seqpacket(fd) || o.flags & FIN_CHAN_LOCAL))
+        r = -EINVAL;
+    if (r == 0)
+        r = fin_offer_make(&offer, &o);
+    if (r == 0) {
+        r = fin_offer_send(&offer, fd);
+        if (r != 0)
+            fin_offer_drop(&offer);
+    }
+    if (r != 0)
+        close(fd);
+    else
+        *out = offer.chan;
+    return r;
+}
+
+// The descriptors that came, of which there should be two.
+static int take_fds(struct letter *p, int *fds) {
+    struct cmsghdr *c = CMSG_FIRSTHDR(&p->m);
+    if (!c || c->cmsg_level != SOL_SOCKET || c->cmsg_type != SCM_RIGHTS)
+        return 0;
+    int n = (int)((c->cmsg_len - CMSG_LEN(0)) / sizeof(int));
+    memcpy(fds, CMSG_DATA(c), (size_t)n * sizeof(int));
+    return n;
+}
+
+static bool good_hello(const struct hello *h) {
+    return memcmp(h->magic, greeting.magic, sizeof h->magic) == 0 && h->version == greeting.version &&
+           h->lines >= LEAST_LINES && h->lines <= MOST_LINES && (h->lines & (h->lines - 1)) == 0 &&
+           (size_t)h->lines * UMP_LINE % page() == 0;
+}
+
+static int begin_taken(struct fin_chan **out, int fd, const struct hello *h, const int *fds, unsigned flags) {
+    if (!good_hello(h) || !is_seqpacket(fds[1]) || fin_chan_memory_check(fds[0], memory_size(h->lines)) != 0)
+        return -EPROTO;
+    struct fin_chan *c = chan_new(flags);
+    struct shared_map *m = c ? map_new(fds[0], h->lines) : NULL;
+    if (!m) {
+        free(c);
+        return -ENOMEM;
+    }
+    close(fds[0]);
+    chan_begin(c, m, 1, h->lines, (int[]){fd, fds[1]});
+    *out = c;
+    return 0;
+}
+
+static int take(struct fin_chan **out, int fd, unsigned flags, bool nc) {
+    struct letter p;
+    int fds[2] = {-1, -1}, r = flags & ~FIN_CHAN_SHARED || !is_seqpacket(fd) ? -EINVAL : 0;
+    letter_init(&p);
+    if (r == 0) {
+        ssize_t n = nc ? fin_recvmsg_nc(fd, &p.m, MSG_CMSG_CLOEXEC) : fin_recvmsg(fd, &p.m, MSG_CMSG_CLOEXEC);
+        int count = n < 0 ? 0 : take_fds(&p, fds);
+        if (n < 0)
+            r = (int)n;
+        else if (n == 0)
+            r = -ECONNRESET;
+        else if (p.m.msg_flags & MSG_CTRUNC && count < 2)
+            r = -EMFILE;
+        else
+            r = n == sizeof p.hello && count == 2 && !(p.m.msg_flags & MSG_CTRUNC)
+                    ? begin_taken(out, fd, &p.hello, fds, flags)
+                    : -EPROTO;
+    }
+    if (r != 0) {
+        close_all(fds, 2);
+        close(fd);
+    }
+    return r;
+}
+
+int fin_chan_take(struct fin_chan **out, int fd, unsigned flags) { return take(out, fd, flags, false); }
+int fin_chan_take_nc(struct fin_chan **out, int fd, unsigned flags) { return take(out, fd, flags, true); }
+
+int fin_chan_close(struct fin_chan *c) {
+    if (c->out.turn.busy || c->in.turn.busy)
+        return -EBUSY;
+    fin_ump_end(&c->out.ump, &c->in.ump);
+    map_release(c->map);
+    free(c);
+    return 0;
+}

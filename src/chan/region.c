@@ -1,0 +1,74 @@
+// SPDX-License-Identifier: BSD-2-Clause
+// Shared memory that is safe to touch whatever the other process does, and regions for more than messages hold.
+#define _GNU_SOURCE
+#include <errno.h>
+#include <fcntl.h>
+#include <linux/magic.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <sys/vfs.h>
+#include <unistd.h>
+
+#include "chan/chan.h"
+
+#ifndef MFD_NOEXEC_SEAL
+#define MFD_NOEXEC_SEAL 8u
+#endif
+
+enum { SEALS = F_SEAL_SHRINK | F_SEAL_GROW };
+
+int fin_chan_memory_new(size_t size) {
+    int fd = memfd_create("fin-chan", MFD_CLOEXEC | MFD_ALLOW_SEALING | MFD_NOEXEC_SEAL);
+    if (fd < 0 && errno == EINVAL)
+        fd = memfd_create("fin-chan", MFD_CLOEXEC | MFD_ALLOW_SEALING);
+    if (fd < 0)
+        return -errno;
+    if (ftruncate(fd, (off_t)size) != 0 || fcntl(fd, F_ADD_SEALS, SEALS | F_SEAL_SEAL) != 0) {
+        int error = -errno;
+        close(fd);
+        return error;
+    }
+    return fd;
+}
+
+// Only memory of this kind never ends early, has pages for all of its size and needs nobody's help to be read.
+int fin_chan_memory_check(int fd, size_t size) {
+    struct statfs fs;
+    struct stat s;
+    int seals = fcntl(fd, F_GET_SEALS);
+    if (seals < 0 || !(seals & F_SEAL_SHRINK) || fstatfs(fd, &fs) != 0 || fs.f_type != TMPFS_MAGIC || fstat(fd, &s) != 0)
+        return -EPROTO;
+    return s.st_size >= 0 && (uint64_t)s.st_size >= size ? 0 : -EPROTO;
+}
+
+static int map_region(struct fin_chan_region *r, int fd, size_t size) {
+    void *p = mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+    if (p == MAP_FAILED)
+        return errno == EPERM || errno == EACCES ? -EPROTO : -ENOMEM;
+    *r = (struct fin_chan_region){p, size, fd};
+    return 0;
+}
+
+int fin_chan_region_make(struct fin_chan_region *r, size_t size) {
+    if (size == 0 || size > (size_t)1 << 46)
+        return -EINVAL;
+    int fd = fin_chan_memory_new(size);
+    int error = fd < 0 ? fd : map_region(r, fd, size);
+    if (error != 0 && fd >= 0)
+        close(fd);
+    return error;
+}
+
+int fin_chan_region_map(struct fin_chan_region *r, int fd, size_t size) {
+    int error = size == 0 ? -EINVAL : fin_chan_memory_check(fd, size);
+    if (error == 0)
+        error = map_region(r, fd, size);
+    if (error != 0)
+        close(fd);
+    return error;
+}
+
+void fin_chan_region_end(struct fin_chan_region *r) {
+    munmap(r->data, r->size);
+    close(r->fd);
+}

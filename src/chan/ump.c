@@ -1,0 +1,183 @@
+// SPDX-License-Identifier: BSD-2-Clause
+// The slow half of UMP: acknowledging, arming and waiting. See ump.h for the protocol.
+#define _GNU_SOURCE
+#include <linux/membarrier.h>
+#include <pthread.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include <fin/cancel.h>
+
+#include "chan/bell.h"
+#include "chan/wait.h"
+#include "core/dispatch.h"
+
+#if defined(__x86_64__)
+#define PAUSE() __asm__ volatile("pause")
+#else
+#define PAUSE() __asm__ volatile("yield")
+#endif
+
+static bool can_barrier;
+
+static void register_barrier(void) {
+    can_barrier = syscall(SYS_membarrier, MEMBARRIER_CMD_REGISTER_GLOBAL_EXPEDITED, 0, 0) == 0;
+}
+
+bool fin_ump_barriers(void) {
+    static pthread_once_t once = PTHREAD_ONCE_INIT;
+    pthread_once(&once, register_barrier);
+    return can_barrier;
+}
+
+// From here on there is no room, so that every call comes to the slow half, which says why.
+void fin_ump_no_receiver(struct ump_tx *tx, int why) {
+    tx->end = tx->end ? tx->end : why;
+    tx->limit = 0;
+}
+
+void fin_ump_ring(struct ump_tx *tx, uint64_t armed) {
+    tx->rung = armed;
+    if (armed == UMP_CLOSED)
+        fin_ump_no_receiver(tx, -EPIPE);
+    else
+        fin_bell_ring(tx->meeting ? &tx->meeting->message : NULL, tx->fd);
+}
+
+void fin_ump_acknowledge(struct ump_rx *rx) {
+    rx->acked = rx->tail;
+    __atomic_store_n(&rx->own->consumed, rx->tail, __ATOMIC_RELEASE);
+    __atomic_thread_fence(__ATOMIC_SEQ_CST);
+    uint64_t armed = __atomic_load_n(&rx->peer->armed, __ATOMIC_RELAXED);
+    if (armed == 0 || armed == rx->rung)
+        return;
+    rx->rung = armed;
+    fin_bell_ring(rx->meeting ? &rx->meeting->room : NULL, rx->fd);
+}
+
+bool fin_ump_refresh(struct ump_tx *tx, uint32_t lines) {
+    uint64_t armed = __atomic_load_n(&tx->peer->armed, __ATOMIC_RELAXED);
+    uint64_t consumed = __atomic_load_n(&tx->peer->consumed, __ATOMIC_ACQUIRE);
+    if (armed == UMP_CLOSED)
+        fin_ump_no_receiver(tx, -EPIPE);
+    else if (consumed < tx->consumed || consumed > tx->head)
+        fin_ump_no_receiver(tx, -EPROTO);
+    if (tx->end)
+        return false;
+    tx->consumed = consumed;
+    tx->limit = consumed + tx->lines;
+    tx->fence = !tx->alone && !(tx->registered && __atomic_load_n(&tx->peer->barriers, __ATOMIC_RELAXED));
+    return ump_room(tx, lines);
+}
+
+bool fin_ump_arrived(const struct ump_rx *rx) { return ump_look(rx) != 0 || rx->broken; }
+
+int fin_ump_end_of(const struct ump_rx *rx) {
+    if (!rx->gone)
+        return -EAGAIN;
+    return __atomic_load_n(&rx->peer->closed, __ATOMIC_RELAXED) ? -ESHUTDOWN : -ECONNRESET;
+}
+
+void fin_ump_arm(struct ump_rx *rx) {
+    __atomic_store_n(&rx->own->armed, ++rx->armed, __ATOMIC_RELAXED);
+    if (rx->alone)
+        return;
+    __atomic_thread_fence(__ATOMIC_SEQ_CST);
+    if (can_barrier)
+        syscall(SYS_membarrier, MEMBARRIER_CMD_GLOBAL_EXPEDITED, 0, 0);
+}
+
+void fin_ump_disarm(struct ump_rx *rx) { __atomic_store_n(&rx->own->armed, 0, __ATOMIC_RELAXED); }
+
+static bool other_work(struct fin_runtime *rt) {
+    return !fin_link_empty(&rt->queue) || pending_of(rt->thread.current) != NULL;
+}
+
+// Looks for a while, and lets others of this thread run meanwhile. 0: it came; -EAGAIN: it did not; -ECANCELED.
+static int look(bool (*came)(void *), void *arg, bool nc) {
+    struct fin_runtime *rt = fin_here();
+    for (int looks = 0, yields = 0; looks < SPIN_LOOKS && yields < SPIN_YIELDS; looks++) {
+        if (FIN_UNLIKELY(other_work(rt))) {
+            yields++;
+            fin_yield();
+            if (!nc && fin_cancelled())
+                return -ECANCELED;
+        }
+        if (came(arg))
+            return 0;
+        if (looks >= SPIN_EAGER)
+            PAUSE();
+    }
+    return -EAGAIN;
+}
+
+static bool came_message(void *rx) { return fin_ump_arrived(rx); }
+
+static int sleep_for_message(struct ump_rx *rx, bool nc) {
+    uint64_t heard = rx->meeting ? fin_event_read(&rx->meeting->message) : 0;
+    fin_ump_arm(rx);
+    int r = fin_ump_arrived(rx) ? 0 : fin_bell_await_message(rx, heard, nc);
+    fin_ump_disarm(rx);
+    return r;
+}
+
+int fin_ump_await_message(struct ump_rx *rx, bool nc) {
+    int r = rx->alone ? -EAGAIN : look(came_message, rx, nc);
+    if (r == -ECANCELED)
+        return r;
+    while (!fin_ump_arrived(rx)) {
+        if (rx->gone) // seen before the ring was looked at: nothing can come after that
+            return fin_ump_end_of(rx);
+        r = sleep_for_message(rx, nc);
+        if (r != 0)
+            return r;
+        fin_bell_empty(rx);
+        if (!fin_ump_arrived(rx) && !rx->gone)
+            fin_yield(); // a flood of packets keeps nobody else from running
+    }
+    return rx->broken ? -EPROTO : 0;
+}
+
+struct wanted {
+    struct ump_tx *tx;
+    uint32_t lines;
+};
+
+static bool came_room(void *wanted) {
+    struct wanted *w = wanted;
+    return fin_ump_refresh(w->tx, w->lines) || w->tx->end;
+}
+
+static int sleep_for_room(struct wanted *w, bool nc) {
+    struct ump_tx *tx = w->tx;
+    uint64_t heard = tx->meeting ? fin_event_read(&tx->meeting->room) : 0;
+    __atomic_store_n(&tx->own->armed, ++tx->armed, __ATOMIC_RELAXED);
+    __atomic_thread_fence(__ATOMIC_SEQ_CST);
+    int r = came_room(w) ? 0 : fin_bell_await_room(tx, heard, nc);
+    __atomic_store_n(&tx->own->armed, 0, __ATOMIC_RELAXED);
+    return r;
+}
+
+int fin_ump_await_room(struct ump_tx *tx, uint32_t lines, bool nc) {
+    struct wanted w = {tx, lines};
+    if (ump_room(tx, lines))
+        return 0;
+    int r = tx->alone ? -EAGAIN : look(came_room, &w, nc);
+    if (r == -ECANCELED)
+        return r;
+    while (!came_room(&w)) {
+        r = sleep_for_room(&w, nc);
+        if (r != 0)
+            return r;
+        if (!came_room(&w))
+            fin_yield();
+    }
+    return tx->end;
+}
+
+// The end of the socket comes after what is written here.
+void fin_ump_end(struct ump_tx *tx, struct ump_rx *rx) {
+    __atomic_store_n(&tx->own->closed, 1, __ATOMIC_RELEASE);
+    __atomic_store_n(&rx->own->armed, UMP_CLOSED, __ATOMIC_RELEASE);
+    fin_bell_end(tx, rx);
+}

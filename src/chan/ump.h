@@ -1,0 +1,161 @@
+// SPDX-License-Identifier: BSD-2-Clause
+// UMP: a ring of 64-byte lines in shared memory, from one sender to one receiver.
+//
+// A message begins with a line of its own: a header word, then its bytes, contiguous over as many lines as they need (the
+// ring is mapped twice in a row, so also over its end). The header says how often the ring has been gone around (the lap);
+// the receiver looks at the one line where the next message would begin, and it has arrived when the lap there is the one
+// expected. The header is written last: a message is there as a whole or not at all, wherever the sender was stopped.
+//
+// A line inside a message holds bytes where others have a header, and in the next lap they might look like one. So before a
+// header is published the line behind its message is cleared if such bytes may be in it (`dirty`): the receiver does not
+// look there before it has seen the header. The line behind a message is therefore always the sender's.
+//
+// Who writes what:     header and bytes      the sender; the header with release, read with acquire
+//                      struct sender_line    the sender: `armed` while it waits for room, `closed`
+//                      struct receiver_line  the receiver: `armed` while it waits for messages; `consumed`, lines taken,
+//                                            a quarter of a ring at a time; release, read with acquire: they are free then
+// Each side keeps its own indices to itself and reads nothing back of what it wrote: what the other side scribbles there has
+// no effect. What it reads of the other side's is copied, then checked.
+//
+// Waiting. A receiver that found nothing for a while writes a new number into `armed`, looks at the ring again, and sleeps
+// until something comes through the socket. A sender publishes, looks at `armed`, and where there is a number for which it
+// has not rung yet, it rings: sends a packet. Only the waiter writes `armed`; a packet too many only wakes it for nothing.
+//     receiver: armed = n;   B;  header there? then do not sleep     sender: header = h;  b;  armed != 0 and new? then ring
+// One of the two sees the other's store if B and b are full barriers. b would cost every message the time that its line
+// takes to get here from the other processor. So the receiver's B is membarrier(2), which makes b happen on every processor
+// that runs a process that registered for it, and b is none but for the compiler. Where either side cannot, b is a fence.
+// Waiting for room is the same with the roles exchanged: rare on both sides, so both have a fence.
+#ifndef FIN_CHAN_UMP_H
+#define FIN_CHAN_UMP_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <string.h>
+
+enum { UMP_LINE = 64, UMP_HEADER = 8, UMP_FIRST = UMP_LINE - UMP_HEADER, UMP_FDS = 16, UMP_PARCELS = 2 };
+
+struct sender_line {
+    uint64_t armed;
+    uint32_t closed;
+} __attribute__((aligned(128)));
+
+struct receiver_line {
+    uint64_t consumed;
+    uint64_t armed;    // UMP_CLOSED: the receiver takes no more
+    uint32_t barriers; // B is membarrier(2)
+} __attribute__((aligned(128)));
+
+#define UMP_CLOSED UINT64_MAX
+
+// The header: length, lap, kind.
+enum { UMP_MESSAGE = 1, UMP_WITH_FDS = 2, UMP_KIND = 0xff };
+#define UMP_LAP 0xffffff00u
+
+struct meeting; // bell.h
+
+struct ump_tx {
+    char *ring;
+    const struct receiver_line *peer;
+    uint64_t head, limit; // lines since the beginning: the next message's, and the first that is not free
+    uint64_t dirty;       // the first line that has certainly no bytes in its header's place
+    uint64_t rung;        // the number of `armed` for which the bell was rung
+    uint64_t armed;       // our own last number
+    struct sender_line *own;
+    uint32_t lines, shift;
+    uint64_t consumed;       // as last seen
+    struct meeting *meeting; // within a process
+    int fd;                  // between processes
+    int end;                 // 0, or why nothing can be sent any more
+    bool fence;              // b is needed
+    bool registered;         // this process registered for membarrier(2)
+    bool alone;              // both ends are on this thread
+} __attribute__((aligned(64)));
+
+struct ump_rx {
+    const char *ring;
+    uint64_t tail, acked;
+    uint32_t lines, shift;
+    struct receiver_line *own;
+    const struct sender_line *peer;
+    uint64_t armed, rung;
+    struct meeting *meeting;
+    int fd;
+    bool alone;
+    bool gone, broken;           // the sender is; it wrote what cannot be
+    uint8_t parcels;             // descriptors that have come before their messages
+    uint8_t counts[UMP_PARCELS]; // of the descriptors in them
+    bool lacking[UMP_PARCELS];   // not all of them could be had
+    int fds[UMP_PARCELS][UMP_FDS];
+} __attribute__((aligned(64)));
+
+static inline uint32_t ump_lines(size_t size) { return (uint32_t)((size + UMP_HEADER + UMP_LINE - 1) / UMP_LINE); }
+
+static inline char *ump_line(const char *ring, uint64_t position, uint32_t lines) {
+    return (char *)ring + (position & (lines - 1)) * UMP_LINE;
+}
+
+// Of the lap that the position is in: from 1 on, so that fresh memory has none.
+static inline uint32_t ump_lap(uint64_t position, uint32_t shift) { return (uint32_t)((position >> shift) + 1) << 8; }
+
+// Lengths of up to a line, without a call.
+static inline void ump_copy_line(void *to, const void *from, size_t n) {
+    char *t = to;
+    const char *f = from;
+    if (n > 32) {
+        char a[32], b[32];
+        memcpy(a, f, 32), memcpy(b, f + n - 32, 32);
+        memcpy(t, a, 32), memcpy(t + n - 32, b, 32);
+    } else if (n >= 16) {
+        char a[16], b[16];
+        memcpy(a, f, 16), memcpy(b, f + n - 16, 16);
+        memcpy(t, a, 16), memcpy(t + n - 16, b, 16);
+    } else if (n >= 8) {
+        uint64_t a, b;
+        memcpy(&a, f, 8), memcpy(&b, f + n - 8, 8);
+        memcpy(t, &a, 8), memcpy(t + n - 8, &b, 8);
+    } else {
+        for (size_t i = 0; i < n; i++)
+            t[i] = f[i];
+    }
+}
+
+static inline bool ump_room(const struct ump_tx *tx, uint32_t lines) { return tx->head + lines < tx->limit; }
+
+void fin_ump_ring(struct ump_tx *tx, uint64_t armed);
+
+// Pre: ump_room for its lines, and the bytes are in place.
+static inline void ump_publish(struct ump_tx *tx, size_t size, uint32_t kind, uint32_t lines) {
+    uint64_t *header = (uint64_t *)ump_line(tx->ring, tx->head, tx->lines), next = tx->head + lines;
+    if (__builtin_expect(next < tx->dirty, 0))
+        __atomic_store_n((uint64_t *)ump_line(tx->ring, next, tx->lines), 0, __ATOMIC_RELAXED);
+    __atomic_store_n(header, (uint64_t)size << 32 | ump_lap(tx->head, tx->shift) | kind, __ATOMIC_RELEASE);
+    tx->head = next;
+    if (tx->fence)
+        __atomic_thread_fence(__ATOMIC_SEQ_CST);
+    else
+        __atomic_signal_fence(__ATOMIC_SEQ_CST);
+    uint64_t armed = __atomic_load_n(&tx->peer->armed, __ATOMIC_RELAXED);
+    if (__builtin_expect(armed != 0, 0) && armed != tx->rung)
+        fin_ump_ring(tx, armed);
+}
+
+// The header of the next message, or 0 where none has arrived.
+static inline uint64_t ump_look(const struct ump_rx *rx) {
+    uint64_t h = __atomic_load_n((const uint64_t *)ump_line(rx->ring, rx->tail, rx->lines), __ATOMIC_ACQUIRE);
+    return (((uint32_t)h ^ ump_lap(rx->tail, rx->shift)) & UMP_LAP) == 0 ? h : 0;
+}
+
+static inline size_t ump_size(uint64_t header) { return header >> 32; }
+
+static inline const char *ump_bytes(const struct ump_rx *rx) { return ump_line(rx->ring, rx->tail, rx->lines) + UMP_HEADER; }
+
+void fin_ump_acknowledge(struct ump_rx *rx);
+
+static inline void ump_taken(struct ump_rx *rx, uint32_t lines) {
+    rx->tail += lines;
+    if (__builtin_expect(rx->tail - rx->acked >= rx->lines / 4, 0))
+        fin_ump_acknowledge(rx);
+}
+
+#endif

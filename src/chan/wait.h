@@ -1,0 +1,36 @@
+// SPDX-License-Identifier: BSD-2-Clause
+// The slow half of UMP, for those who use it. One AWE at a time for each side of a ring.
+#ifndef FIN_CHAN_WAIT_H
+#define FIN_CHAN_WAIT_H
+
+#include <errno.h>
+
+#include <fin/finish.h>
+
+#include "chan/ump.h"
+
+// How often a wait looks before it sleeps, about as long as a sleep costs: without a pause between at first. It yields to
+// others at most so often.
+enum { SPIN_LOOKS = 400, SPIN_EAGER = 200, SPIN_YIELDS = 50 };
+
+// Can this process's waiters have barriers happen on other processors? Asked once before the first ring is used.
+bool fin_ump_barriers(void);
+
+// Is there room after what the receiver has taken meanwhile? Looks at all else that the receiver tells, too.
+bool fin_ump_refresh(struct ump_tx *tx, uint32_t lines);
+void fin_ump_no_receiver(struct ump_tx *tx, int why);
+
+bool fin_ump_arrived(const struct ump_rx *rx); // a message, or what makes every call fail
+int fin_ump_end_of(const struct ump_rx *rx);   // why nothing comes any more; -EAGAIN while the sender lives
+void fin_ump_arm(struct ump_rx *rx);           // afterwards the ring must be looked at again
+void fin_ump_disarm(struct ump_rx *rx);
+
+// 0: there is a message; -ESHUTDOWN, -ECONNRESET: the sender closed or died, and there is none; -EPROTO, -ECANCELED, a
+// shortage.
+FIN_BLOCKING int fin_ump_await_message(struct ump_rx *rx, bool nc);
+// 0: there is room; -EPIPE, -EPROTO, -ECANCELED, a shortage.
+FIN_BLOCKING int fin_ump_await_room(struct ump_tx *tx, uint32_t lines, bool nc);
+
+void fin_ump_end(struct ump_tx *tx, struct ump_rx *rx);
+
+#endif

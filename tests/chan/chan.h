@@ -1,0 +1,98 @@
+// SPDX-License-Identifier: BSD-2-Clause
+// What the scenarios of this room need. Most run over each kind of channel: between AWEs of one thread, within a process,
+// and as between processes (here with both ends in one, unless the scenario forks).
+#ifndef FIN_TESTS_CHAN_CHAN_H
+#define FIN_TESTS_CHAN_CHAN_H
+
+#ifndef _GNU_SOURCE
+#define _GNU_SOURCE
+#endif
+#include <dirent.h>
+#include <errno.h>
+#include <signal.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <fin.h>
+
+#include "check.h"
+
+enum kind { LOCAL, PAIR, SOCKET, KINDS };
+
+static struct fin_chan *a, *b;
+
+// `size` 0: the default; 4096 is the smallest.
+__attribute__((unused)) static void open_kind(enum kind kind, size_t size, unsigned flags) {
+    struct fin_chan_options o = {size, flags};
+    if (kind != SOCKET) {
+        o.flags |= kind == LOCAL ? FIN_CHAN_LOCAL : 0;
+        CHECK_EQ(fin_chan_pair(&a, &b, &o), 0);
+        return;
+    }
+    int fd[2];
+    CHECK_EQ(socketpair(AF_UNIX, SOCK_SEQPACKET, 0, fd), 0);
+    CHECK_EQ(fin_chan_offer(&a, fd[0], &o), 0);
+    CHECK_EQ(fin_chan_take(&b, fd[1], flags), 0);
+}
+
+__attribute__((unused)) static void close_both(void) {
+    CHECK_EQ(fin_chan_close(a), 0);
+    CHECK_EQ(fin_chan_close(b), 0);
+}
+
+// Bytes that tell which message they belong to.
+__attribute__((unused)) static void fill(unsigned char *p, size_t size, unsigned number) {
+    for (size_t i = 0; i < size; i++)
+        p[i] = (unsigned char)(number * 31 + i * 7);
+}
+
+__attribute__((unused)) static bool filled(const unsigned char *p, size_t size, unsigned number) {
+    for (size_t i = 0; i < size; i++)
+        if (p[i] != (unsigned char)(number * 31 + i * 7))
+            return false;
+    return true;
+}
+
+static inline unsigned next_random(unsigned *state) {
+    *state = *state * 1664525u + 1013904223u;
+    return *state >> 8;
+}
+
+static inline unsigned few(unsigned many) { return getenv("FIN_FEW") ? many / 20 + 1 : many; }
+
+__attribute__((unused)) static int count_in(const char *folder) {
+    int n = 0;
+    DIR *d = opendir(folder);
+    CHECK(d);
+    while (readdir(d))
+        n++;
+    closedir(d);
+    return n;
+}
+
+__attribute__((unused)) static int open_descriptors(void) { return count_in("/proc/self/fd"); }
+
+// A child process that runs fn(arg) and ends; with both ends of a socket pair between it and this one in sockets[].
+static int sockets[2];
+__attribute__((unused)) static pid_t child(void (*fn)(void *), void *arg) {
+    CHECK_EQ(socketpair(AF_UNIX, SOCK_SEQPACKET, 0, sockets), 0);
+    pid_t pid = fork();
+    CHECK(pid >= 0);
+    if (pid == 0) {
+        close(sockets[0]);
+        fn(arg);
+        _exit(0);
+    }
+    close(sockets[1]);
+    return pid;
+}
+
+__attribute__((unused)) static void ended_well(pid_t pid) {
+    int status;
+    CHECK_EQ(waitpid(pid, &status, 0), pid);
+    CHECK_EQ(status, 0);
+}
+
+#endif

@@ -1,0 +1,86 @@
+// SPDX-License-Identifier: BSD-2-Clause
+// Descriptors travel with their messages, in order; those that nobody takes are closed.
+#include <fcntl.h>
+#include <sys/stat.h>
+
+#include "chan.h"
+
+static void in_order(void) {
+    int fds[FIN_CHAN_FDS], pipes[20][2];
+    char byte;
+    for (int i = 0; i < 20; i++) {
+        CHECK_EQ(pipe(pipes[i]), 0);
+        CHECK_EQ(fin_chan_send(a, "none", 4), 0);
+        CHECK_EQ(fin_chan_send_fds(a, &i, sizeof i, &pipes[i][1], 1), 0);
+        close(pipes[i][1]);
+        if (i % 5 != 4)
+            continue;
+        for (int k = i - 4; k <= i; k++) {
+            unsigned count = FIN_CHAN_FDS;
+            int n;
+            CHECK_EQ(fin_chan_recv_fds(b, &n, sizeof n, fds, &count), 4);
+            CHECK_EQ(count, 0);
+            count = 0;
+            CHECK_EQ(fin_chan_recv_fds(b, &n, sizeof n, fds, &count), -EMSGSIZE);
+            count = FIN_CHAN_FDS;
+            CHECK_EQ(fin_chan_recv_fds(b, &n, sizeof n, fds, &count), sizeof n);
+            CHECK_EQ(n, k);
+            CHECK_EQ(count, 1);
+            CHECK_EQ(fcntl(fds[0], F_GETFD), FD_CLOEXEC);
+            CHECK_EQ(write(fds[0], "x", 1), 1);
+            CHECK_EQ(read(pipes[k][0], &byte, 1), 1);
+            close(fds[0]);
+            CHECK_EQ(read(pipes[k][0], &byte, 1), 0);
+            close(pipes[k][0]);
+        }
+    }
+}
+
+static void send_two(void *unused) {
+    int fds[FIN_CHAN_FDS];
+    (void)unused;
+    for (int i = 0; i < FIN_CHAN_FDS; i++)
+        fds[i] = 0;
+    CHECK_EQ(fin_chan_send_fds(a, "1", 1, fds, FIN_CHAN_FDS), 0);
+    CHECK_EQ(fin_chan_send_fds(a, "2", 1, fds, 2), 0);
+    CHECK_EQ(fin_chan_send_fds(a, "2", 1, fds, FIN_CHAN_FDS + 1), -EINVAL);
+}
+
+// The receiver sleeps first.
+static void sleeping(void) {
+    int fds[FIN_CHAN_FDS];
+    char byte;
+    unsigned count = FIN_CHAN_FDS;
+    fin_finish {
+        fin_async_call(send_two, NULL);
+        CHECK_EQ(fin_chan_recv_fds(b, &byte, 1, fds, &count), 1);
+        CHECK_EQ(count, FIN_CHAN_FDS);
+        for (unsigned i = 0; i < count; i++)
+            close(fds[i]);
+        CHECK_EQ(fin_chan_recv(b, &byte, 1), 1); // without them
+    }
+}
+
+int main(void) {
+    unsigned count = 1;
+    int fd, kept = -1;
+    for (enum kind kind = 0; kind < KINDS; kind++) {
+        fin_chan_pair(&a, &b, NULL); // whatever the first channel needs
+        close_both();
+        CHECK_EQ(fin_sleep(1), 0);
+        int before = open_descriptors();
+        open_kind(kind, 0, 0);
+        in_order();
+        sleeping();
+        CHECK_EQ(fin_chan_send_fds(a, "bad", 3, (int[]){-1}, 1), -EBADF);
+        CHECK_EQ(fin_chan_try_recv(b, &fd, sizeof fd), -EAGAIN);
+        CHECK_EQ(fin_chan_send_fds(a, "kept", 4, &(int){0}, 1), 0);
+        CHECK_EQ(fin_chan_recv_fds(b, &fd, sizeof fd, &kept, &count), 4);
+        close(kept);
+        CHECK_EQ(fin_chan_send_fds(a, "lost", 4, &(int){0}, 1), 0);
+        CHECK_EQ(fin_chan_send_fds(a, "lost", 4, &(int){0}, 1), 0);
+        close_both();
+        CHECK_EQ(open_descriptors(), before);
+    }
+    return 0;
+}

@@ -1,0 +1,116 @@
+// SPDX-License-Identifier: BSD-2-Clause
+// Channels by name, in the file system and outside it: several clients, a process each; what a name can be; what is left
+// behind.
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <sys/un.h>
+
+#include "chan.h"
+
+enum { CLIENTS = 5 };
+static char folder[] = "/tmp/fin-chan-XXXXXX", path[64], abstract[64];
+
+static void client(const char *name) {
+    struct fin_chan *c;
+    unsigned word = (unsigned)getpid(), answer;
+    int r;
+    while ((r = fin_chan_connect(&c, name, 0)) == -ECONNREFUSED || r == -ENOENT)
+        CHECK_EQ(fin_sleep(FIN_MS), 0);
+    CHECK_EQ(r, 0);
+    CHECK_EQ(fin_chan_send(c, &word, sizeof word), 0);
+    CHECK_EQ(fin_chan_recv(c, &answer, sizeof answer), sizeof answer);
+    CHECK_EQ(answer, word + 1);
+    CHECK_EQ(fin_chan_close(c), 0);
+}
+
+static void serve(void *chan) {
+    struct fin_chan *c = chan;
+    unsigned word;
+    CHECK_EQ(fin_chan_recv(c, &word, sizeof word), sizeof word);
+    word++;
+    CHECK_EQ(fin_chan_send(c, &word, sizeof word), 0);
+    CHECK_EQ(fin_chan_recv(c, &word, sizeof word), -ESHUTDOWN);
+    CHECK_EQ(fin_chan_close(c), 0);
+}
+
+static void meet(const char *name) {
+    struct fin_chan_listener *l, *second;
+    pid_t pids[CLIENTS];
+    for (int i = 0; i < CLIENTS; i++) {
+        pids[i] = fork();
+        if (pids[i] == 0) {
+            client(name);
+            _exit(0);
+        }
+    }
+    CHECK_EQ(fin_chan_listen(&l, name, NULL), 0);
+    CHECK_EQ(fin_chan_listen(&second, name, NULL), -EADDRINUSE);
+    fin_finish {
+        for (int i = 0; i < CLIENTS; i++) {
+            struct fin_chan *c;
+            CHECK_EQ(fin_chan_accept(l, &c), 0);
+            fin_async_call(serve, c);
+        }
+    }
+    for (int i = 0; i < CLIENTS; i++)
+        ended_well(pids[i]);
+    fin_finish {
+        fin_timeout(10 * FIN_MS) {
+            struct fin_chan *c;
+            CHECK_EQ(fin_chan_accept(l, &c), -ECANCELED);
+        }
+    }
+    fin_chan_listener_close(l);
+    struct fin_chan *c;
+    CHECK_EQ(fin_chan_connect(&c, name, 0), name[0] == '@' ? -ECONNREFUSED : -ENOENT);
+}
+
+// What a process that died leaves is replaced; what is no socket, or has a listener of another kind, is not.
+static void left_over(void) {
+    struct fin_chan_listener *l;
+    struct fin_chan *c;
+    pid_t pid = fork();
+    if (pid == 0) {
+        CHECK_EQ(fin_chan_listen(&l, path, NULL), 0);
+        _exit(0);
+    }
+    ended_well(pid);
+    struct stat s;
+    CHECK_EQ(stat(path, &s), 0);
+    CHECK_EQ(fin_chan_connect(&c, path, 0), -ECONNREFUSED);
+    CHECK_EQ(fin_chan_listen(&l, path, NULL), 0);
+    fin_chan_listener_close(l);
+    CHECK_EQ(stat(path, &s), -1);
+    close(open(path, O_CREAT | O_WRONLY, 0600));
+    CHECK_EQ(fin_chan_listen(&l, path, NULL), -EADDRINUSE);
+    CHECK_EQ(stat(path, &s), 0);
+    unlink(path);
+}
+
+static void bad_names(void) {
+    struct fin_chan_listener *l;
+    struct fin_chan *c;
+    char longest[200];
+    memset(longest, 'x', sizeof longest - 1);
+    longest[sizeof longest - 1] = 0;
+    CHECK_EQ(fin_chan_listen(&l, "", NULL), -EINVAL);
+    CHECK_EQ(fin_chan_listen(&l, longest, NULL), -ENAMETOOLONG);
+    CHECK_EQ(fin_chan_listen(&l, "/no/such/folder/x", NULL), -ENOENT);
+    CHECK_EQ(fin_chan_connect(&c, "", 0), -EINVAL);
+    CHECK_EQ(fin_chan_connect(&c, longest, 0), -ENAMETOOLONG);
+    CHECK_EQ(fin_chan_connect(&c, "/no/such/folder/x", 0), -ENOENT);
+    CHECK_EQ(fin_chan_listen(&l, abstract, &(struct fin_chan_options){0, FIN_CHAN_LOCAL}), -EINVAL);
+}
+
+int main(void) {
+    CHECK(mkdtemp(folder) != NULL);
+    snprintf(path, sizeof path, "%s/name", folder);
+    snprintf(abstract, sizeof abstract, "@%s", folder);
+    meet(path);
+    meet(abstract);
+    left_over();
+    bad_names();
+    CHECK_EQ(rmdir(folder), 0);
+    CHECK_EQ(waitpid(-1, NULL, WNOHANG), -1);
+    return 0;
+}

@@ -1,0 +1,38 @@
+// SPDX-License-Identifier: BSD-2-Clause
+// Every length up to the longest; one that is too long is refused, as is a buffer that is too short, and then the message
+// stays.
+#include "chan.h"
+
+static unsigned char p[40000], q[40000];
+
+static void one(size_t size, unsigned number) {
+    fill(p, size, number);
+    CHECK_EQ(fin_chan_send(a, p, size), 0);
+    memset(q, 0xee, size + 1);
+    if (size > 0)
+        CHECK_EQ(fin_chan_recv(b, q, size - 1), -EMSGSIZE);
+    CHECK_EQ(fin_chan_recv(b, q, size), size);
+    CHECK(filled(q, size, number));
+    CHECK_EQ(q[size], 0xee);
+}
+
+int main(void) {
+    for (enum kind kind = 0; kind < KINDS; kind++) {
+        open_kind(kind, 0, 0);
+        size_t most = fin_chan_most(a);
+        CHECK(most >= 32000 && most < sizeof p);
+        CHECK_EQ(fin_chan_most(b), most);
+        for (size_t size = 0; size < 400; size++)
+            one(size, (unsigned)size);
+        for (int i = 0; i < 10; i++)
+            one(most, (unsigned)i);
+        CHECK_EQ(fin_chan_send(a, p, most + 1), -EMSGSIZE);
+        CHECK_EQ(fin_chan_try_send(a, p, most + 1), -EMSGSIZE);
+        CHECK_EQ(fin_chan_try_recv(b, q, sizeof q), -EAGAIN);
+        close_both();
+    }
+    struct fin_chan *c, *d;
+    CHECK_EQ(fin_chan_pair(&c, &d, &(struct fin_chan_options){(size_t)1 << 40, 0}), -EINVAL);
+    CHECK_EQ(fin_chan_pair(&c, &d, &(struct fin_chan_options){0, 64}), -EINVAL);
+    return 0;
+}
