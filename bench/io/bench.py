@@ -40,17 +40,23 @@ def main():
     print(f'  {machine()}; measured on CPU {bench.cpu}, load from CPU {bench.other_cpu}')
     if bench.cpu == bench.other_cpu:
         print('  one processor for both: rates mean little here, CPU times still do')
+    failed = []
     for name, part in PARTS.items():
         if not bench.options.parts or name in bench.options.parts:
-            part.run(bench)
+            if not part.run(bench):
+                failed.append(name)
             sys.stdout.flush()
     python = python_with('matplotlib')
     print(f'\n  samples: {os.path.relpath(bench.out)}/*.csv')
     if python:
         plot = os.path.join(bench.source, 'bench', 'io', 'plot.py')
-        return subprocess.run([python, plot, bench.out], check=False).returncode
-    print('  plots: skipped: python3-matplotlib is not installed')
-    return 0
+        if subprocess.run([python, plot, bench.out], check=False).returncode != 0:
+            failed.append('plots')
+    else:
+        print('  plots: skipped: python3-matplotlib is not installed')
+    if failed:
+        print('  FAILED: ' + ', '.join(failed))
+    return 1 if failed else 0
 
 
 if __name__ == '__main__':

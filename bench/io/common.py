@@ -90,6 +90,10 @@ class Samples:
     def close(self):
         self.file.close()
 
+    def has(self, name):
+        """Is there any sample of what is called so?"""
+        return any(name in key for key in self.rows)
+
     def column(self, key, value):
         i = self.values.index(value)
         return [v[i] for v in self.rows.get(key, {}).values()]

@@ -106,6 +106,7 @@ def plot_http(directory):
         a.barh(servers, middle, xerr=errors, color=['tab:red' if s == 'Fin' else 'tab:blue' for s in servers], capsize=2)
         a.invert_yaxis()
         a.set_xlabel('requests a second of CPU time')
+        a.xaxis.set_major_locator(pyplot.MaxNLocator(4))
         a.set_title(f'{panel[0]}, {panel[2]} connections, {panel[1]}')
         a.grid(axis='x', alpha=0.3)
     return figure

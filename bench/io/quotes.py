@@ -159,6 +159,7 @@ class Quotes:
         for name, (n, why) in self.ended.items():
             print(f'  {name}: not beyond {n} clients: {why}')
         self.print_targets(samples, servers)
+        return samples.has('Fin')
 
     def print_table(self, samples, servers, n):
         print(f'\n{n} clients, a quote a second each; medians of {self.repetitions} times {self.seconds} s; '
@@ -194,4 +195,4 @@ class Quotes:
 
 
 def run(bench):
-    Quotes(bench).run()
+    return Quotes(bench).run()

@@ -92,6 +92,7 @@ class Reads:
                     os.unlink(path)
         if not self.fio:
             print('  fio: skipped: not installed')
+        return samples.has(FIN)
 
     def print_table(self, samples, mode, block):
         print(f'\nRandom reads of {block} bytes, {mode}, {2 * self.size >> 20} MiB; medians of {self.repetitions}; '
@@ -117,4 +118,4 @@ class Reads:
 
 
 def run(bench):
-    Reads(bench).run()
+    return Reads(bench).run()

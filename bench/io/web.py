@@ -69,6 +69,7 @@ class Web:
                 for connections in self.connections:
                     self.print_table(samples, servers, kind, load, connections)
         samples.close()
+        return samples.has('Fin')
 
     def print_table(self, samples, servers, kind, load, connections):
         print(f'\n{kind}, {connections} connections, load from {load}; medians of {self.repetitions} times '
@@ -92,4 +93,4 @@ def microseconds(text, quantile):
 
 
 def run(bench):
-    Web(bench).run()
+    return Web(bench).run()
