@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
 // The I/O of a thread: made at its first call, given back when the thread ends; its place to sleep meanwhile.
 #define _GNU_SOURCE
+#include <fcntl.h>
 #include <poll.h>
 #include <pthread.h>
 #include <stdlib.h>
@@ -74,17 +75,42 @@ static void end(struct fin_poller *p) {
     give_back(io);
 }
 
+// The value of kernel.io_uring_disabled, or 0 where there is none: Linux 6.6.
+static char disabled(void) {
+    char value = '0';
+    int fd = open("/proc/sys/kernel/io_uring_disabled", O_RDONLY | O_CLOEXEC);
+    if (fd < 0)
+        return value;
+    if (read(fd, &value, 1) != 1)
+        value = '0';
+    close(fd);
+    return value;
+}
+
 static const char *why_not(int error) {
     switch (error) {
     case -EPERM:
-        return "epoll, because io_uring is denied: by a seccomp filter (most containers have one) or "
-               "kernel.io_uring_disabled";
+    case -EACCES:
+        switch (disabled()) {
+        case '1':
+            return "epoll, because io_uring is denied: kernel.io_uring_disabled=1 allows it to the members of "
+                   "kernel.io_uring_group and to those with CAP_SYS_ADMIN";
+        case '2':
+            return "epoll, because io_uring is denied: kernel.io_uring_disabled=2 allows it to nobody";
+        default:
+            return "epoll, because io_uring is denied: by a seccomp filter, which most containers have, or a security "
+                   "module";
+        }
     case -ENOSYS:
         return "epoll, because the system has no io_uring, or a seccomp filter hides it";
     case -ENOMEM:
-        return "epoll, because there is no memory for an io_uring: is RLIMIT_MEMLOCK low?";
-    default:
+        return "epoll, because there is no memory for an io_uring: is RLIMIT_MEMLOCK low (ulimit -l), or that of the "
+               "cgroup?";
+    case -EINVAL:
+    case -EOPNOTSUPP:
         return "epoll, because this io_uring is older than that of Linux 5.15";
+    default:
+        return "epoll, because an io_uring cannot be had, for a reason that is not known";
     }
 }
 
