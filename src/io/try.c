@@ -196,8 +196,9 @@ static bool open_known(const struct call *c, int *done) {
     struct open_how how = {.flags = c->flags, .resolve = RESOLVE_CACHED};
     if (!(c->flags & O_NONBLOCK) || c->flags & (O_CREAT | O_TRUNC | (O_TMPFILE & ~O_DIRECTORY)))
         return false;
-    *done = fin_io_result(syscall(SYS_openat2, c->fd, c->addr, &how, sizeof how));
-    return *done >= 0;
+    int fd = fin_io_result(syscall(SYS_openat2, c->fd, c->addr, &how, sizeof how));
+    *done = fd >= 0 ? fd : 0;
+    return fd >= 0;
 }
 
 bool fin_io_try_file(const struct call *c, struct call *rest, int *done) {

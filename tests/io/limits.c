@@ -144,7 +144,8 @@ int main(void) {
     nothing(fd[0], fd[1], false);
     stream_pair(fd);
     nothing(fd[0], fd[1], true);
-    counts();
+    if (!on_valgrind())
+        counts();
     events();
     return 0;
 }

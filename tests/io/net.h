@@ -59,6 +59,12 @@ static inline int unix_listen(struct sockaddr_un *address, socklen_t *size, int 
 
 static inline void stream_pair(int fd[2]) { CHECK_EQ(socketpair(AF_UNIX, SOCK_STREAM, 0, fd), 0); }
 
+// It looks at memory before the kernel does, and sets this for the programs that it runs.
+static inline bool on_valgrind(void) {
+    const char *preloaded = getenv("LD_PRELOAD");
+    return preloaded && strstr(preloaded, "vgpreload");
+}
+
 static inline bool on_epoll(void) { return strncmp(fin_io_backend(), "epoll", 5) == 0; }
 
 // A small generator, so that a scenario is the same each time.

@@ -28,8 +28,9 @@ static void counted(void *number) {
     at_once++;
     if (at_once > most_at_once)
         most_at_once = at_once;
+    bool early = begun < JOBS / 2;
     pthread_mutex_unlock(&lock);
-    if (begun < JOBS / 2)
+    if (early)
         usleep(50);
     pthread_mutex_lock(&lock);
     at_once--;
