@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// A certificate that is made on the spot, signed by itself, for "localhost" and 127.0.0.1; and the contexts of the two sides.
+// A certificate that is made on the spot, signed by itself, for "localhost" and 127.0.0.1; and the contexts of the two
+// sides.
 #ifndef FIN_EXAMPLES_CERTIFICATE_H
 #define FIN_EXAMPLES_CERTIFICATE_H
 

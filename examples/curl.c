@@ -1,12 +1,13 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// libcurl's multi interface under Fin: several downloads at once in one thread, each a function that waits and can be cancelled.
+// libcurl's multi interface under Fin: several downloads at once in one thread, each a function that waits and can be
+// cancelled.
 //
 //     curl [--short]     from a server of its own, in the same thread
 //     curl URL...        from elsewhere
 //
-// libcurl says by two callbacks which sockets it wants watched, and when it wants to be called at the latest. The sockets go into an
-// epoll, which is itself a descriptor that one AWE polls: drive(). It tells libcurl what happened, and wakes the downloads that
-// have ended. To cancel a download is to take it out of the multi handle: then libcurl has let go of it.
+// libcurl says by two callbacks which sockets it wants watched, and when it wants to be called at the latest. The sockets go
+// into an epoll, which is itself a descriptor that one AWE polls: drive(). It tells libcurl what happened, and wakes the
+// downloads that have ended. To cancel a download is to take it out of the multi handle: then libcurl has let go of it.
 #include <arpa/inet.h>
 #include <curl/curl.h>
 #include <netinet/in.h>

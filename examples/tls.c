@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// A TLS server and its clients in one thread: each connection is plain sequential code. One client reads and writes at once; one
-// does not trust the server, and one speaks no TLS at all.
+// A TLS server and its clients in one thread: each connection is plain sequential code. One client reads and writes at once;
+// one does not trust the server, and one speaks no TLS at all.
 #include <arpa/inet.h>
 #include <netinet/in.h>
 

@@ -7,11 +7,11 @@
 //     if (r == 0)
 //         r = fin_wait(&p, &status);
 //
-// Who spawned a process reaps it: with fin_wait, or, where it does not want to wait, with fin_abandon. A wait that is cancelled
-// has not reaped. One of the two must come for each process; otherwise a zombie stays, as with fork(2).
+// Who spawned a process reaps it: with fin_wait, or, where it does not want to wait, with fin_abandon. A wait that is
+// cancelled has not reaped. One of the two must come for each process; otherwise a zombie stays, as with fork(2).
 //
-// Nothing here uses SIGCHLD. Where the program ignores it, or takes its children with wait(-1), the status of a process is lost:
-// fin_wait then waits as always, and returns -ECHILD.
+// Nothing here uses SIGCHLD. Where the program ignores it, or takes its children with wait(-1), the status of a process is
+// lost: fin_wait then waits as always, and returns -ECHILD.
 #ifndef FIN_PROCESS_H
 #define FIN_PROCESS_H
 
@@ -43,8 +43,8 @@ enum {
     FIN_SPAWN_INHERIT = 4, // has all descriptors that are not close-on-exec
 };
 
-// What is not set is as the caller has it. The child has the descriptors 0, 1 and 2 and those in `fds`, and no other. They may
-// change places: all of `fds` takes effect at once. All signals have their default action there, ignored ones too.
+// What is not set is as the caller has it. The child has the descriptors 0, 1 and 2 and those in `fds`, and no other. They
+// may change places: all of `fds` takes effect at once. All signals have their default action there, ignored ones too.
 struct fin_spawn {
     const char *path; // looked for in PATH where it contains no slash; a file that is no program is a script of the shell
     const char *const *argv; // ends with NULL; not empty
@@ -64,9 +64,9 @@ struct fin_spawn {
 int fin_spawn(struct fin_process *p, const struct fin_spawn *how);
 int fin_spawn_nc(struct fin_process *p, const struct fin_spawn *how);
 
-// Waits until the process has ended, and reaps it: the handle is used up. *status is as waitpid's: WIFEXITED(*status) ... ; it
-// may be NULL. Returns 0; -ECANCELED, and the process has not been reaped; -ECHILD where somebody else reaped it, and it has
-// ended; -EBUSY where another AWE waits for the same handle. Blocking. From any thread.
+// Waits until the process has ended, and reaps it: the handle is used up. *status is as waitpid's: WIFEXITED(*status) ... ;
+// it may be NULL. Returns 0; -ECANCELED, and the process has not been reaped; -ECHILD where somebody else reaped it, and it
+// has ended; -EBUSY where another AWE waits for the same handle. Blocking. From any thread.
 FIN_BLOCKING int fin_wait(struct fin_process *p, int *status);
 FIN_BLOCKING int fin_wait_nc(struct fin_process *p, int *status);
 
@@ -78,10 +78,10 @@ int fin_kill(const struct fin_process *p, int signal);
 // -EAGAIN, -EMFILE, -ENOMEM: then it is still the caller's. Does not block. From any thread.
 int fin_abandon(struct fin_process *p);
 
-// Runs a program to its end. It reads `input` from its descriptor 0; what it writes to 1 goes to `output`. `fds` must not name
-// these two. Returns how many bytes it wrote, of which the first `room` are in `output`; *status as of fin_wait. Or a negative
-// errno: what fin_spawn returns; -EMFILE or -ENFILE; -ECANCELED, and then the process has been killed (with its group, where
-// it has one of its own) and reaped. Blocking. From any thread.
+// Runs a program to its end. It reads `input` from its descriptor 0; what it writes to 1 goes to `output`. `fds` must not
+// name these two. Returns how many bytes it wrote, of which the first `room` are in `output`; *status as of fin_wait. Or a
+// negative errno: what fin_spawn returns; -EMFILE or -ENFILE; -ECANCELED, and then the process has been killed (with its
+// group, where it has one of its own) and reaped. Blocking. From any thread.
 FIN_BLOCKING ssize_t fin_run(const struct fin_spawn *how, const void *input, size_t size, void *output, size_t room,
                              int *status);
 

@@ -12,19 +12,21 @@ extern "C" {
 #endif
 
 // Looks up a name as getaddrinfo(3) does: /etc/hosts first, then the servers of /etc/resolv.conf, read at the thread's first
-// call. `service` is a number or a name, or NULL; of `hints` (NULL: none) ai_family, ai_socktype, ai_protocol and of ai_flags
-// AI_CANONNAME, AI_NUMERICHOST, AI_NUMERICSERV and AI_PASSIVE count. All look-ups of a thread share its sockets.
+// call. `service` is a number or a name, or NULL; of `hints` (NULL: none) ai_family, ai_socktype, ai_protocol and of
+// ai_flags AI_CANONNAME, AI_NUMERICHOST, AI_NUMERICSERV and AI_PASSIVE count. All look-ups of a thread share its sockets.
 //
-// Returns 0 and the addresses, best first, for fin_freeaddrinfo. Or -ECANCELED: the look-up has no effect any more;
-// -ENOENT: there is no such name; -ENODATA: it has no such address; -ETIMEDOUT: no server answered; -ECONNREFUSED or
-// -EREMOTEIO: none could be reached, or those that were said that they failed; -EPROTO: one sent nonsense; -EINVAL: `host` is NULL or no name, or `hints`
-// are contradictory; -ESRCH: no such service; -EAFNOSUPPORT; -ENOMEM, -EMFILE, -ENFILE. Blocking. From any thread.
+// Returns 0 and the addresses, best first, for fin_freeaddrinfo. Or -ECANCELED: the look-up has no effect any more; -ENOENT:
+// there is no such name; -ENODATA: it has no such address; -ETIMEDOUT: no server answered; -ECONNREFUSED or -EREMOTEIO: none
+// could be reached, or those that were said that they failed; -EPROTO: one sent nonsense; -EINVAL: `host` is NULL or no
+// name, or `hints` are contradictory; -ESRCH: no such service; -EAFNOSUPPORT; -ENOMEM, -EMFILE, -ENFILE. Blocking. From any
+// thread.
 FIN_BLOCKING int fin_getaddrinfo(const char *host, const char *service, const struct addrinfo *hints, struct addrinfo **out);
 FIN_BLOCKING int fin_getaddrinfo_nc(const char *host, const char *service, const struct addrinfo *hints,
                                     struct addrinfo **out);
 void fin_freeaddrinfo(struct addrinfo *list);
 
-// What the calling thread's look-ups use from here on, in place of what /etc/resolv.conf says; what is 0 or NULL stays as there.
+// What the calling thread's look-ups use from here on, in place of what /etc/resolv.conf says; what is 0 or NULL stays as
+// there.
 struct fin_resolve_config {
     const char *servers; // "192.0.2.1:53,[2001:db8::1]:53"
     unsigned timeout_ms; // for the first try of a server; longer for further ones

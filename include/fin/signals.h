@@ -9,12 +9,13 @@
 //     while (r == 0 && fin_signals_next(&s, &info) == 0) ...
 //     fin_signals_close(&s);
 //
-// The library handles the signals (sigaction, with SA_RESTART and SA_ONSTACK) in whichever thread the system chooses, and leaves
-// all masks alone: threads that were started before, or by others, need no care. A thread that blocks a signal does not take
-// it; where all block it, it waits until one no longer does. What is sent to one thread (pthread_kill) is read like the rest.
+// The library handles the signals (sigaction, with SA_RESTART and SA_ONSTACK) in whichever thread the system chooses, and
+// leaves all masks alone: threads that were started before, or by others, need no care. A thread that blocks a signal does
+// not take it; where all block it, it waits until one no longer does. What is sent to one thread (pthread_kill) is read like
+// the rest.
 //
-// As the system does, it keeps one of each ordinary signal until that is read: who reads one looks at everything it may stand
-// for. Real-time signals are kept each, 1,024 of an open set; further ones are counted by fin_signals_lost.
+// As the system does, it keeps one of each ordinary signal until that is read: who reads one looks at everything it may
+// stand for. Real-time signals are kept each, 1,024 of an open set; further ones are counted by fin_signals_lost.
 //
 // Several sets may be open, with common signals: each gets them. SIGCHLD is as good as any other: fin_wait does not need it,
 // and nothing here reaps. A child of fork(2) has no sets: there the signals do what they did before they were opened.
@@ -47,20 +48,21 @@ struct fin_signal_info {
     int unused_[2];
 };
 
-// Returns 0; -EINVAL where the set is empty or contains SIGKILL, SIGSTOP, or one that says that the program itself is at fault
-// (SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGTRAP, SIGABRT, SIGSYS); -EMFILE, -ENFILE or -ENOMEM. Does not block. From any thread.
+// Returns 0; -EINVAL where the set is empty or contains SIGKILL, SIGSTOP, or one that says that the program itself is at
+// fault (SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGTRAP, SIGABRT, SIGSYS); -EMFILE, -ENFILE or -ENOMEM. Does not block. From any
+// thread.
 int fin_signals_open(struct fin_signals *s, const sigset_t *set);
 
-// Waits for the next signal. Returns 0; -ECANCELED, and then none was taken: the next call gets it. Blocking. Several AWEs, of
-// several threads, may wait at once: each signal goes to one of them.
+// Waits for the next signal. Returns 0; -ECANCELED, and then none was taken: the next call gets it. Blocking. Several AWEs,
+// of several threads, may wait at once: each signal goes to one of them.
 FIN_BLOCKING int fin_signals_next(struct fin_signals *s, struct fin_signal_info *info);
 FIN_BLOCKING int fin_signals_next_nc(struct fin_signals *s, struct fin_signal_info *info);
 
 // How many real-time signals came when 1,024 had not been read. Does not block.
 uint64_t fin_signals_lost(const struct fin_signals *s);
 
-// Gives each signal that is in no other open set the action it had; those not read are forgotten. No wait may be in progress.
-// Does not block (but for a handler that is at work in another thread). From any thread.
+// Gives each signal that is in no other open set the action it had; those not read are forgotten. No wait may be in
+// progress. Does not block (but for a handler that is at work in another thread). From any thread.
 void fin_signals_close(struct fin_signals *s);
 
 #ifdef __cplusplus

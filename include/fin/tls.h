@@ -9,10 +9,11 @@
 //   the next write, fin_tls_flush or fin_tls_shutdown;
 // - a cancelled handshake goes on where it was, with the next call.
 //
-// A connection belongs to one thread. One AWE may read while another writes; several that read, or write, take turns. Errors of a
-// connection are final, those of its socket are as the socket has them: -EPROTO: the peer does not speak TLS, or what came was
-// tampered with; -EKEYREJECTED: its certificate is not one that is trusted; -ECONNABORTED: the connection ended without the peer
-// having said so, and maybe before all was said; else what fin_send and fin_recv return. The socket stays the caller's to close.
+// A connection belongs to one thread. One AWE may read while another writes; several that read, or write, take turns. Errors
+// of a connection are final, those of its socket are as the socket has them: -EPROTO: the peer does not speak TLS, or what
+// came was tampered with; -EKEYREJECTED: its certificate is not one that is trusted; -ECONNABORTED: the connection ended
+// without the peer having said so, and maybe before all was said; else what fin_send and fin_recv return. The socket stays
+// the caller's to close.
 #ifndef FIN_TLS_H
 #define FIN_TLS_H
 
@@ -34,9 +35,9 @@ void fin_tls_free(struct fin_tls *t); // NULL: nothing. Says nothing to the peer
 // For what has to be asked or set besides: protocols (ALPN), the peer's certificate, sessions. Not for reading or writing.
 SSL *fin_tls_ssl(struct fin_tls *t);
 
-// The handshake, as client or server. `host` is the name, or address, that the server's certificate must be for; it is told the
-// name as well. NULL: what the SSL_CTX says about verification holds, and no name is compared. Return 0 or a negative errno.
-// Blocking.
+// The handshake, as client or server. `host` is the name, or address, that the server's certificate must be for; it is told
+// the name as well. NULL: what the SSL_CTX says about verification holds, and no name is compared. Return 0 or a negative
+// errno. Blocking.
 FIN_BLOCKING int fin_tls_connect(struct fin_tls *t, const char *host);
 FIN_BLOCKING int fin_tls_connect_nc(struct fin_tls *t, const char *host);
 FIN_BLOCKING int fin_tls_accept(struct fin_tls *t);

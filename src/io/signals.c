@@ -2,8 +2,8 @@
 // Signals as events: a handler writes each into the pipe of every open set that has it; a read from the pipe waits for one.
 //
 // The handler may run in any thread at any time. It walks a list whose nodes are never freed, and uses a node's pipe only
-// between `handlers` up and down, while the node still has the signal: so who has taken the signals away and seen `handlers` at
-// zero may close the pipe.
+// between `handlers` up and down, while the node still has the signal: so who has taken the signals away and seen `handlers`
+// at zero may close the pipe.
 #define _GNU_SOURCE
 #include <fin/signals.h>
 

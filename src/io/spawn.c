@@ -21,8 +21,9 @@
 
 enum { CHILD_STACK = 64 * 1024, FIRST_OTHER_FD = 3 };
 
-// What the child needs. It shares the parent's memory, whose thread stands still until the program is loaded; or it has a copy
-// of it, where a tool does not know that way. So what went wrong comes back through a pipe, which a program that runs has closed.
+// What the child needs. It shares the parent's memory, whose thread stands still until the program is loaded; or it has a
+// copy of it, where a tool does not know that way. So what went wrong comes back through a pipe, which a program that runs
+// has closed.
 struct start {
     const struct fin_spawn *how;
     int report;
@@ -98,8 +99,8 @@ static int child(void *start) {
     _exit(127);
 }
 
-// Sanitizers do not know that two processes share memory. Where the kernel is not the one it seems to be (qemu's user mode), the
-// descriptor may have to be asked for afterwards.
+// Sanitizers do not know that two processes share memory. Where the kernel is not the one it seems to be (qemu's user mode),
+// the descriptor may have to be asked for afterwards.
 static int new_process(struct start *s, void *stack, struct fin_process *p) {
     int flags = SIGCHLD | (fin_tracking(fin_here()) ? 0 : CLONE_VM | CLONE_VFORK);
     p->fd = -1;

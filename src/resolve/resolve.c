@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// A thread has one channel of c-ares, whose sockets are in one epoll. Of the AWEs that wait for answers one is the driver: it
-// polls the epoll and lets c-ares work, until its own answer is there or it is cancelled; then it makes another one the driver.
-// So no work outlives the calls, and no AWE exists that nobody asked for.
+// A thread has one channel of c-ares, whose sockets are in one epoll. Of the AWEs that wait for answers one is the driver:
+// it polls the epoll and lets c-ares work, until its own answer is there or it is cancelled; then it makes another one the
+// driver. So no work outlives the calls, and no AWE exists that nobody asked for.
 //
-// c-ares cannot take back a single query. A cancelled one is abandoned: its answer is dropped when it comes, at the latest when
-// nobody waits any more.
+// c-ares cannot take back a single query. A cancelled one is abandoned: its answer is dropped when it comes, at the latest
+// when nobody waits any more.
 #include <fin/resolve.h>
 
 #include <ares.h>

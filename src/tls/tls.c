@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// OpenSSL never sees the socket: it reads from `in` and writes to `out`, which calls of Fin fill and empty between its calls. So
-// nothing blocks inside OpenSSL, and what a call of it has done is in the buffers, whatever becomes of the AWE that made it.
+// OpenSSL never sees the socket: it reads from `in` and writes to `out`, which calls of Fin fill and empty between its
+// calls. So nothing blocks inside OpenSSL, and what a call of it has done is in the buffers, whatever becomes of the AWE
+// that made it.
 #include <fin/tls.h>
 
 #include <openssl/err.h>
@@ -131,7 +132,8 @@ int fin_tls_flush(struct fin_tls *t) {
     return r < 0 ? r : 0;
 }
 
-// As much as can be sent without waiting. A reader that waited until the peer reads might wait for a peer that does the same.
+// As much as can be sent without waiting. A reader that waited until the peer reads might wait for a peer that does the
+// same.
 static void send_some(struct fin_tls *t) {
     if (all_sent(t) || fin_mutex_trylock(&t->sending) != 0)
         return;
@@ -164,8 +166,8 @@ static int failed(struct fin_tls *t) {
     return t->error;
 }
 
-// Waits for what a call of OpenSSL lacks; `why` is from SSL_get_error, which knows it until the next AWE calls OpenSSL. Returns
-// 0: it is to be made again; 1: the peer has said that this was all; or -errno.
+// Waits for what a call of OpenSSL lacks; `why` is from SSL_get_error, which knows it until the next AWE calls OpenSSL.
+// Returns 0: it is to be made again; 1: the peer has said that this was all; or -errno.
 static int wait_for_more(struct fin_tls *t, int why) {
     switch (why) {
     case SSL_ERROR_WANT_READ:

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// With FIN_HELD_MS an AWE that holds its thread is reported, once each time, with its name, entry function and backtrace. One
-// that yields is not, nor is a thread that sleeps or runs code outside all finish blocks.
+// With FIN_HELD_MS an AWE that holds its thread is reported, once each time, with its name, entry function and backtrace.
+// One that yields is not, nor is a thread that sleeps or runs code outside all finish blocks.
 #include <poll.h>
 #include <string.h>
 #include <unistd.h>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// Programs as functions from bytes to bytes: more than a pipe holds both ways, several at once, a program that does not read, a
-// pipeline of two.
+// Programs as functions from bytes to bytes: more than a pipe holds both ways, several at once, a program that does not
+// read, a pipeline of two.
 #include "child.h"
 
 enum { SIZE = 1 << 20 };

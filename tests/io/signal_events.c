@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// Signals are read in place of their action, whichever thread they are for; several sets; the actions come back; children's ends
-// are told without being reaped; real-time signals are kept each up to the limit and counted beyond it.
+// Signals are read in place of their action, whichever thread they are for; several sets; the actions come back; children's
+// ends are told without being reaped; real-time signals are kept each up to the limit and counted beyond it.
 #include "child.h"
 
 static sigset_t set_of(int a, int b) {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// What a child has: arguments, environment, directory, signals, process group, and the descriptors that it was given only, also
-// where they change places. What cannot be started is an error of the call, and leaves neither process nor descriptor.
+// What a child has: arguments, environment, directory, signals, process group, and the descriptors that it was given only,
+// also where they change places. What cannot be started is an error of the call, and leaves neither process nor descriptor.
 #include "child.h"
 
 static char text[4096];

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// Where a filter, or a kernel that is not quite Linux, lacks the newer calls for processes: older ones do, or the error says so.
+// Where a filter, or a kernel that is not quite Linux, lacks the newer calls for processes: older ones do, or the error says
+// so.
 #include "child.h"
 
 #include <linux/filter.h>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// A cancelled wait has not reaped, whenever the child ends: of each child exactly one wait learns the status. An abandoned one
-// is reaped without a wait, and fin_run leaves nothing behind when cancelled.
+// A cancelled wait has not reaped, whenever the child ends: of each child exactly one wait learns the status. An abandoned
+// one is reaped without a wait, and fin_run leaves nothing behind when cancelled.
 #include "child.h"
 
 static void cancelled_before_the_end(void) {

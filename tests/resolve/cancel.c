@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// A look-up that is cancelled ends at once and disturbs no other: also where it was the one that drives the rest, and where its
-// answer comes at the same moment.
+// A look-up that is cancelled ends at once and disturbs no other: also where it was the one that drives the rest, and where
+// its answer comes at the same moment.
 #include <poll.h>
 
 #include "dns.h"

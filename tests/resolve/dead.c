@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// Servers that are dead: nobody at the port, or no answer in time. Threads that end, some in the middle of a look-up, leave no
-// descriptor.
+// Servers that are dead: nobody at the port, or no answer in time. Threads that end, some in the middle of a look-up, leave
+// no descriptor.
 #include <dirent.h>
 #include <poll.h>
 #include <pthread.h>

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// Both ends of a connection read and write at once, more than sockets hold; then each says that this was all. TLS 1.2 and 1.3.
+// Both ends of a connection read and write at once, more than sockets hold; then each says that this was all. TLS 1.2 and
+// 1.3.
 #include "pair.h"
 
 enum { SIZE = 1 << 20 };

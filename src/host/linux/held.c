@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
 // A thread of the library looks at the counters of all runtimes: one whose counters stand still, and that does not sleep, is
-// held by one AWE. So it costs the threads nothing. Where the time is over the thread is sent a signal, whose handler says who
-// it is and where; the watching thread, which may use all of libc, prints it.
+// held by one AWE. So it costs the threads nothing. Where the time is over the thread is sent a signal, whose handler says
+// who it is and where; the watching thread, which may use all of libc, prints it.
 #define _GNU_SOURCE
 #include "host/linux/held.h"
 
@@ -49,8 +49,8 @@ static struct {
 static long limit_ms;
 static int signal_number;
 
-// Stands still as long as nothing is dispatched, but for one case in FIN_TICKS at each look. No locks, and no order: where it
-// is half of one state and half of another, it differs from the next look.
+// Stands still as long as nothing is dispatched, but for one case in FIN_TICKS at each look. No locks, and no order: where
+// it is half of one state and half of another, it differs from the next look.
 __attribute__((no_sanitize("thread"))) static uint64_t look(const struct fin_runtime *rt) {
     const volatile struct fin_runtime *v = rt;
     return v->ticks + (v->stats.detached + v->stats.suspended + v->stats.woken_remotely + v->stats.slept) * FIN_TICKS;
