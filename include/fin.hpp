@@ -23,6 +23,7 @@
 #include <utility>
 
 #include <fin.h>
+#include <fin/cont.hpp>
 #include <fin/sync.hpp>
 
 namespace fin {
@@ -202,6 +203,11 @@ public:
 
     // Runs body() at once; where it blocks, the caller goes on. The body has a stack of its own from the start.
     template <class Body> void async(Body &&body) { detail::eager(block_, std::forward<Body>(body)); }
+
+    // Starts an AWE from a continuation, Step(State &, int): see <fin/cont.hpp>.
+    template <auto Step, class State> fin_awe *async_cont(const State &s) {
+        return fin_cont_start_(block_->raw(), detail::step<Step, State>, &s, sizeof s);
+    }
 
     void cancel() { block_->cancel(); }
 
