@@ -11,7 +11,7 @@ import gdb
 from gdb.unwinder import Unwinder
 
 # <fin/finish.h>, <fin/awe.h>
-AWE_WAITS, AWE_KIND = 0xa7, 0x70
+AWE_WAITS, AWE_KIND, AWE_EXPLICIT = 0xa7, 0x70, 0x80
 KINDS = {0x10: 'queued', 0x20: 'suspended', 0x30: 'woken', 0x40: 'saved'}
 FINISH_CLEAN, FINISH_EAGER, FINISH_WAITING = 4, 16, 32
 PENDING_NAMED, PENDING_FLAGS = 2, 3
@@ -157,12 +157,33 @@ class Awe:
         return where + (': ' + call if call else '')
 
 
+class Explicit(Awe):
+    """An AWE that waits with a continuation: struct fin_cont_record in src/core/cont.c. It has no frames."""
+
+    def __init__(self, runtime, record):
+        self.runtime, self.awe, self.thread, self.name = runtime, record, runtime.thread, None
+        self.state, self.id = KINDS.get(int(record['state']) & AWE_KIND, '?'), int(record['id'])
+        self.entry = readable(function_at(flat(record['cont'])))
+
+    def frames(self):
+        return iter(())
+
+    def stopped_in(self):
+        sal = gdb.find_pc_line(flat(self.awe['cont']))
+        return 'continuation' + (' (%s:%d)' % (os.path.basename(sal.symtab.filename), sal.line) if sal.symtab else '')
+
+
+def function_at(pc):
+    block, name = gdb.block_for_pc(pc), '0x%x' % pc
+    while block and not block.is_global:  # past what is inlined there
+        name, block = block.function.name if block.function else name, block.superblock
+    return name
+
+
 def entry_of(body):
     entry = flat(body['entry'])
     if entry:
-        block, name = gdb.block_for_pc(entry), '0x%x' % entry
-        while block and not block.is_global:  # past what is inlined there
-            name, block = block.function.name if block.function else name, block.superblock
+        name = function_at(entry)
         if name != 'fin_block_run_':
             return readable(name)
     sal = gdb.find_pc_line(site_of(body) - 1)
@@ -170,8 +191,9 @@ def entry_of(body):
 
 
 def readable(name):
-    """The name of a C++ lambda without what is the same in all."""
-    body = re.match(r'fin::detail::run<(.*?) *>\(void ?\*\)$', name)
+    """The name of a C++ lambda or continuation without what is the same in all."""
+    body = re.match(r'fin::detail::run<(.*?) *>\(void ?\*\)$', name) or \
+        re.match(r'fin::detail::step<[(&]*(.*?)\)?, .*>\(void ?\*, ?int\)$', name)
     name = re.sub(r'::operator\(\)\([^()]*\) const', '', body.group(1) if body else name)
     return name.replace('fin::detail::body_scope', '')
 
@@ -236,11 +258,26 @@ class Runtime:
                     raise gdb.GdbError(BROKEN % list)
                     break
                 seen.add(flat(link))
-                yield gdb.Value(flat(link) - offset).cast(type.pointer())
+                awe = gdb.Value(flat(link) - offset).cast(type.pointer())
+                if not int(awe['state']) & AWE_EXPLICIT:
+                    yield awe
                 link = link['next']
         for i in range(1, int(self.rt['id_count'])):
-            if self.rt['ids'][i]['awe']:
-                yield self.rt['ids'][i]['awe']
+            awe = self.rt['ids'][i]['awe']
+            if awe and not int(awe['state']) & AWE_EXPLICIT:
+                yield awe
+
+    def explicit(self):
+        slab = self.rt['cont_slabs']
+        if slab:
+            record = gdb.lookup_type('struct fin_cont_record')
+        while slab:
+            first = (slab + 1).cast(record.pointer())
+            for i in range((int(slab['size']) - slab.dereference().type.sizeof) // record.sizeof):
+                word = int(first[i]['state'])
+                if word >> 24 == AWE_WAITS:
+                    yield first[i]
+            slab = slab['next']
 
     def awes(self):
         """All AWEs, each once. An owner that waits at the end of its finish block is on no list: the blocks lead to it."""
@@ -253,6 +290,9 @@ class Runtime:
                 seen.add(flat(awe))
                 yield Awe(self, awe)
                 yield from self.owners(awe['block'], seen)
+        for record in self.explicit():
+            yield Explicit(self, record)
+            yield from self.owners(record['block'], seen)
 
     def owners(self, block, seen):
         while block and flat(block) not in seen:
@@ -321,6 +361,9 @@ def describe(number, awe, where=''):
 
 
 def backtrace(awe):
+    if isinstance(awe, Explicit):
+        print('no stack: waits with %s, %s' % (awe.entry, awe.stopped_in()))
+        print('state ' + ' '.join('%02x' % (int(awe.awe['data'][i]) & 0xff) for i in range(awe.awe['data'].type.sizeof)))
     for i, frame in enumerate(awe.frames()):
         frame.select()
         text = gdb.execute('with print frame-info location -- frame', to_string=True).strip()

@@ -9,7 +9,7 @@
 #include "core/dispatch.h"
 
 // It is used as a struct fin_awe: what it has in that one's place is said behind each field.
-struct record {
+struct fin_cont_record {
     fin_cont *cont; // context.ip
     struct {        // the first words of a struct fin_cancel_item: linked while it can be cancelled
         struct fin_link link; // context.sp, context.fp
@@ -24,20 +24,20 @@ struct record {
     char data[FIN_CONT_STATE]; // saved
 };
 
-_Static_assert(sizeof(struct record) == 128, "what a blocked AWE costs");
-_Static_assert(offsetof(struct record, link) == offsetof(struct fin_awe, link) &&
-                   offsetof(struct record, block) == offsetof(struct fin_awe, block) &&
-                   offsetof(struct record, state) == offsetof(struct fin_awe, state) &&
-                   offsetof(struct record, id) == offsetof(struct fin_awe, id) &&
-                   offsetof(struct record, owner) == offsetof(struct fin_awe, owner) &&
-                   offsetof(struct record, inbox) == offsetof(struct fin_awe, inbox) &&
-                   offsetof(struct record, data) == offsetof(struct fin_awe, saved),
+_Static_assert(sizeof(struct fin_cont_record) == 128, "what a blocked AWE costs");
+_Static_assert(offsetof(struct fin_cont_record, link) == offsetof(struct fin_awe, link) &&
+                   offsetof(struct fin_cont_record, block) == offsetof(struct fin_awe, block) &&
+                   offsetof(struct fin_cont_record, state) == offsetof(struct fin_awe, state) &&
+                   offsetof(struct fin_cont_record, id) == offsetof(struct fin_awe, id) &&
+                   offsetof(struct fin_cont_record, owner) == offsetof(struct fin_awe, owner) &&
+                   offsetof(struct fin_cont_record, inbox) == offsetof(struct fin_awe, inbox) &&
+                   offsetof(struct fin_cont_record, data) == offsetof(struct fin_awe, saved),
                "a record is a struct fin_awe");
 _Static_assert(offsetof(struct fin_cancel_item, fn) == sizeof(struct fin_link), "and has the begin of an item");
 
-static struct record *record_of(const struct fin_awe *a) { return (struct record *)(uintptr_t)a; }
-static struct fin_awe *awe_of(struct record *e) { return (struct fin_awe *)(void *)e; }
-static struct fin_cancel_item *item_of(struct record *e) { return (struct fin_cancel_item *)(void *)&e->item; }
+static struct fin_cont_record *record_of(const struct fin_awe *a) { return (struct fin_cont_record *)(uintptr_t)a; }
+static struct fin_awe *awe_of(struct fin_cont_record *e) { return (struct fin_awe *)(void *)e; }
+static struct fin_cancel_item *item_of(struct fin_cont_record *e) { return (struct fin_cancel_item *)(void *)&e->item; }
 
 // ---- records
 
@@ -46,7 +46,7 @@ enum { SLAB = 256 * 1024, FIRST_SLAB = 16 * 1024 };
 struct fin_cont_slab {
     struct fin_cont_slab *next;
     size_t size;
-} __attribute__((aligned(sizeof(struct record))));
+} __attribute__((aligned(sizeof(struct fin_cont_record))));
 
 static bool more_records(struct fin_runtime *rt) {
     size_t size = rt->cont_slabs ? SLAB : FIRST_SLAB;
@@ -55,7 +55,7 @@ static bool more_records(struct fin_runtime *rt) {
         return false;
     *s = (struct fin_cont_slab){rt->cont_slabs, size};
     rt->cont_slabs = s;
-    struct record *e = (struct record *)(void *)(s + 1), *end = (struct record *)(void *)((char *)s + size);
+    struct fin_cont_record *e = (struct fin_cont_record *)(void *)(s + 1), *end = (struct fin_cont_record *)(void *)((char *)s + size);
     while (end-- > e) {
         end->link.next = rt->cont_free;
         rt->cont_free = &end->link;
@@ -63,19 +63,19 @@ static bool more_records(struct fin_runtime *rt) {
     return true;
 }
 
-#define RECORD_OF(l) ((struct record *)((char *)(l) - offsetof(struct record, link)))
+#define RECORD_OF(l) ((struct fin_cont_record *)((char *)(l) - offsetof(struct fin_cont_record, link)))
 
-static struct record *record_new(struct fin_runtime *rt) {
+static struct fin_cont_record *record_new(struct fin_runtime *rt) {
     if (!rt->cont_free && !more_records(rt))
         return NULL;
-    struct record *e = RECORD_OF(rt->cont_free);
+    struct fin_cont_record *e = RECORD_OF(rt->cont_free);
     rt->cont_free = e->link.next;
     e->item.link.next = NULL;
     e->owner = rt;
     return e;
 }
 
-static void record_free(struct fin_runtime *rt, struct record *e) {
+static void record_free(struct fin_runtime *rt, struct fin_cont_record *e) {
     e->state = 0;
     e->link.next = rt->cont_free;
     rt->cont_free = &e->link;
@@ -93,13 +93,13 @@ void fin_cont_pool_end(struct fin_runtime *rt) {
 // ---- steps
 
 static void step(void *record) {
-    struct record *e = record;
+    struct fin_cont_record *e = record;
     e->cont(e->data, e->result);
     fin_host_die("a continuation returned: it has to end with fin_block_on, fin_cont_end or the like");
 }
 
 // Makes the body at the base of the stack the running step of `e`.
-static struct fin_body *become(struct fin_runtime *rt, struct record *e, struct fin_finish_block *top) {
+static struct fin_body *become(struct fin_runtime *rt, struct fin_cont_record *e, struct fin_finish_block *top) {
     struct fin_body *body = (struct fin_body *)top - 1;
     if (e->item.link.next)
         fin_cancel_item_remove(item_of(e));
@@ -116,7 +116,7 @@ static struct fin_body *become(struct fin_runtime *rt, struct record *e, struct 
 }
 
 // The paper's stack_attach, and its resumption.
-static void start_step(struct fin_runtime *rt, struct record *e, struct fin_finish_block *top) {
+static void start_step(struct fin_runtime *rt, struct fin_cont_record *e, struct fin_finish_block *top) {
     top->pending = NULL;
     top->away = NULL;
     top->count = 0;
@@ -132,7 +132,7 @@ static void start_step(struct fin_runtime *rt, struct record *e, struct fin_fini
 
 void fin_cont_resume(struct fin_runtime *rt, struct fin_awe *a) { start_step(rt, record_of(a), fin_stack_take(rt)); }
 
-static struct record *running_record(const struct fin_body *body) {
+static struct fin_cont_record *running_record(const struct fin_body *body) {
     return body && body->block->flags & FIN_FINISH_CONT ? body->resume : NULL;
 }
 
@@ -141,7 +141,7 @@ static struct fin_body *here(struct fin_runtime *rt) { return running_body(rt, p
 // ---- waiting
 
 // An explicit AWE of this thread, or one that becomes it; 0 or what is wrong.
-static int record_for(struct fin_runtime *rt, struct fin_body *body, fin_cont *cont, size_t size, struct record **out) {
+static int record_for(struct fin_runtime *rt, struct fin_body *body, fin_cont *cont, size_t size, struct fin_cont_record **out) {
     void **e = fin_tracking(rt) ? fin_host_exception_state() : rt->thread.exceptions;
     if (!body || !cont)
         return -EINVAL;
@@ -149,7 +149,7 @@ static int record_for(struct fin_runtime *rt, struct fin_body *body, fin_cont *c
         return -E2BIG;
     if (rt->thread.current != body->block || (e && (e[0] || e[1])))
         return -EBUSY;
-    struct record *r = running_record(body);
+    struct fin_cont_record *r = running_record(body);
     if (!r) {
         r = record_new(rt);
         if (!r)
@@ -161,14 +161,14 @@ static int record_for(struct fin_runtime *rt, struct fin_body *body, fin_cont *c
     return 0;
 }
 
-static void set_continuation(struct record *e, fin_cont *cont, const void *state, size_t size) {
+static void set_continuation(struct fin_cont_record *e, fin_cont *cont, const void *state, size_t size) {
     e->cont = cont;
     e->result = 0;
     if (size)
         __builtin_memmove(e->data, state, size);
 }
 
-static void queue(struct fin_runtime *rt, struct record *e, int result) {
+static void queue(struct fin_runtime *rt, struct fin_cont_record *e, int result) {
     e->result = result;
     e->id = 0;
     e->state = rt->tag | FIN_AWE_QUEUED | FIN_AWE_EXPLICIT;
@@ -176,7 +176,7 @@ static void queue(struct fin_runtime *rt, struct record *e, int result) {
 }
 
 // From here on any thread may schedule it.
-static void suspend(struct fin_runtime *rt, struct record *e, bool cancellable) {
+static void suspend(struct fin_runtime *rt, struct fin_cont_record *e, bool cancellable) {
     rt->stats.compressed++;
     if (cancellable) {
         if (fin_block_cancelled(e->block)) {
@@ -193,7 +193,7 @@ static void suspend(struct fin_runtime *rt, struct record *e, bool cancellable) 
 
 // Where another thread was faster, what that one said holds.
 void fin_cont_cancel(void *item) {
-    struct record *e = (struct record *)((char *)item - offsetof(struct record, item));
+    struct fin_cont_record *e = (struct fin_cont_record *)((char *)item - offsetof(struct fin_cont_record, item));
     if (fin_claim(awe_of(e), FIN_AWE_QUEUED)) {
         e->result = -ECANCELED;
         fin_link_back(&fin_here()->queue, &e->link);
@@ -240,7 +240,7 @@ struct then {
 static int block_on(fin_cont *cont, const void *state, size_t size, bool cancellable, const struct then *then) {
     struct fin_runtime *rt = fin_here();
     struct fin_body *body = here(rt);
-    struct record *e;
+    struct fin_cont_record *e;
     int error = record_for(rt, body, cont, size, &e);
     if (error)
         return error;
@@ -262,7 +262,7 @@ int fin_block_on_then(fin_cont *cont, const void *state, size_t size, void (*the
 int fin_yield_on(fin_cont *cont, const void *state, size_t size) {
     struct fin_runtime *rt = fin_here();
     struct fin_body *body = here(rt);
-    struct record *e;
+    struct fin_cont_record *e;
     int error = record_for(rt, body, cont, size, &e);
     if (error)
         return error;
@@ -275,7 +275,7 @@ int fin_yield_on(fin_cont *cont, const void *state, size_t size) {
 
 struct fin_awe *fin_cont_start_(struct fin_finish_block *block, fin_cont *cont, const void *state, size_t size) {
     struct fin_runtime *rt = fin_here();
-    struct record *e = cont && size <= FIN_CONT_STATE ? record_new(rt) : NULL;
+    struct fin_cont_record *e = cont && size <= FIN_CONT_STATE ? record_new(rt) : NULL;
     if (!e)
         return NULL;
     e->block = written_block(block);
@@ -286,7 +286,7 @@ struct fin_awe *fin_cont_start_(struct fin_finish_block *block, fin_cont *cont, 
 }
 
 void fin_cont_over(struct fin_runtime *rt, struct fin_body *body) {
-    struct record *e = body->resume;
+    struct fin_cont_record *e = body->resume;
     e->block->count--; // the step still counts
     record_free(rt, e);
     leave(rt, body);
@@ -307,7 +307,7 @@ void fin_cont_end(void) {
 
 struct fin_awe *fin_awe_self(void) {
     struct fin_runtime *rt = fin_here();
-    struct record *e = running_record(here(rt));
+    struct fin_cont_record *e = running_record(here(rt));
     return e ? awe_of(e) : NULL;
 }
 
@@ -322,7 +322,7 @@ void *fin_cont_state(struct fin_awe *a) { return is_explicit(a) ? record_of(a)->
 int fin_thread_handoff(fin_cont *cont, const void *state, size_t size, struct fin_awe *to) {
     struct fin_runtime *rt = fin_here();
     struct fin_body *body = here(rt);
-    struct record *e, *next = record_of(to);
+    struct fin_cont_record *e, *next = record_of(to);
     if (!fin_state_mine(rt, fin_state(to)) || !(fin_state(to) & FIN_AWE_EXPLICIT))
         return -EINVAL;
     if (body && (!running_record(body) || body->inner))
@@ -353,7 +353,7 @@ int fin_thread_handoff_if(fin_cont *known, fin_cont *cont, const void *state, si
 int fin_call_continuation(fin_cont *cont, int result) {
     struct fin_runtime *rt = fin_here();
     struct fin_body *body = here(rt);
-    struct record *e = running_record(body);
+    struct fin_cont_record *e = running_record(body);
     if (!e || !cont)
         return -EINVAL;
     if (rt->thread.current != body->block || body->inner)
@@ -389,7 +389,7 @@ int fin_cont_next_(struct fin_awe *to) {
 int fin_cont_switch_(fin_cont *cont, const void *state, size_t size, struct fin_awe *to) {
     struct fin_runtime *rt = fin_here();
     struct fin_body *body = here(rt);
-    struct record *e;
+    struct fin_cont_record *e;
     if (!fin_state_mine(rt, fin_state(to)))
         return -EINVAL;
     int error = record_for(rt, body, cont, size, &e);

@@ -13,7 +13,7 @@
 void stop_here(int time);
 void LEAF stop_here(int time) { __asm__ volatile("" : : "r"(time) : "memory"); }
 
-static struct fin_awe *suspended[5], *elsewhere;
+static struct fin_awe *suspended[5], *elsewhere, *without_a_stack;
 static struct fin_event ready = FIN_EVENT_INIT;
 static uint32_t id;
 
@@ -90,8 +90,22 @@ static void thread(void *arg) {
     AFTER();
 }
 
+static void goes_on(void *state, int result) {
+    (void)state;
+    CHECK_EQ(result, 0);
+    fin_cont_end();
+}
+
+static void is_known(struct fin_awe *a, void *arg) {
+    (void)arg;
+    without_a_stack = a;
+}
+
+static void has_no_stack(void *arg) { fin_block_on_then(goes_on, "state", 5, is_known, arg); }
+
 static void LEAF work(void) {
     fin_finish {
+        fin_async_call(has_no_stack, NULL);
         fin_async_call(nested_calls, NULL);
         fin_async_call(saves_itself, NULL);
         fin_async_call(owns_a_block, NULL);
@@ -106,6 +120,7 @@ static void LEAF work(void) {
             stop_here(2);
             for (int i = 0; i < 5; i++)
                 CHECK_EQ(fin_schedule(suspended[i]), 0);
+            CHECK_EQ(fin_schedule(without_a_stack), 0);
             CHECK_EQ(fin_yield_to_id(id), 0);
         };
     }
