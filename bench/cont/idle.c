@@ -1,0 +1,131 @@
+// SPDX-License-Identifier: BSD-2-Clause
+// Idle work (continuations, table 3): bytes per waiting AWE, and the time to make each and to wake every one once. Each row is
+// measured in a process of its own. Goroutines, Tokio's tasks and Boost's fibers: the table "million" of fin-bench-core.
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <fin.h>
+
+#include "rows.h"
+
+static struct fin_awe **slots;
+static long woken;
+
+static void ends(void *p, int result) {
+    (void)result;
+    woken += *(long *)p;
+    fin_cont_end();
+}
+
+static void makes_itself_known(struct fin_awe *a, void *slot) { *(struct fin_awe **)slot = a; }
+
+static void waits_explicitly(void *slot) {
+    long one = 1;
+    fin_block_on_then(ends, &one, sizeof one, makes_itself_known, slot);
+}
+
+static void waits_with_a_stack(void *slot) {
+    fin_suspend(slot);
+    woken++;
+}
+
+static double ns(void) { return (double)bench_ticks() / bench_ticks_per_ns; }
+
+static long resident(void) {
+    char line[256];
+    long sum = 0;
+    FILE *f = fopen("/proc/self/status", "r");
+    while (f && fgets(line, sizeof line, f))
+        if (strncmp(line, "VmRSS:", 6) == 0 || strncmp(line, "VmPTE:", 6) == 0)
+            sum += strtol(line + 6, NULL, 10);
+    if (f)
+        fclose(f);
+    return sum * 1024;
+}
+
+struct measure {
+    double bytes, make, wake; // ns
+};
+
+static struct measure of_awes(long n, void (*body)(void *)) {
+    struct measure m = {0};
+    slots = malloc((size_t)n * sizeof *slots);
+    if (!slots)
+        return m;
+    memset(slots, 1, (size_t)n * sizeof *slots); // its pages are not counted
+    long before = resident();
+    double start = ns();
+    fin_finish {
+        for (long i = 0; i < n; i++)
+            fin_async_call(body, &slots[i]);
+        m.make = (ns() - start) / (double)n;
+        m.bytes = (double)(resident() - before) / (double)n;
+        start = ns();
+        for (long i = 0; i < n; i++)
+            fin_schedule(slots[i]);
+    }
+    m.wake = (ns() - start) / (double)n;
+    return woken == n ? m : (struct measure){0};
+}
+
+static struct measure of_coroutines(long n, int depth) {
+    struct measure m;
+    long before = resident();
+    double start = ns();
+    coroutines_wait(n, depth);
+    m.make = (ns() - start) / (double)n;
+    m.bytes = (double)(resident() - before) / (double)n - 2 * sizeof(void *); // the lists that they are kept in
+    start = ns();
+    coroutines_wake();
+    m.wake = (ns() - start) / (double)n;
+    return m;
+}
+
+static const struct row {
+    const char *name;
+    long n;
+    void (*body)(void *);
+    int depth;
+} rows[] = {
+    {"explicit AWEs", 1000000, waits_explicitly, 0},
+    {"explicit AWEs, ten million", 10000000, waits_explicitly, 0},
+    {"AWEs with stacks", 1000000, waits_with_a_stack, 0},
+    {"C++20 coroutines, depth one", 1000000, NULL, 1},
+    {"C++20 coroutines, depth three", 1000000, NULL, 3},
+};
+
+static bool measure(const struct row *r, struct measure *m) {
+    int ends_[2], status;
+    if (pipe(ends_) != 0)
+        return false;
+    pid_t child = fork();
+    if (child == 0) {
+        long n = bench_options.quick ? r->n / 10 : r->n;
+        *m = r->body ? of_awes(n, r->body) : of_coroutines(n, r->depth);
+        _exit(write(ends_[1], m, sizeof *m) != sizeof *m);
+    }
+    close(ends_[1]);
+    bool ok = child > 0 && read(ends_[0], m, sizeof *m) == sizeof *m;
+    close(ends_[0]);
+    if (child > 0)
+        waitpid(child, &status, 0);
+    return ok;
+}
+
+void table_idle(void) {
+    printf("\nIdle work: bytes each, ns to make one, ns to wake one (million each, or as said)\n");
+    printf("  %-34s%10s%10s%10s\n", "", "bytes", "make", "wake");
+    for (size_t i = 0; i < BENCH_COUNT(rows); i++) {
+        struct measure m;
+        if (!measure(&rows[i], &m) || m.make == 0) {
+            bench_skip(rows[i].name, "no memory for so many");
+            continue;
+        }
+        printf("  %-34s%10.0f%10.1f%10.1f\n", rows[i].name, m.bytes, m.make, m.wake);
+        bench_csv("idle", rows[i].name, "bytes", m.bytes);
+        bench_csv("idle", rows[i].name, "make_ns", m.make);
+        bench_csv("idle", rows[i].name, "wake_ns", m.wake);
+    }
+}

@@ -1,0 +1,197 @@
+// SPDX-License-Identifier: BSD-2-Clause
+// A null RPC between two AWEs of one thread (continuations, tables 4 and 5): a request of one word, a reply of one word. With stacks
+// on both sides; without, through the queue; with the stack handed over; and with the waiting continuation recognized.
+#include <fin.h>
+
+#include "rows.h"
+
+struct call {
+    long request, reply, left;
+};
+
+// ---- with stacks: the message lies where both find it, the switch is directed and does not queue
+
+static uint32_t client_id, server_id;
+static struct call message;
+static bool stop;
+
+static void serves(void *p) {
+    (void)p;
+    while (!stop) {
+        message.reply = message.request + 1;
+        fin_yield_to_id_and_save_no_dispatch(client_id, server_id);
+    }
+}
+
+static double stacks(long n) {
+    double result = 0;
+    stop = false;
+    if (!client_id && (fin_awe_id_create(&client_id) != 0 || fin_awe_id_create(&server_id) != 0))
+        return 0;
+    fin_finish {
+        fin_async {
+            fin_yield_and_save(server_id);
+            serves(NULL);
+            fin_yield_to_id(client_id);
+        };
+        uint64_t start = bench_ticks();
+        for (long i = 0; i < n; i++) {
+            message.request = i;
+            fin_yield_to_id_and_save_no_dispatch(server_id, client_id);
+        }
+        result = bench_since(start, (double)n);
+        stop = true;
+        fin_yield_to_id_and_save_no_dispatch(server_id, client_id);
+    }
+    return result;
+}
+
+// ---- without
+
+static struct fin_awe *client, *server;
+static uint64_t start;
+static double cycles;
+
+static void over(struct call *c, long n) {
+    (void)c;
+    cycles = bench_since(start, (double)n);
+}
+
+#define RUN(name, server_step, client_step)                                                                                 \
+    static double name(long n) {                                                                                            \
+        count = n;                                                                                                          \
+        fin_finish {                                                                                                        \
+            struct call c = {.left = n};                                                                                    \
+            fin_async_cont(server_step, &c, sizeof c);                                                                      \
+            fin_yield();                                                                                                    \
+            fin_async_cont(client_step, &c, sizeof c);                                                                      \
+            fin_yield();                                                                                                    \
+            fin_cancel();                                                                                                   \
+        }                                                                                                                   \
+        return cycles;                                                                                                      \
+    }
+static long count;
+
+static void begin(const struct call *c) {
+    client = fin_awe_self();
+    if (c->left == count)
+        start = bench_ticks();
+}
+
+static void end(struct call *c) {
+    over(c, count);
+    fin_cont_end();
+}
+
+// Through the queue: each schedules the other and waits.
+static void queued_server(void *p, int result) {
+    server = fin_awe_self();
+    if (result < 0)
+        fin_cont_end();
+    if (client && fin_cont_of(client)) {
+        struct call *c = fin_cont_state(client);
+        c->reply = c->request + 1;
+        fin_schedule(client);
+    }
+    fin_block_on(queued_server, p, 0);
+}
+
+static void queued_client(void *p, int result) {
+    struct call *c = p;
+    (void)result;
+    begin(c);
+    if (c->left-- == 0) {
+        client = NULL;
+        end(c);
+    }
+    c->request++;
+    fin_schedule(server);
+    fin_block_on(queued_client, c, sizeof *c);
+}
+
+RUN(queued, queued_server, queued_client)
+
+// Handed over: the other's continuation is called on the same stack.
+static void handed_server(void *p, int result) {
+    server = fin_awe_self();
+    if (result < 0)
+        fin_cont_end();
+    if (client && fin_cont_of(client)) {
+        struct call *c = fin_cont_state(client);
+        c->reply = c->request + 1;
+        fin_thread_handoff(handed_server, p, 0, client);
+        fin_call_continuation(fin_cont_of(fin_awe_self()), 0);
+    }
+    fin_block_on(handed_server, p, 0);
+}
+
+static void handed_client(void *p, int result) {
+    struct call *c = p;
+    (void)result;
+    begin(c);
+    if (c->left-- == 0) {
+        client = NULL;
+        end(c);
+    }
+    c->request++;
+    fin_thread_handoff(handed_client, c, sizeof *c, server);
+    fin_call_continuation(fin_cont_of(fin_awe_self()), 0);
+}
+
+RUN(handed, handed_server, handed_client)
+
+// Recognized: the caller does the server's work, and then its own.
+static void waiting_server(void *p, int result) {
+    server = fin_awe_self();
+    if (result < 0)
+        fin_cont_end();
+    fin_block_on(waiting_server, p, 0);
+}
+
+static void waiting_client(void *p, int result) {
+    (void)result;
+    (void)p;
+}
+
+static void recognizing_client(void *p, int result) {
+    struct call c = *(struct call *)p;
+    (void)result;
+    begin(&c);
+    while (c.left-- > 0) {
+        c.request++;
+        if (fin_thread_handoff_if(waiting_server, waiting_client, &c, sizeof c, server) != 0)
+            break;
+        struct call *request = fin_cont_state(client);
+        request->reply = request->request + 1;
+        if (fin_thread_handoff_if(waiting_client, waiting_server, NULL, 0, client) != 0)
+            break;
+        c.reply = ((struct call *)fin_cont_state(client))->reply;
+    }
+    end(&c);
+}
+
+RUN(recognized, waiting_server, recognizing_client)
+
+static void reply_to(struct call *c) { c->reply = c->request + 1; }
+
+static double plain(long n) {
+    struct call c = {0};
+    void (*fn)(struct call *) = reply_to;
+    __asm__("" : "+r"(fn));
+    uint64_t begun = bench_ticks();
+    for (c.left = n; c.left > 0; c.left--)
+        fn(&c);
+    return bench_since(begun, (double)n);
+}
+
+void table_rpc(void) {
+    enum { N = 50000 };
+    struct bench_row rows[] = {
+        {"with stacks, directed switches", stacks, N, NULL},
+        {"explicit, through the queue", queued, N, NULL, .base = 1},
+        {"explicit, stack handed over", handed, N, NULL, .base = 1},
+        {"explicit, recognized", recognized, N, NULL, .base = 1, .at_most = 60},
+        {"a function call", plain, N, NULL},
+    };
+    bench_table("rpc", "Null RPC between two AWEs of a thread: cycles per round trip", "cycles", rows, BENCH_COUNT(rows));
+}
