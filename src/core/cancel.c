@@ -2,7 +2,7 @@
 // Block-structured cancellation (ac 2.2, 4.3). A block's list holds its cancel items and, as an item of its own kind, each
 // block inside it that has some. A block is linked to those around it when the first item appears in it, so that blocks
 // without cancellable work never touch a list.
-#include "core/runtime.h"
+#include "core/dispatch.h"
 
 static void run_items(void *block) {
     struct fin_finish_block *b = block;
@@ -24,28 +24,11 @@ void fin_cancel_block_(struct fin_finish_block *b) {
         run_items(b);
 }
 
-bool fin_block_cancelled(const struct fin_finish_block *b) {
-    for (; b; b = b->parent) {
-        if (b->flags & FIN_FINISH_CANCELLED)
-            return true;
-        if (b->flags & FIN_FINISH_NC)
-            return false;
-    }
-    return false;
-}
+bool fin_cancelled(void) { return fin_self && block_cancelled(fin_self->current); }
 
-bool fin_cancelled(void) { return fin_self && fin_block_cancelled(fin_self->current); }
-
-// The block that items are kept in: an eager body's pseudo-block keeps none.
-static struct fin_finish_block *keeper(struct fin_finish_block *b) {
-    while (b->flags & FIN_FINISH_EAGER)
-        b = b->parent;
-    return b;
-}
-
-static void link_block(struct fin_finish_block *b) {
+void fin_cancel_begin(struct fin_finish_block *b) {
     struct fin_finish_block *inside = NULL;
-    for (;; b = keeper(b->parent)) {
+    for (;; b = written_block(b->parent)) {
         bool known = b->flags & FIN_FINISH_LISTS;
         if (!known) {
             b->flags |= FIN_FINISH_LISTS;
@@ -62,22 +45,16 @@ static void link_block(struct fin_finish_block *b) {
 
 void fin_cancel_item_add(struct fin_cancel_item *item, void (*fn)(void *), void *arg) {
     struct fin_runtime *rt = fin_here();
-    struct fin_finish_block *b = keeper(rt->thread.current);
+    struct fin_finish_block *b = written_block(rt->thread.current);
     item->fn = fn;
     item->arg = arg;
     item->link.next = NULL;
-    if (fin_block_cancelled(b)) {
+    if (block_cancelled(b)) {
         rt->stats.cancelled++;
         fn(arg);
         return;
     }
-    fin_cancel_link(b, item);
-}
-
-void fin_cancel_link(struct fin_finish_block *b, struct fin_cancel_item *item) {
-    b = keeper(b);
-    link_block(b);
-    fin_link_front(&b->items, &item->link);
+    cancel_link(b, item);
 }
 
 bool fin_cancel_item_remove(struct fin_cancel_item *item) {

@@ -101,12 +101,14 @@ static void step(void *record) {
 // Makes the body at the base of the stack the running step of `e`.
 static struct fin_body *become(struct fin_runtime *rt, struct fin_cont_record *e, struct fin_finish_block *top) {
     struct fin_body *body = (struct fin_body *)top - 1;
-    if (e->item.link.next)
-        fin_cancel_item_remove(item_of(e));
+    if (e->item.link.next) {
+        fin_link_remove(&e->item.link);
+        e->item.link.next = NULL;
+    }
     e->state = FIN_AWE_RUNNING_CONT;
     e->id = 0;
     top->parent = e->block;
-    written_block(e->block)->count++;
+    e->block->count++;
     body->entry = (void *)e->cont;
     body->name = NULL;
     body->resume = e;
@@ -141,7 +143,8 @@ static struct fin_body *here(struct fin_runtime *rt) { return running_body(rt, p
 // ---- waiting
 
 // An explicit AWE of this thread, or one that becomes it; 0 or what is wrong.
-static int record_for(struct fin_runtime *rt, struct fin_body *body, fin_cont *cont, size_t size, struct fin_cont_record **out) {
+static inline __attribute__((always_inline)) int record_for(struct fin_runtime *rt, struct fin_body *body, fin_cont *cont,
+                                                            size_t size, struct fin_cont_record **out) {
     void **e = fin_tracking(rt) ? fin_host_exception_state() : rt->thread.exceptions;
     if (!body || !cont)
         return -EINVAL;
@@ -162,10 +165,22 @@ static int record_for(struct fin_runtime *rt, struct fin_body *body, fin_cont *c
 }
 
 static void set_continuation(struct fin_cont_record *e, fin_cont *cont, const void *state, size_t size) {
+    typedef uint64_t __attribute__((may_alias, aligned(1))) word;
+    const char *from = state;
+    char *to = e->data;
     e->cont = cont;
     e->result = 0;
-    if (size)
-        __builtin_memmove(e->data, state, size);
+    if (from == e->data)
+        return;
+    // Upwards: what lies in the record itself lies higher. A call of memmove would cost more than these few words.
+    for (; size >= sizeof(word); size -= sizeof(word)) {
+        *(word *)to = *(const word *)from;
+        __asm__ volatile("" : : : "memory");
+        to += sizeof(word);
+        from += sizeof(word);
+    }
+    while (size--)
+        *to++ = *from++;
 }
 
 static void queue(struct fin_runtime *rt, struct fin_cont_record *e, int result) {
@@ -179,12 +194,12 @@ static void queue(struct fin_runtime *rt, struct fin_cont_record *e, int result)
 static void suspend(struct fin_runtime *rt, struct fin_cont_record *e, bool cancellable) {
     rt->stats.compressed++;
     if (cancellable) {
-        if (fin_block_cancelled(e->block)) {
+        if (block_cancelled(e->block)) {
             queue(rt, e, -ECANCELED);
             return;
         }
         e->item.fn = fin_cont_cancel;
-        fin_cancel_link(e->block, item_of(e));
+        cancel_link(e->block, item_of(e));
     }
     e->id = 0;
     fin_link_init(&e->link);
@@ -215,7 +230,7 @@ static void leave(struct fin_runtime *rt, struct fin_body *body) {
 }
 
 // The step of a body is over, but its stack goes on: the counterpart of become().
-static void relinquish(struct fin_body *body) { written_block(body->block->parent)->count--; }
+static void relinquish(struct fin_body *body) { body->block->parent->count--; }
 
 // leave(), where an explicit AWE is the next to run: that one gets the stack. (the paper's stack_handoff)
 static void leave_to_next(struct fin_runtime *rt, struct fin_body *body) {
@@ -342,7 +357,7 @@ int fin_thread_handoff(fin_cont *cont, const void *state, size_t size, struct fi
 }
 
 int fin_thread_handoff_if(fin_cont *known, fin_cont *cont, const void *state, size_t size, struct fin_awe *to) {
-    if (fin_cont_of(to) != known)
+    if (record_of(to)->cont != known) // a stackful AWE's instruction pointer is no continuation
         return -ESRCH;
     int error = fin_thread_handoff(cont, state, size, to);
     if (error == 0)

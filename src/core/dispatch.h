@@ -73,6 +73,23 @@ static inline struct fin_finish_block *written_block(struct fin_finish_block *b)
     return b;
 }
 
+static inline bool block_cancelled(const struct fin_finish_block *b) {
+    for (; b; b = b->parent) {
+        if (b->flags & FIN_FINISH_CANCELLED)
+            return true;
+        if (b->flags & FIN_FINISH_NC)
+            return false;
+    }
+    return false;
+}
+
+// Pre: b is a written block, and not cancelled.
+static inline void cancel_link(struct fin_finish_block *b, struct fin_cancel_item *item) {
+    if (FIN_UNLIKELY(!(b->flags & FIN_FINISH_LISTS)))
+        fin_cancel_begin(b);
+    fin_link_front(&b->items, &item->link);
+}
+
 // The async body that runs; NULL outside any. `pending` is what pending_of found.
 static inline struct fin_body *running_body(struct fin_runtime *rt, struct fin_finish_block *pending) {
     return FIN_UNLIKELY(pending != NULL) ? body_of(pending) : rt->body;

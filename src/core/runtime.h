@@ -99,8 +99,7 @@ void fin_drain_inbox(struct fin_runtime *rt);
 
 // cancel.c
 void fin_cancel_leave(struct fin_finish_block *b);
-bool fin_block_cancelled(const struct fin_finish_block *b);
-void fin_cancel_link(struct fin_finish_block *b, struct fin_cancel_item *item); // fin_cancel_item_add where nothing is cancelled
+void fin_cancel_begin(struct fin_finish_block *b); // its list of items comes into use
 
 // cont.c
 void fin_cont_cancel(void *item);
