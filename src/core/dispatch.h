@@ -229,14 +229,14 @@ static inline void take(struct fin_runtime *rt, struct fin_awe *to) {
 }
 
 // Can take_plain() take it? It can where the AWE is of this thread, not suspended, and has none of FIN_AWE_EXTRA but, perhaps, its
-// name, which it loses.
-static inline bool can_take_plain(const struct fin_runtime *rt, const struct fin_awe *to) {
+// name, which it loses. It is queued or saved: `likely` says which is to be expected.
+static inline bool can_take_plain(const struct fin_runtime *rt, const struct fin_awe *to, uint32_t likely) {
     uint32_t kind = (fin_state(to) ^ rt->tag) & ~(uint32_t)FIN_AWE_NAMED;
-    return FIN_LIKELY(kind == FIN_AWE_QUEUED) || kind == FIN_AWE_SAVED;
+    return FIN_LIKELY(kind == likely) || kind == (FIN_AWE_QUEUED ^ FIN_AWE_SAVED ^ likely);
 }
 
 static inline void take_plain(struct fin_runtime *rt, struct fin_awe *to) {
-    if ((fin_state(to) & FIN_AWE_KIND) == FIN_AWE_QUEUED)
+    if (FIN_UNLIKELY((fin_state(to) & FIN_AWE_KIND) == FIN_AWE_QUEUED))
         unqueue(rt, &to->link);
 }
 
