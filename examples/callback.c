@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: BSD-2-Clause
 // Tutorial: a library that calls back, turned into a function that waits (ac 4.3, figures 7 to 9).
 //
-// The library is a small one for messages. It calls a function of ours for each message, when it likes and on a thread of its
-// own. What we want instead is
+// The library is a small one for messages. It calls a function of ours for each message, when it likes and on a thread of
+// its own. What we want instead is
 //
 //     int inbox_receive(struct inbox *in, int *message);
 //
-// which waits for the next message while the thread's other work runs on, which can be cancelled like any function of Fin, and
-// which never loses a message to a cancellation. The way there is the same for every such library:
+// which waits for the next message while the thread's other work runs on, which can be cancelled like any function of Fin,
+// and which never loses a message to a cancellation. The way there is the same for every such library:
 //
 //   step 1  a record in which the two sides meet
 //   step 2  the bottom half: our callback. It leaves the message in the record and wakes the one who waits
@@ -108,16 +108,16 @@ static void post_poll(struct post *p) {
 
 // ---- step 1: the record
 //
-// At most one message and at most one waiting top half meet here. Every change of `state` is made with the latch held, because
-// the callback comes on another thread; a latch is held for a few instructions and never while something blocks.
+// At most one message and at most one waiting top half meet here. Every change of `state` is made with the latch held,
+// because the callback comes on another thread; a latch is held for a few instructions and never while something blocks.
 //
 //                 callback           receive                      callback
 //    BH_WAITING <---------- EMPTY -----------> TH_WAITING -------------------> TH_DELIVERED
 //                                                   `--------------------> TH_CANCELLED
 //                                                        cancellation
 //
-// Out of TH_WAITING lead two ways, and whoever comes first takes his: that makes the cancellation exact. The top half goes back
-// to EMPTY from all states at the right, and from BH_WAITING.
+// Out of TH_WAITING lead two ways, and whoever comes first takes his: that makes the cancellation exact. The top half goes
+// back to EMPTY from all states at the right, and from BH_WAITING.
 struct inbox {
     struct post *post;
     struct fin_mutex receivers; // one top half at a time, first come, first served
@@ -137,11 +137,11 @@ static void inbox_init(struct inbox *in, struct post *post) {
 // ---- step 2: the bottom half
 //
 // It runs wherever the library calls it and must not wait there. What it needs of Fin is fin_schedule, which any thread may
-// call: it makes the AWE runnable and wakes its thread if that sleeps. Exactly one fin_schedule may answer a fin_suspend; here the
-// state sees to it. In the paper a bottom half without room waits for a lock; a library with refusals needs none.
+// call: it makes the AWE runnable and wakes its thread if that sleeps. Exactly one fin_schedule may answer a fin_suspend;
+// here the state sees to it. In the paper a bottom half without room waits for a lock; a library with refusals needs none.
 //
-// Where the callback runs on the receiver's own thread, fin_yield_to passes control with the message: the receiver runs at once,
-// ahead of the queue, and the callback returns when the thread comes round to it again.
+// Where the callback runs on the receiver's own thread, fin_yield_to passes control with the message: the receiver runs at
+// once, ahead of the queue, and the callback returns when the thread comes round to it again.
 static bool on_message(void *arg, int message) {
     struct inbox *in = arg;
     fin_latch_acquire(&in->latch);
@@ -193,9 +193,9 @@ static FIN_BLOCKING int inbox_receive(struct inbox *in, int *message) {
         in->state = TH_WAITING;
         struct fin_cancel_item item;
         fin_cancel_item_add(&item, cancel_receive, in);
-        // Stores where we go on in in->receiver, and only then releases the latch: a callback that is at work on another thread
-        // this very moment waits for the latch and finds us ready to be scheduled. With fin_suspend and a release before it,
-        // the wake-up could come before there is anybody to wake.
+        // Stores where we go on in in->receiver, and only then releases the latch: a callback that is at work on another
+        // thread this very moment waits for the latch and finds us ready to be scheduled. With fin_suspend and a release
+        // before it, the wake-up could come before there is anybody to wake.
         fin_suspend_then(&in->receiver, release_latch, &in->latch);
         // We run again: scheduled by the bottom half or by the cancel item.
         fin_cancel_item_remove(&item);

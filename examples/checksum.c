@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// Checksums of a tree of files, with a given number of files in flight (the paper's disk workload, ac 5.3, bounds its requests
-// in the same way). Beside it the same with plain blocking calls.
+// Checksums of a tree of files, with a given number of files in flight (the paper's disk workload, ac 5.3, bounds its
+// requests in the same way). Beside it the same with plain blocking calls.
 //
-// sum_file is what one would write anyway, open, read, close; sum_tree puts an async around it and a semaphore in front of it.
-// The total does not depend on the order in which files end, and must be the same in every pass.
+// sum_file is what one would write anyway, open, read, close; sum_tree puts an async around it and a semaphore in front of
+// it. The total does not depend on the order in which files end, and must be the same in every pass.
 //
 //   checksum [directory] [--short]          default: /usr/include
 #define _GNU_SOURCE

@@ -9,8 +9,8 @@
 //
 // FIN_BLOCKING marks the functions that may block: while they wait, other work of the thread runs.
 //
-// main starts five servers, each a process of its own that is asked over a Unix socket: one is slow, one accepts questions and
-// never answers, one is killed on the way. With --short all delays are small: that is the test.
+// main starts five servers, each a process of its own that is asked over a Unix socket: one is slow, one accepts questions
+// and never answers, one is killed on the way. With --short all delays are small: that is the test.
 #include <errno.h>
 #include <stddef.h>
 #include <sys/un.h>
@@ -83,8 +83,8 @@ static FIN_BLOCKING int lookup_all(struct channel *cs[], int nc, const char *nam
     return differ ? -EBADMSG : answers;
 }
 
-// Asks all servers and returns as soon as one has answered. fin_cancel_as makes the lookups that still wait return -ECANCELED;
-// the finish block ends when they have. Returns 0, or a negative errno where no server answered.
+// Asks all servers and returns as soon as one has answered. fin_cancel_as makes the lookups that still wait return
+// -ECANCELED; the finish block ends when they have. Returns 0, or a negative errno where no server answered.
 static FIN_BLOCKING int lookup_first(struct channel *cs[], int nc, const char *name, uint32_t *address) {
     fin_shared int result = -EINVAL;
     fin_finish_as(queries) {

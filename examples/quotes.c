@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: BSD-2-Clause
 // The stock-quote server of the paper (ac 5.3, figure 12): every client that has subscribed gets one quote a second.
 //
-// The server is the first page of this file: a loop that accepts, and for each client an async whose body reads like a program
-// with one client. It runs in a process of its own, in one thread. The rest is the measurement: this process is all the
-// clients, counts what they get, and asks the system for the server's CPU time and memory.
+// The server is the first page of this file: a loop that accepts, and for each client an async whose body reads like a
+// program with one client. It runs in a process of its own, in one thread. The rest is the measurement: this process is all
+// the clients, counts what they get, and asks the system for the server's CPU time and memory.
 //
 //   quotes [--clients 10000] [--seconds 10] [--short]
 //   quotes --serve PORT     the server alone

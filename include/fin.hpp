@@ -4,9 +4,9 @@
 //     fin_finish { fin_async { read_one(a); }; fin_async { read_one(b); }; }
 //     fin::finish([&](fin::scope &s) { s.async([&] { read_one(a); }); s.async([&] { read_one(b); }); });
 //
-// The body of fin_async captures by reference. An exception that leaves an async body cancels its finish block and is rethrown
-// where the block ends; of several, the first. An exception that leaves the block itself cancels it too, waits for its work,
-// and goes on. A block left by return, break or goto waits and rethrows likewise.
+// The body of fin_async captures by reference. An exception that leaves an async body cancels its finish block and is
+// rethrown where the block ends; of several, the first. An exception that leaves the block itself cancels it too, waits for
+// its work, and goes on. A block left by return, break or goto waits and rethrows likewise.
 #ifndef FIN_HPP
 #define FIN_HPP
 
@@ -49,8 +49,8 @@ __attribute__((always_inline)) inline bool in_flight(void *const *e) {
     return __builtin_expect((reinterpret_cast<uintptr_t>(e[0]) | reinterpret_cast<uintptr_t>(e[1])) != 0, 0);
 }
 
-// An async where something is: it stays the owner's, whether the owner goes on after the body or before its end. So the async is
-// eager. Out of line: the others are to be short.
+// An async where something is: it stays the owner's, whether the owner goes on after the body or before its end. So the
+// async is eager. Out of line: the others are to be short.
 __attribute__((noinline, cold)) inline void eager_in_flight(fin_finish_block *block, void (*fn)(void *), void *arg) {
     void **e = exceptions();
     void *caught = std::exchange(e[0], nullptr), *thrown = std::exchange(e[1], nullptr);
@@ -139,8 +139,8 @@ template <class Body> auto invoke(Body &b, long) -> decltype(b(), void()) { b();
 
 static_assert(std::is_standard_layout_v<block>, "a block's address is that of its first member");
 
-// From the catch clause around a body: its block is cancelled and keeps the exception. All blocks inside the body have ended, so
-// the current one is the body's own.
+// From the catch clause around a body: its block is cancelled and keeps the exception. All blocks inside the body have
+// ended, so the current one is the body's own.
 __attribute__((noinline, cold)) inline void failed() noexcept {
     fin_finish_block *b = fin_self->current;
     while (b->flags & FIN_FINISH_EAGER)
@@ -243,8 +243,8 @@ template <class Body> FIN_BLOCKING bool timed(timeout_block::begin begin, uint64
 }
 } // namespace detail
 
-// The same; cancelled when the time (nanoseconds) is over, or when fin_now() is `when`. Returns whether it was: the work may be
-// done all the same.
+// The same; cancelled when the time (nanoseconds) is over, or when fin_now() is `when`. Returns whether it was: the work may
+// be done all the same.
 template <class Body> FIN_BLOCKING bool timeout(uint64_t ns, Body &&body) {
     return detail::timed(fin_timeout_begin_, ns, std::forward<Body>(body));
 }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// What Clang's blocks need at run time, where there is no BlocksRuntime library: Fin's never leave the stack, so that nothing
-// is ever copied and there is nothing to dispose of.
+// What Clang's blocks need at run time, where there is no BlocksRuntime library: Fin's never leave the stack, so that
+// nothing is ever copied and there is nothing to dispose of.
 #include <stdlib.h>
 
 void *_NSConcreteStackBlock[32], *_NSConcreteGlobalBlock[32];

@@ -2,7 +2,8 @@
 """gdb commands for programs that use Fin: (gdb) source fin-gdb.py. docs/gdb.md describes them.
 
 An AWE that waits is known by its context: where it goes on, on which stack, in which frame. An unwinder makes that context
-the caller of the thread's innermost frame; from there gdb unwinds as ever, and what it shows begins with the AWE's own frames.
+the caller of the thread's innermost frame; from there gdb unwinds as ever, and what it shows begins with the AWE's own
+frames.
 """
 import os
 import re
@@ -86,8 +87,8 @@ gdb.events.cont.connect(lambda event: setattr(UNWINDER, 'context', None))
 
 
 def frames_from(context):
-    """The frames of a context, or of the selected thread; each is valid until the next is asked for. A stack whose caller lies
-    lower in memory ends a backtrace in gdb: then it goes on from that frame's registers, as from another context."""
+    """The frames of a context, or of the selected thread; each is valid until the next is asked for. A stack whose caller
+    lies lower in memory ends a backtrace in gdb: then it goes on from that frame's registers, as from another context."""
     UNWINDER.show(context)
     frame, skip = gdb.newest_frame(), 0
     while True:
@@ -151,7 +152,9 @@ class Awe:
             name = frame.name() or '??'
             if not is_fins(frame):
                 sal = frame.find_sal()
-                where = readable(name) + (' (%s:%d)' % (os.path.basename(sal.symtab.filename), sal.line) if sal.symtab else '')
+                where = readable(name)
+                if sal.symtab:
+                    where += ' (%s:%d)' % (os.path.basename(sal.symtab.filename), sal.line)
                 break
             call = name
         return where + (': ' + call if call else '')
@@ -247,7 +250,7 @@ class Runtime:
         return body, bool(pending & PENDING_NAMED)
 
     def listed(self):
-        """AWEs on the queue, on the list of the suspended, where also those are that other threads have woken, and under ids."""
+        """AWEs on the queue, on the list of the suspended (with those that other threads have woken), and under ids."""
         type = gdb.lookup_type('struct fin_awe')
         offset = next(f.bitpos // 8 for f in type.fields() if f.name == 'link')
         for list in ('queue', 'suspended'):

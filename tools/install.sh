@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: BSD-2-Clause
-# Sourced by ./run and ./test: installs Debian packages that are missing, as root or through sudo. Where neither is possible it
-# says what is missing and goes on: the build then names what it cannot do without.
+# Sourced by ./run and ./test: installs Debian packages that are missing, as root or through sudo. Where neither is possible
+# it says what is missing and goes on: the build then names what it cannot do without.
 
 missing() {
     for p in "$@"; do
@@ -39,7 +39,9 @@ install_foreign() {
     install "${native[@]}"
     [ -n "$(missing "${foreign[@]}")" ] || return 0
     if ! dpkg --print-foreign-architectures | grep -qx "$arch"; then
-        if [ "$(id -u)" = 0 ]; then dpkg --add-architecture "$arch"; else sudo -n dpkg --add-architecture "$arch" || return 0; fi
+        local sudo=
+        [ "$(id -u)" = 0 ] || sudo="sudo -n"
+        $sudo dpkg --add-architecture "$arch" || return 0
         apt update || true
     fi
     install "${foreign[@]}"

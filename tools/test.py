@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-2-Clause
-"""Builds the tree in every way that it must work in and runs its tests in each. ./test installs what this needs, then calls it.
+"""Builds the tree in every way that it must work in and runs its tests in each. ./test installs what this needs, then calls
+it.
 
     tools/test.py            all builds
     tools/test.py NAME...    some; tools/test.py --list names them
@@ -84,7 +85,8 @@ def one(name):
         return 0, 1, 0
     run(['meson', 'test', '-C', build, '--no-rebuild', '--print-errorlogs', *test], full, log)
     passed, failed, skipped = results(build)
-    print(f'{name}: {len(passed)} passed, {len(failed)} failed, {len(skipped)} skipped ({time.time() - start:.0f} s)', flush=True)
+    print(f'{name}: {len(passed)} passed, {len(failed)} failed, {len(skipped)} skipped ({time.time() - start:.0f} s)',
+          flush=True)
     for t in failed:
         print(f'  {t["name"]}: {t["result"]}\n' + (t.get('stdout') or '') + (t.get('stderr') or ''), flush=True)
     for t in skipped:

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// Idle work (continuations, table 3): bytes per waiting AWE, and the time to make each and to wake every one once. Each row is
-// measured in a process of its own. Goroutines, Tokio's tasks and Boost's fibers: the table "million" of fin-bench-core.
+// Idle work (continuations, table 3): bytes per waiting AWE, and the time to make each and to wake every one once. Each row
+// is measured in a process of its own. Goroutines, Tokio's tasks and Boost's fibers: the table "million" of fin-bench-core.
 #include <stdlib.h>
 #include <string.h>
 #include <sys/wait.h>

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// A null RPC between two AWEs of one thread (continuations, tables 4 and 5): a request of one word, a reply of one word. With stacks
-// on both sides; without, through the queue; with the stack handed over; and with the waiting continuation recognized.
+// A null RPC between two AWEs of one thread (continuations, tables 4 and 5): a request of one word, a reply of one word.
+// With stacks on both sides; without, through the queue; with the stack handed over; and with the waiting continuation
+// recognized.
 #include <fin.h>
 
 #include "rows.h"

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// Tables 1, 2, 3 and 5 of the extensions paper, row by row. The timer's own overhead is measured and subtracted as there: the
-// least from the least, the greatest from the greatest, and so on. A processor of today would run ahead across a bare rdtsc;
-// the fences that keep it from doing so make each measured operation start and end with nothing under way, as it seldom does
-// in a program: these are latencies, and tables 1 and 5, averages over many, are the costs.
+// Tables 1, 2, 3 and 5 of the extensions paper, row by row. The timer's own overhead is measured and subtracted as there:
+// the least from the least, the greatest from the greatest, and so on. A processor of today would run ahead across a bare
+// rdtsc; the fences that keep it from doing so make each measured operation start and end with nothing under way, as it
+// seldom does in a program: these are latencies, and tables 1 and 5, averages over many, are the costs.
 #include <fin.h>
 
 #include "rows.h"

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// A million AWEs blocked in one finish block, against Boost.Fiber, Go and Tokio, and spawn-and-join of one that does nothing.
-// Each run is a process of its own, so that memory is its own: Fin's is this program under another name, the others
+// A million AWEs blocked in one finish block, against Boost.Fiber, Go and Tokio, and spawn-and-join of one that does
+// nothing. Each run is a process of its own, so that memory is its own: Fin's is this program under another name, the others
 // are in bench/rivals. Where their programs are not built, they are skipped.
 #define _GNU_SOURCE
 #include <stdlib.h>
@@ -95,7 +95,8 @@ static long available_kib(void) {
     return kib;
 }
 
-// The command that runs a rival: its program lies beside this one's folder, where --rivals does not say otherwise. NULL: none.
+// The command that runs a rival: its program lies beside this one's folder, where --rivals does not say otherwise. NULL:
+// none.
 static char *command_of(int rival, const char *what, long n) {
     char self[4096] = "", *program = NULL, *command = NULL;
     if (readlink("/proc/self/exe", self, sizeof self - 1) <= 0)

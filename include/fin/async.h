@@ -5,9 +5,9 @@
 //                                    goto leave the block only after that wait. `break` leaves the finish block itself.
 //     fin_finish_as(label) { ... }   the same, with a label for fin_cancel_as
 //     fin_finish_nc { ... }          shielded: cancellation of the blocks around it does not reach into it
-//     fin_async { ... };             runs the body at once. If it blocks, execution goes on after the statement, and the body
-//                                    is resumed later. GNU C: a nested function, so `return` ends the body; locals of the
-//                                    function are shared, those of the body its own. Clang: a block (-fblocks).
+//     fin_async { ... };             runs the body at once. If it blocks, execution goes on after the statement, and the
+//                                    body is resumed later. GNU C: a nested function, so `return` ends the body; locals
+//                                    of the function are shared, those of the body its own. Clang: a block (-fblocks).
 //     fin_async_call(fn, arg);       the same for void fn(void *), in any compiler
 //     fin_async_eager ...            on a stack of its own from the start, for bodies that nearly always block
 //     fin_cancel();                  asks all that waits inside the innermost enclosing finish to stop waiting
@@ -70,7 +70,8 @@ FIN_INLINE_ void fin_finish_leave_(struct fin_finish_block *b) {
     fin_self->current = b->parent;
 }
 
-// Takes a spare stack and makes the pseudo-block at its top the current one. The body belongs to `block`, or to the current one.
+// Takes a spare stack and makes the pseudo-block at its top the current one. The body belongs to `block`, or to the current
+// one.
 FIN_INLINE_ struct fin_finish_block *fin_eager_begin_(struct fin_finish_block *block) {
     struct fin_thread *t = fin_thread_here_();
     struct fin_finish_block *top = __builtin_expect(t->spares != 0, 1) ? t->spare[--t->spares] : fin_stack_more_(t);
@@ -120,7 +121,8 @@ FIN_INLINE_ void fin_eager_call_(struct fin_finish_block *block, void (*fn)(void
 #define FIN_LAZY_HERE_(block, stmt) FIN_ARCH_LAZY_HERE_(block, stmt)
 #endif
 
-// Entering a finish block. `for` gives the block a scope in C without its closing brace; the cleanup waits however it is left.
+// Entering a finish block. `for` gives the block a scope in C without its closing brace; the cleanup waits however it is
+// left.
 #define FIN_FINISH_(flags, label)                                                                                           \
     for (struct fin_finish_block fin_block_ __attribute__((cleanup(fin_finish_leave_), unused)),                            \
          *const fin_async_must_be_inside_fin_finish __attribute__((unused)) =                                               \
@@ -132,7 +134,8 @@ FIN_INLINE_ void fin_eager_call_(struct fin_finish_block *block, void (*fn)(void
 // Inside an async body the name that an async looks for has another type: that is how it knows.
 #define FIN_IN_BODY_                                                                                                        \
     __builtin_types_compatible_p(__typeof__(fin_async_must_be_inside_fin_finish), struct fin_body_scope_ *)
-// A lazy async is its owner's: in a function of its own inside the block (a plain nested function, block or lambda) it is eager.
+// A lazy async is its owner's: in a function of its own inside the block (a plain nested function, block or lambda) it is
+// eager.
 #define FIN_IN_OWNER_(block) (__builtin_frame_address(0) == ((const struct fin_finish_block *)(const void *)(block))->fp)
 #define FIN_SITE_HERE_(stmt)                                                                                                \
     do {                                                                                                                    \
@@ -152,14 +155,14 @@ FIN_INLINE_ void fin_eager_call_(struct fin_finish_block *block, void (*fn)(void
         void (*fin_fn_)(void *) = (fn);                                                                                     \
         void *fin_arg_ = (arg);                                                                                             \
         if (FIN_IN_BODY_ || !FIN_IN_OWNER_(fin_async_must_be_inside_fin_finish))                                            \
-            fin_eager_call_(NULL, fin_fn_, fin_arg_);                                                                             \
+            fin_eager_call_(NULL, fin_fn_, fin_arg_);                                                                       \
         else                                                                                                                \
             FIN_LAZY_CALL_(fin_async_must_be_inside_fin_finish, fin_fn_, fin_arg_);                                         \
     } while (0)
 #define FIN_SITE_EAGER_CALL_(fn, arg)                                                                                       \
     do {                                                                                                                    \
         (void)fin_async_must_be_inside_fin_finish;                                                                          \
-        fin_eager_call_(NULL, fn, arg);                                                                                           \
+        fin_eager_call_(NULL, fn, arg);                                                                                     \
     } while (0)
 
 #define FIN_BODY_SCOPE_ struct fin_body_scope_ *fin_async_must_be_inside_fin_finish __attribute__((unused))
@@ -192,7 +195,8 @@ void fin_block_run_(void *block);
 #define FIN_ASYNC_EAGER_(n) FIN_ASYNC_(n)
 #endif
 #else
-// noipa: GCC must not conclude from the code of a body that nobody keeps the address of its owner's frame once the call is over.
+// noipa: GCC must not conclude from the code of a body that nobody keeps the address of its owner's frame once the call is
+// over.
 #define FIN_BODY_(site, n)                                                                                                  \
     auto void __attribute__((noipa)) FIN_CAT_(fin_body_, n)(FIN_BODY_SCOPE_);                                               \
     site(FIN_CAT_(fin_body_, n)(NULL));                                                                                     \

@@ -15,9 +15,9 @@
 extern "C" {
 #endif
 
-// The state of an AWE that waits says how, and with the number of a runtime on which thread. The values are far from what stale
-// memory holds: a pointer to an AWE that is gone is told from one that waits in most cases. Only ids (fin/awe_id.h) are told
-// apart in all.
+// The state of an AWE that waits says how, and with the number of a runtime on which thread. The values are far from what
+// stale memory holds: a pointer to an AWE that is gone is told from one that waits in most cases. Only ids (fin/awe_id.h)
+// are told apart in all.
 enum fin_awe_state {
     FIN_AWE_RUNNING = 0x52554e10,      // resumed: the AWE is over, its frame may be reused
     FIN_AWE_RUNNING_CONT = 0x52554e90, // the same of an explicit one, which is not over: fin/cont.h
@@ -55,10 +55,10 @@ static inline void FIN_BLOCKING fin_yield(void) {
     FIN_ARCH_BLOCK_(fin_core_yield_, a, fin_thread_here_(), 0, 0);
 }
 
-// Puts the running AWE at the tail of the run queue and runs `to` now; where `to` is queued it leaves the queue first. Pending
-// continuations of enclosing asyncs go to the head of the queue. An AWE of another thread is scheduled there instead, and the
-// caller runs on. Returns 0; -EALREADY where `to` has been resumed or woken already, -EINVAL where it is no AWE that waits.
-// Blocking, not cancellable.
+// Puts the running AWE at the tail of the run queue and runs `to` now; where `to` is queued it leaves the queue first.
+// Pending continuations of enclosing asyncs go to the head of the queue. An AWE of another thread is scheduled there
+// instead, and the caller runs on. Returns 0; -EALREADY where `to` has been resumed or woken already, -EINVAL where it is no
+// AWE that waits. Blocking, not cancellable.
 static inline int FIN_BLOCKING fin_yield_to(struct fin_awe *to) {
     FIN_AWE_HERE_(a);
     FIN_ARCH_BLOCK_(fin_core_yield_to_, a, fin_thread_here_(), to, 0);
@@ -72,17 +72,17 @@ static inline void FIN_BLOCKING fin_suspend(struct fin_awe **slot) {
     FIN_ARCH_BLOCK_(fin_core_suspend_, a, fin_thread_here_(), slot, 0);
 }
 
-// The same; then(arg) runs once the AWE can be resumed (the paper's SuspendUnlock: release the lock that guards *slot there).
-// `then` must not block.
+// The same; then(arg) runs once the AWE can be resumed (the paper's SuspendUnlock: release the lock that guards *slot
+// there). `then` must not block.
 static inline void FIN_BLOCKING fin_suspend_then(struct fin_awe **slot, void (*then)(void *), void *arg) {
     FIN_AWE_HERE_(a);
     struct fin_then_ t = {then, arg};
     FIN_ARCH_BLOCK_(fin_core_suspend_, a, fin_thread_here_(), slot, &t);
 }
 
-// Makes a suspended AWE runnable, at the tail of its owner's queue. From any thread, but not from a signal handler; wakes the
-// owner where it is idle. Returns 0; -EALREADY where it was scheduled before, -EINVAL where it is no AWE that waits. Does not
-// block. Once it returned 0 the AWE may be gone: the pointer is not to be used again.
+// Makes a suspended AWE runnable, at the tail of its owner's queue. From any thread, but not from a signal handler; wakes
+// the owner where it is idle. Returns 0; -EALREADY where it was scheduled before, -EINVAL where it is no AWE that waits.
+// Does not block. Once it returned 0 the AWE may be gone: the pointer is not to be used again.
 int fin_schedule(struct fin_awe *a);
 
 // The same at the head of the queue: it runs next.

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// Ids: names for AWEs that may be kept, sent and used late (ac-extensions 5.1, 5.2). An id belongs to the thread that made it.
-// It names an AWE from the moment that one is saved under it until that one is resumed, by whatever way; otherwise it names
-// none. Using an id that names none, or one that was removed, is an error code, never more: a removed id comes back after four
-// million others at the earliest.
+// Ids: names for AWEs that may be kept, sent and used late (ac-extensions 5.1, 5.2). An id belongs to the thread that made
+// it. It names an AWE from the moment that one is saved under it until that one is resumed, by whatever way; otherwise it
+// names none. Using an id that names none, or one that was removed, is an error code, never more: a removed id comes back
+// after four million others at the earliest.
 #ifndef FIN_AWE_ID_H
 #define FIN_AWE_ID_H
 
@@ -36,8 +36,8 @@ void fin_core_switch_to_(struct fin_awe *a, struct fin_thread *t, uintptr_t to, 
     FIN_ARCH_BLOCK_(entry, a, fin_thread_here_(), b, c);                                                                    \
     return (int)a->id
 
-// All of these block, and are not cancellable. They return 0 once the AWE runs again; -ESRCH where an id is not one, or names
-// no AWE to run, and then they did nothing.
+// All of these block, and are not cancellable. They return 0 once the AWE runs again; -ESRCH where an id is not one, or
+// names no AWE to run, and then they did nothing.
 
 // fin_yield; the id names the AWE meanwhile.
 static inline int FIN_BLOCKING fin_yield_and_save(uint32_t from) { FIN_ID_YIELD_(fin_core_yield_save_, (uintptr_t)from, 0); }
@@ -60,7 +60,8 @@ static inline int FIN_BLOCKING fin_yield_to_id_and_save_no_dispatch(uint32_t to,
     FIN_ID_YIELD_(fin_core_switch_to_save_, (uintptr_t)to, (uintptr_t)from);
 }
 
-// The AWE that stops is under no id: its address, stored in *slot where slot is not NULL, is the only way back (fin_yield_to).
+// The AWE that stops is under no id: its address, stored in *slot where slot is not NULL, is the only way back
+// (fin_yield_to).
 static inline int FIN_BLOCKING fin_yield_to_id_no_dispatch(uint32_t to, struct fin_awe **slot) {
     FIN_ID_YIELD_(fin_core_switch_to_, (uintptr_t)to, slot);
 }

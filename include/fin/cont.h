@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// Explicit continuations: an AWE that waits with a function and up to 40 bytes of state, and without a stack (continuations 2,
-// 3.1). Blocked it takes 128 bytes. Its continuation runs on a stack that it gets for that time: the one that the AWE before it
-// gives up, where that one blocks the same way (stack handoff).
+// Explicit continuations: an AWE that waits with a function and up to 40 bytes of state, and without a stack (continuations
+// 2, 3.1). Blocked it takes 128 bytes. Its continuation runs on a stack that it gets for that time: the one that the AWE
+// before it gives up, where that one blocks the same way (stack handoff).
 //
 //     static void serve(void *state, int result) {           // runs whenever somebody schedules the AWE
 //         struct connection *c = *(struct connection **)state;
@@ -10,12 +10,13 @@
 //         fin_block_on(serve, &c, sizeof c);                  // does not return
 //     }
 //
-// A continuation never returns: it ends with fin_block_on, fin_cont_end or the like. In between it is ordinary code: it may open
-// finish blocks, start asyncs, and block as any function does; then it keeps its stack for that time.
+// A continuation never returns: it ends with fin_block_on, fin_cont_end or the like. In between it is ordinary code: it may
+// open finish blocks, start asyncs, and block as any function does; then it keeps its stack for that time.
 //
-// What looks as if it does not return does so where it is refused, as execve does, with a negative errno: -EINVAL outside any
-// async body, or without a continuation; -E2BIG for more state than there is room for; -EBUSY where the frames that would be lost
-// still own something: a finish block begun in this body, or a C++ exception in flight; -ENOMEM. Then nothing has happened.
+// What looks as if it does not return does so where it is refused, as execve does, with a negative errno: -EINVAL outside
+// any async body, or without a continuation; -E2BIG for more state than there is room for; -EBUSY where the frames that
+// would be lost still own something: a finish block begun in this body, or a C++ exception in flight; -ENOMEM. Then nothing
+// has happened.
 //
 // All of it concerns the calling thread and does not wait for anything else, unless it says so.
 #ifndef FIN_CONT_H
@@ -27,15 +28,15 @@
 extern "C" {
 #endif
 
-// `state` is the AWE's copy, aligned for any word; it stays until the AWE blocks again, which may be on the same place. `result`
-// is 0, or -ECANCELED where the AWE was cancelled while it waited; or what woke it says.
+// `state` is the AWE's copy, aligned for any word; it stays until the AWE blocks again, which may be on the same place.
+// `result` is 0, or -ECANCELED where the AWE was cancelled while it waited; or what woke it says.
 typedef void fin_cont(void *state, int result);
 
 enum { FIN_CONT_STATE = 40 }; // bytes of state at most
 
-// fin_async_cont(cont, state, size): an async whose body is a continuation; it runs when its turn in the queue has come, with
-// the result 0. The enclosing finish block waits until that AWE has ended. The value is the AWE, a valid pointer until it ends;
-// NULL where there is no memory, or `size` is too large. A compile error outside a finish block.
+// fin_async_cont(cont, state, size): an async whose body is a continuation; it runs when its turn in the queue has come,
+// with the result 0. The enclosing finish block waits until that AWE has ended. The value is the AWE, a valid pointer until
+// it ends; NULL where there is no memory, or `size` is too large. A compile error outside a finish block.
 #define fin_async_cont(cont, state, size) fin_cont_start_(FIN_CONT_BLOCK_, cont, state, size)
 
 // The running AWE waits with this continuation (the paper's thread_block); its stack is given up. From then on it can be
@@ -47,7 +48,8 @@ int fin_block_on_nc(fin_cont *cont, const void *state, size_t size); // not canc
 
 // The same; then(awe, arg) runs when the AWE can be resumed, from any thread: where it is made known to others, for example.
 // `then` must not block; `awe` may be gone when it returns.
-int fin_block_on_then(fin_cont *cont, const void *state, size_t size, void (*then)(struct fin_awe *awe, void *arg), void *arg);
+int fin_block_on_then(fin_cont *cont, const void *state, size_t size, void (*then)(struct fin_awe *awe, void *arg),
+                      void *arg);
 
 // The running AWE goes to the tail of the queue, with this continuation. fin_yield without a stack.
 int fin_yield_on(fin_cont *cont, const void *state, size_t size);
@@ -58,28 +60,28 @@ void fin_cont_end(void) __attribute__((noreturn));
 // The running AWE, where it is explicit: NULL otherwise. It has this address from its start to its end.
 struct fin_awe *fin_awe_self(void);
 
-// The continuation that an AWE waits with, or was started or continued with last; NULL where it is not explicit. Where that is
-// one that the caller knows, the work that it would do may be done here instead (continuation recognition, 2.1).
+// The continuation that an AWE waits with, or was started or continued with last; NULL where it is not explicit. Where that
+// is one that the caller knows, the work that it would do may be done here instead (continuation recognition, 2.1).
 fin_cont *fin_cont_of(const struct fin_awe *a);
 // Its state, to be read and changed while it waits.
 void *fin_cont_state(struct fin_awe *a);
 
-// Hands the stack to `to`, an explicit AWE of this thread that waits (the paper's thread_handoff): the running AWE waits with
-// `cont`, and the function returns 0 running as `to`, whose continuation has not been called. Then the caller does that one's work, or
-// calls fin_call_continuation. -EINVAL where `to` does not wait or is not explicit; -EBUSY also where the running AWE's stack is
-// its owner's: a body that has not blocked yet.
+// Hands the stack to `to`, an explicit AWE of this thread that waits (the paper's thread_handoff): the running AWE waits
+// with `cont`, and the function returns 0 running as `to`, whose continuation has not been called. Then the caller does that
+// one's work, or calls fin_call_continuation. -EINVAL where `to` does not wait or is not explicit; -EBUSY also where the
+// running AWE's stack is its owner's: a body that has not blocked yet.
 int fin_thread_handoff(fin_cont *cont, const void *state, size_t size, struct fin_awe *to);
 
 // As above where the continuation of `to` is `known`: then it is counted as recognized. 0; -ESRCH where it is another.
 int fin_thread_handoff_if(fin_cont *known, fin_cont *cont, const void *state, size_t size, struct fin_awe *to);
 
-// Calls a continuation for the running AWE, which must be explicit, at the base of its stack: however long a chain of them, the
-// stack does not grow. The state is the AWE's: fin_cont_state(fin_awe_self()).
+// Calls a continuation for the running AWE, which must be explicit, at the base of its stack: however long a chain of them,
+// the stack does not grow. The state is the AWE's: fin_cont_state(fin_awe_self()).
 int fin_call_continuation(fin_cont *cont, int result);
 
-// Runs `to`, an AWE of this thread that waits, next (the paper's switch_context). With a continuation the running AWE waits with
-// that and gives up its stack; without one (NULL) it waits with its stack, in *slot, and the function returns 0 when somebody
-// resumes it. A negative errno where `to` cannot be run.
+// Runs `to`, an AWE of this thread that waits, next (the paper's switch_context). With a continuation the running AWE waits
+// with that and gives up its stack; without one (NULL) it waits with its stack, in *slot, and the function returns 0 when
+// somebody resumes it. A negative errno where `to` cannot be run.
 static inline int FIN_BLOCKING fin_switch_context(fin_cont *cont, const void *state, size_t size, struct fin_awe **slot,
                                                   struct fin_awe *to);
 
@@ -87,7 +89,8 @@ struct fin_awe *fin_cont_start_(struct fin_finish_block *block, fin_cont *cont, 
 int fin_cont_next_(struct fin_awe *to);
 int fin_cont_switch_(fin_cont *cont, const void *state, size_t size, struct fin_awe *to);
 
-static inline int fin_switch_context(fin_cont *cont, const void *state, size_t size, struct fin_awe **slot, struct fin_awe *to) {
+static inline int fin_switch_context(fin_cont *cont, const void *state, size_t size, struct fin_awe **slot,
+                                     struct fin_awe *to) {
     if (cont)
         return fin_cont_switch_(cont, state, size, to);
     int error = fin_cont_next_(to);

@@ -4,8 +4,8 @@
 //     static void serve(connection *&c, int result) { ... fin::block_on<serve>(c); }
 //
 // What a continuation's frame holds is lost where it blocks: no destructor runs. The state is copied as bytes, so it must be
-// trivially copyable, and small; that is checked when the program is compiled. An exception that leaves a continuation ends its
-// AWE, cancels the finish block and is rethrown where that ends.
+// trivially copyable, and small; that is checked when the program is compiled. An exception that leaves a continuation ends
+// its AWE, cancels the finish block and is rethrown where that ends.
 #ifndef FIN_CONT_HPP
 #define FIN_CONT_HPP
 

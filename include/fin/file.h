@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// Files, directories, and descriptors of any kind. See fin/io.h for what holds for all of them: results, cancellation, counts.
+// Files, directories, and descriptors of any kind. See fin/io.h for what holds for all of them: results, cancellation,
+// counts.
 #ifndef FIN_FILE_H
 #define FIN_FILE_H
 
@@ -27,8 +28,8 @@ FIN_BLOCKING ssize_t fin_readv_nc(int fd, const struct iovec *buffers, int count
 FIN_BLOCKING ssize_t fin_writev(int fd, const struct iovec *buffers, int count);
 FIN_BLOCKING ssize_t fin_writev_nc(int fd, const struct iovec *buffers, int count);
 
-// At a position, which leaves the file's own where it is. For files that have positions: on others the result is -ESPIPE, or,
-// because io_uring does not look, that of fin_read and fin_write.
+// At a position, which leaves the file's own where it is. For files that have positions: on others the result is -ESPIPE,
+// or, because io_uring does not look, that of fin_read and fin_write.
 FIN_BLOCKING ssize_t fin_pread(int fd, void *buffer, size_t size, off_t offset);
 FIN_BLOCKING ssize_t fin_pread_nc(int fd, void *buffer, size_t size, off_t offset);
 FIN_BLOCKING ssize_t fin_pwrite(int fd, const void *data, size_t size, off_t offset);
@@ -45,8 +46,8 @@ FIN_BLOCKING ssize_t fin_pwritev2(int fd, const struct iovec *buffers, int count
 FIN_BLOCKING ssize_t fin_pwritev2_nc(int fd, const struct iovec *buffers, int count, off_t offset, int flags);
 
 // Go on until all is transferred: 0. Otherwise the reason why not: an error, -ECANCELED, or -ENODATA at the end of what is
-// read. *done, where done is not NULL, is in each case how many bytes were transferred, no more and no less: after -ECANCELED,
-// too, where it need not be 0, and a stream goes on from there.
+// read. *done, where done is not NULL, is in each case how many bytes were transferred, no more and no less: after
+// -ECANCELED, too, where it need not be 0, and a stream goes on from there.
 FIN_BLOCKING int fin_read_all(int fd, void *buffer, size_t size, size_t *done);
 FIN_BLOCKING int fin_read_all_nc(int fd, void *buffer, size_t size, size_t *done);
 FIN_BLOCKING int fin_write_all(int fd, const void *data, size_t size, size_t *done);
@@ -59,8 +60,8 @@ FIN_BLOCKING ssize_t fin_splice_nc(int in, off_t *in_offset, int out, off_t *out
 FIN_BLOCKING ssize_t fin_tee(int in, int out, size_t size, unsigned flags);
 FIN_BLOCKING ssize_t fin_tee_nc(int in, int out, size_t size, unsigned flags);
 
-// Waits until one of the events (POLLIN, POLLOUT, ...) holds, or POLLERR, POLLHUP or POLLRDHUP; returns those that do. A file
-// is ready for reading and writing, and -EINVAL for all else.
+// Waits until one of the events (POLLIN, POLLOUT, ...) holds, or POLLERR, POLLHUP or POLLRDHUP; returns those that do. A
+// file is ready for reading and writing, and -EINVAL for all else.
 FIN_BLOCKING int fin_poll(int fd, int events);
 FIN_BLOCKING int fin_poll_nc(int fd, int events);
 

@@ -98,8 +98,8 @@ struct fin_finish_block {
     void *pending; // the struct fin_body of the async in progress whose body has not blocked yet; NULL when there is none;
                    // plus FIN_PENDING_... below
     void *fp, *bx; // registers of the owner: its frame, and at that async its base pointer
-    // The stack that the owner runs on since a body blocked on its own, by the block at its top; NULL before that. Of an eager
-    // body: the block that was current at its call. (`parent` is then the block that it belongs to.)
+    // The stack that the owner runs on since a body blocked on its own, by the block at its top; NULL before that. Of an
+    // eager body: the block that was current at its call. (`parent` is then the block that it belongs to.)
     struct fin_finish_block *away;
     uint32_t count; // bodies that have blocked and not ended
     uint32_t flags;

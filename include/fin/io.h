@@ -11,15 +11,15 @@
 // RWF_NOWAIT and SPLICE_F_NONBLOCK make it return -EAGAIN instead. A signal interrupts no call.
 //
 // A thread uses one io_uring of its own from its first call here on. Where the system denies io_uring (many containers) it
-// uses epoll instead, and for files, which are always ready and block all the same, the thread pool of fin/offload.h; so does
-// io_uring for what its kernel has no operation for. On such a thread a call can be cancelled until it begins; then it ends
-// like the system call. fin_close never waits for another thread: the last close of a file may block this one, without
-// io_uring. The environment variable FIN_IO chooses: "epoll"; "plain" for io_uring as Linux 5.15 has it; "small" for one whose
-// queues hold 8 requests and 16 completions, for tests.
+// uses epoll instead, and for files, which are always ready and block all the same, the thread pool of fin/offload.h; so
+// does io_uring for what its kernel has no operation for. On such a thread a call can be cancelled until it begins; then it
+// ends like the system call. fin_close never waits for another thread: the last close of a file may block this one, without
+// io_uring. The environment variable FIN_IO chooses: "epoll"; "plain" for io_uring as Linux 5.15 has it; "small" for one
+// whose queues hold 8 requests and 16 completions, for tests.
 //
 // Closing a descriptor does not end what waits for it: cancel that, or shut the socket down. (Without io_uring such a wait
-// ends with -EBADF if fin_close closed it, in the same thread; close(2) may leave it waiting.) What waited never goes on with
-// another file that has got the number, as long as fin_close is used.
+// ends with -EBADF if fin_close closed it, in the same thread; close(2) may leave it waiting.) What waited never goes on
+// with another file that has got the number, as long as fin_close is used.
 //
 // All functions may block and may be called from any thread, also outside any finish block. Beside the errors of the system
 // call they return -EMFILE, -ENFILE or -ENOMEM where the thread cannot get what it waits with, and -EAGAIN or -ENOMEM where
@@ -36,8 +36,8 @@
 extern "C" {
 #endif
 
-// What the calling thread's I/O goes through: io_uring, with what it uses of kernels after 5.15, or epoll, and why. The string
-// lasts as long as the thread. Does not block.
+// What the calling thread's I/O goes through: io_uring, with what it uses of kernels after 5.15, or epoll, and why. The
+// string lasts as long as the thread. Does not block.
 const char *fin_io_backend(void);
 
 #ifdef __cplusplus

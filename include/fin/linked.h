@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// Operations that follow each other: the system starts each when the one before it has succeeded, so a chain costs one system
-// call and one wait.
+// Operations that follow each other: the system starts each when the one before it has succeeded, so a chain costs one
+// system call and one wait.
 #ifndef FIN_LINKED_H
 #define FIN_LINKED_H
 
@@ -17,10 +17,10 @@ struct fin_step {
     uint64_t call_[8]; // fin_step_... fill it in
 };
 
-// Runs the steps in order. One that fails, or transfers less than it was told to (recv: with MSG_WAITALL), ends the chain; those
-// after it are not begun. Where it is cancelled, the step that ran says what it did, as its function would. Returns how many
-// steps succeeded, so that steps[count] is the one that failed; or -EINVAL for none or more than FIN_LINKED_MOST, -ENOMEM, or
-// -ECANCELED where nothing was begun. Blocking.
+// Runs the steps in order. One that fails, or transfers less than it was told to (recv: with MSG_WAITALL), ends the chain;
+// those after it are not begun. Where it is cancelled, the step that ran says what it did, as its function would. Returns
+// how many steps succeeded, so that steps[count] is the one that failed; or -EINVAL for none or more than FIN_LINKED_MOST,
+// -ENOMEM, or -ECANCELED where nothing was begun. Blocking.
 //
 //     struct fin_step s[] = {fin_step_pwrite(fd, p, n, 0), fin_step_fsync(fd), fin_step_close(fd)};
 //     if (fin_linked(s, 3) != 3)

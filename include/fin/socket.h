@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// Sockets: TCP, UDP, Unix and others. See fin/io.h for what holds for all calls: results, cancellation, counts. What does not
-// wait needs no function here: socket, bind, listen, setsockopt.
+// Sockets: TCP, UDP, Unix and others. See fin/io.h for what holds for all calls: results, cancellation, counts. What does
+// not wait needs no function here: socket, bind, listen, setsockopt.
 #ifndef FIN_SOCKET_H
 #define FIN_SOCKET_H
 
@@ -13,9 +13,9 @@
 extern "C" {
 #endif
 
-// Where the process or the system is out of descriptors or memory (-EMFILE, -ENFILE, -ENOBUFS, -ENOMEM) they try again, for an
-// eighth of a second with growing pauses, before they say so: a server that simply goes on after an error does not spin, and
-// the connection stays in the listener's queue. Cancelled meanwhile: -ECANCELED, and nothing was accepted.
+// Where the process or the system is out of descriptors or memory (-EMFILE, -ENFILE, -ENOBUFS, -ENOMEM) they try again, for
+// an eighth of a second with growing pauses, before they say so: a server that simply goes on after an error does not spin,
+// and the connection stays in the listener's queue. Cancelled meanwhile: -ECANCELED, and nothing was accepted.
 FIN_BLOCKING int fin_accept(int fd, struct sockaddr *address, socklen_t *size);
 FIN_BLOCKING int fin_accept_nc(int fd, struct sockaddr *address, socklen_t *size);
 FIN_BLOCKING int fin_accept4(int fd, struct sockaddr *address, socklen_t *size, int flags);

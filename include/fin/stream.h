@@ -15,21 +15,21 @@
 extern "C" {
 #endif
 
-// Accepts on the listening socket fd, which stays the program's; with flags as of accept4. Returns 0, -ENOMEM, or the error of
-// getting what the thread waits with. Does not block; accepting begins with the first fin_acceptor_next.
+// Accepts on the listening socket fd, which stays the program's; with flags as of accept4. Returns 0, -ENOMEM, or the error
+// of getting what the thread waits with. Does not block; accepting begins with the first fin_acceptor_next.
 struct fin_acceptor;
 int fin_acceptor_open(struct fin_acceptor **out, int fd, int flags);
 
 // The next connection, in the order of their arrival: its descriptor. It may have been accepted before it was asked for.
-// Several AWEs may wait, and are served in their order. Where there are no descriptors or no memory for a connection (-EMFILE,
-// -ENFILE, -ENOBUFS, -ENOMEM) it waits, in pauses of 1 ms and then up to 128 ms, and tries again; one that was aborted before it
-// was taken is passed over. Other errors are returned. Blocking.
+// Several AWEs may wait, and are served in their order. Where there are no descriptors or no memory for a connection
+// (-EMFILE, -ENFILE, -ENOBUFS, -ENOMEM) it waits, in pauses of 1 ms and then up to 128 ms, and tries again; one that was
+// aborted before it was taken is passed over. Other errors are returned. Blocking.
 // A cancelled call took none: what has arrived or is arriving is there for the next call.
 FIN_BLOCKING int fin_acceptor_next(struct fin_acceptor *a);
 FIN_BLOCKING int fin_acceptor_next_nc(struct fin_acceptor *a);
 
-// Accepts no more. What was accepted already fin_acceptor_next returns still, and after that -ESHUTDOWN. Returns 0; -EBUSY where
-// an AWE is in fin_acceptor_next or here. Blocking, not cancellable.
+// Accepts no more. What was accepted already fin_acceptor_next returns still, and after that -ESHUTDOWN. Returns 0; -EBUSY
+// where an AWE is in fin_acceptor_next or here. Blocking, not cancellable.
 FIN_BLOCKING int fin_acceptor_stop(struct fin_acceptor *a);
 
 // Stops, closes the connections that nobody took, and frees a. Returns how many those were, or as fin_acceptor_stop.
@@ -39,19 +39,19 @@ FIN_BLOCKING int fin_acceptor_close(struct fin_acceptor *a);
 struct fin_buffers;
 int fin_buffers_open(struct fin_buffers **out, unsigned count, size_t size);
 
-// Frees them. -EBUSY while receivers use them, or AWEs wait for data or for a buffer. Those that the program has not put back
-// end, too. Does not block.
+// Frees them. -EBUSY while receivers use them, or AWEs wait for data or for a buffer. Those that the program has not put
+// back end, too. Does not block.
 int fin_buffers_close(struct fin_buffers *b);
 
-// Receives into a buffer that becomes the program's until fin_buffers_put; *piece is its address. Returns the count of bytes;
-// at the end of the stream 0 and no buffer (*piece is NULL), as with every error. Where all are in use it waits for one to be put
-// back. `flags` may be 0 or MSG_DONTWAIT: then it returns -EAGAIN, and -ENOBUFS where there is no buffer. Blocking.
-// A cancelled call received nothing.
+// Receives into a buffer that becomes the program's until fin_buffers_put; *piece is its address. Returns the count of
+// bytes; at the end of the stream 0 and no buffer (*piece is NULL), as with every error. Where all are in use it waits for
+// one to be put back. `flags` may be 0 or MSG_DONTWAIT: then it returns -EAGAIN, and -ENOBUFS where there is no buffer.
+// Blocking. A cancelled call received nothing.
 FIN_BLOCKING ssize_t fin_buffers_recv(struct fin_buffers *b, int fd, void **piece, int flags);
 FIN_BLOCKING ssize_t fin_buffers_recv_nc(struct fin_buffers *b, int fd, void **piece, int flags);
 
-// Gives a buffer back; `piece` may point anywhere into it. Returns 0, or -EINVAL where that is no buffer that the program has.
-// Does not block.
+// Gives a buffer back; `piece` may point anywhere into it. Returns 0, or -EINVAL where that is no buffer that the program
+// has. Does not block.
 int fin_buffers_put(struct fin_buffers *b, void *piece);
 
 // Receives all that comes to fd, piece by piece, into buffers of b. Nobody else should receive from fd meanwhile. Returns 0,
@@ -59,14 +59,15 @@ int fin_buffers_put(struct fin_buffers *b, void *piece);
 struct fin_receiver;
 int fin_receiver_open(struct fin_receiver **out, int fd, struct fin_buffers *b);
 
-// The next piece, as from fin_buffers_recv; it may have been received before it was asked for. 0 at the end of the stream. One
-// AWE at a time: -EBUSY. After an error or the end the next call receives again. Blocking.
+// The next piece, as from fin_buffers_recv; it may have been received before it was asked for. 0 at the end of the stream.
+// One AWE at a time: -EBUSY. After an error or the end the next call receives again. Blocking.
 // A cancelled call returned nothing: what was received or is being received is there for the next call.
 FIN_BLOCKING ssize_t fin_receiver_next(struct fin_receiver *r, void **piece);
 FIN_BLOCKING ssize_t fin_receiver_next_nc(struct fin_receiver *r, void **piece);
 
-// Receives no more: what comes later stays in the socket. What was received already fin_receiver_next returns still, in order, and
-// after that -ESHUTDOWN. Returns 0; -EBUSY where an AWE is in fin_receiver_next or here. Blocking, not cancellable.
+// Receives no more: what comes later stays in the socket. What was received already fin_receiver_next returns still, in
+// order, and after that -ESHUTDOWN. Returns 0; -EBUSY where an AWE is in fin_receiver_next or here. Blocking, not
+// cancellable.
 FIN_BLOCKING int fin_receiver_stop(struct fin_receiver *r);
 
 // Stops, puts back the buffers that fin_receiver_next has not returned, and frees r. Returns how many bytes those had, or as

@@ -3,13 +3,13 @@
 // AWEs of one OS thread and between those of several. What waits is an AWE; its thread runs others meanwhile.
 //
 // Served first come, first served. No wake-up is lost and none is spurious. Waits return 0, or -ECANCELED; those whose names
-// end in _nc are not cancelled and return nothing. Cancellation is exact: -ECANCELED means that nothing was acquired, 0 that it
-// was, also where the cancel came second. In a block that is cancelled already a cancellable wait returns -ECANCELED at once,
-// even where it would not have had to wait.
+// end in _nc are not cancelled and return nothing. Cancellation is exact: -ECANCELED means that nothing was acquired, 0 that
+// it was, also where the cancel came second. In a block that is cancelled already a cancellable wait returns -ECANCELED at
+// once, even where it would not have had to wait.
 //
-// Any thread may call any function. What does not wait does not block and is not cancelled. An object's storage must last until
-// all calls on it have returned, except that the call which let the last waiter go does not touch the object any more when that
-// one runs. No object may be moved or copied while in use.
+// Any thread may call any function. What does not wait does not block and is not cancelled. An object's storage must last
+// until all calls on it have returned, except that the call which let the last waiter go does not touch the object any more
+// when that one runs. No object may be moved or copied while in use.
 #ifndef FIN_SYNC_H
 #define FIN_SYNC_H
 
@@ -57,9 +57,9 @@ void FIN_BLOCKING fin_mutex_lock_nc(struct fin_mutex *m);
 int fin_mutex_trylock(struct fin_mutex *m); // 0 or -EBUSY
 void fin_mutex_unlock(struct fin_mutex *m); // by any AWE, not only the one that locked it
 
-// A condition variable. The waiter gives up the mutex and has it again when the wait returns, whatever it returns; getting it
-// back is not cancelled. The signal decides who goes on; that one then stands in line for the mutex. Signal and broadcast may
-// be called with or without the mutex.
+// A condition variable. The waiter gives up the mutex and has it again when the wait returns, whatever it returns; getting
+// it back is not cancelled. The signal decides who goes on; that one then stands in line for the mutex. Signal and broadcast
+// may be called with or without the mutex.
 struct fin_cond {
     struct fin_waiters waiters;
 };
@@ -107,8 +107,8 @@ static inline void fin_seq_init(struct fin_seq *s) { s->next = 0; }
 static inline uint64_t fin_seq_read(const struct fin_seq *s) { return __atomic_load_n(&s->next, __ATOMIC_ACQUIRE); }
 static inline uint64_t fin_seq_ticket(struct fin_seq *s) { return __atomic_fetch_add(&s->next, 1, __ATOMIC_ACQ_REL); }
 
-// Turns in the order of arrival, where one who waits may give up his place. An entry enters, waits for its turn if it wants to,
-// and leaves, each once; one AWE at a time waits with it. It is the caller's, and free when fin_queue_leave returns.
+// Turns in the order of arrival, where one who waits may give up his place. An entry enters, waits for its turn if it wants
+// to, and leaves, each once; one AWE at a time waits with it. It is the caller's, and free when fin_queue_leave returns.
 struct fin_queue_entry {
     struct fin_queue_entry *next, *prev;
     struct fin_waiter *waiter;
@@ -127,8 +127,8 @@ void fin_queue_enter(struct fin_queue *q, struct fin_queue_entry *e);
 int FIN_BLOCKING fin_queue_await_turn(struct fin_queue *q, struct fin_queue_entry *e);
 void FIN_BLOCKING fin_queue_await_turn_nc(struct fin_queue *q, struct fin_queue_entry *e);
 
-// Returns 0 where it was not the entry's turn yet. Otherwise the next one's turn begins, and the result is 1 plus the number of
-// entries that stood directly behind it and left before their turn.
+// Returns 0 where it was not the entry's turn yet. Otherwise the next one's turn begins, and the result is 1 plus the number
+// of entries that stood directly behind it and left before their turn.
 int fin_queue_leave(struct fin_queue *q, struct fin_queue_entry *e);
 
 #ifdef __cplusplus

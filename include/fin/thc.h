@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// Source compatibility with Barrelfish's THC (ac) and with libasync, which extends it (ac-extensions 4, 5): programs written for
-// their interfaces compile against this header, in GNU C with GCC, in Clang's C with -fblocks, and in C++. Each name is Fin's
-// word for the same thing; where the originals left a misuse undefined, Fin's rules hold.
+// Source compatibility with Barrelfish's THC (ac) and with libasync, which extends it (ac-extensions 4, 5): programs written
+// for their interfaces compile against this header, in GNU C with GCC, in Clang's C with -fblocks, and in C++. Each name is
+// Fin's word for the same thing; where the originals left a misuse undefined, Fin's rules hold.
 //
 // The order of execution is that of the originals: the body of an ASYNC runs at once; when it blocks, what follows the ASYNC
-// runs next, before anything that is queued; the queue is first in, first out except for THCSchedule, which puts at its head.
+// runs next, before anything that is queued; the queue is first in, first out except for THCSchedule, which puts at its
+// head.
 //
 // Code that a macro is given may hold commas, and be one statement or a block. Bodies of ASYNC see and change the variables
 // around them; in Clang's C those that a body changes are declared `fin_shared`.
@@ -133,8 +134,8 @@ static inline void THCScheduleBack(awe_t *awe) { fin_schedule(awe); }
 static inline void THCYield(void) { fin_yield(); }
 static inline void THCYieldTo(awe_t *awe) { fin_yield_to(awe); }
 
-// Ends the ASYNC that runs, as if its code had ended here, after waiting for the blocks that it has open. No destructor runs.
-// Outside any ASYNC the AWE stops for ever. Does not return.
+// Ends the ASYNC that runs, as if its code had ended here, after waiting for the blocks that it has open. No destructor
+// runs. Outside any ASYNC the AWE stops for ever. Does not return.
 void fin_end_(void);
 static inline void THCFinish(void) { fin_end_(); }
 static inline void THCAbort(void) { fin_end_(); }
@@ -154,7 +155,9 @@ static inline void thc_global_fini(void) {}
 // Cancellation. An item that is added to a block cancelled already runs at once.
 typedef struct fin_cancel_item cancel_item_t;
 
-static inline void THCAddCancelItem(cancel_item_t *item, void (*fn)(void *), void *arg) { fin_cancel_item_add(item, fn, arg); }
+static inline void THCAddCancelItem(cancel_item_t *item, void (*fn)(void *), void *arg) {
+    fin_cancel_item_add(item, fn, arg);
+}
 static inline void THCRemoveCancelItem(cancel_item_t *item) { fin_cancel_item_remove(item); }
 static inline int THCCancelItemRan(cancel_item_t *item) { return fin_cancel_item_ran(item); }
 static inline int THCIsCancelRequested(void) { return fin_cancelled(); }
@@ -221,7 +224,9 @@ static inline void thc_lock_release(thc_lock_t *l) { fin_mutex_unlock(l); }
 
 static inline void thc_condvar_init(thc_condvar_t *cv) { fin_cond_init(cv); }
 static inline void thc_condvar_wait(thc_condvar_t *cv, thc_lock_t *lock) { fin_cond_wait_nc(cv, lock); }
-static inline errval_t thc_condvar_wait_x(thc_condvar_t *cv, thc_lock_t *lock) { return THC_RESULT_(fin_cond_wait(cv, lock)); }
+static inline errval_t thc_condvar_wait_x(thc_condvar_t *cv, thc_lock_t *lock) {
+    return THC_RESULT_(fin_cond_wait(cv, lock));
+}
 static inline void thc_condvar_signal(thc_condvar_t *cv) { fin_cond_signal(cv); }
 static inline void thc_condvar_broadcast(thc_condvar_t *cv) { fin_cond_broadcast(cv); }
 

@@ -17,8 +17,8 @@ struct fin_thread_handle {
     uintptr_t os;
 };
 
-// Starts an OS thread that runs fn(arg). When fn returns, all work that it started must have ended. Does not block. Returns 0;
-// -EAGAIN or -ENOMEM where the system refuses another thread.
+// Starts an OS thread that runs fn(arg). When fn returns, all work that it started must have ended. Does not block. Returns
+// 0; -EAGAIN or -ENOMEM where the system refuses another thread.
 int fin_thread_start(struct fin_thread_handle *h, void (*fn)(void *), void *arg);
 
 // Waits until the thread has ended, with its thread-local variables and its runtime. Only the AWE waits. To be done once for

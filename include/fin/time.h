@@ -28,8 +28,8 @@ FIN_BLOCKING int fin_sleep_until(uint64_t when);
 FIN_BLOCKING int fin_sleep_until_nc(uint64_t when);
 
 // fin_timeout(ns) { ... }: a finish block that is cancelled when the time is over (ac figure 4). It ends when its work ends;
-// return, break and goto leave it as they leave fin_finish. With 0 it is cancelled from the start. The time is looked at when
-// the thread's AWEs block or yield.
+// return, break and goto leave it as they leave fin_finish. With 0 it is cancelled from the start. The time is looked at
+// when the thread's AWEs block or yield.
 //
 //     fin_timeout(100 * FIN_MS) {
 //         n = fin_recv(fd, buffer, sizeof buffer, 0);
@@ -40,8 +40,8 @@ FIN_BLOCKING int fin_sleep_until_nc(uint64_t when);
 //
 // fin_deadline(when) { ... }: the same until fin_now() is `when`, which several blocks may share.
 
-// Did the time run out of the fin_timeout or fin_deadline block that ended last on this thread? Ask right after the block, before the next
-// call that may block. (It may have, and the work be done all the same.) Does not block.
+// Did the time run out of the fin_timeout or fin_deadline block that ended last on this thread? Ask right after the block,
+// before the next call that may block. (It may have, and the work be done all the same.) Does not block.
 bool fin_timed_out(void);
 
 struct fin_timer {

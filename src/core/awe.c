@@ -23,8 +23,8 @@ FIN_ENTRY void fin_core_yield_(struct fin_awe *a, struct fin_thread *t) {
     run_plain(rt, next);
 }
 
-// From here on another thread may schedule the AWE; what it finds in the slot is complete (release). This thread does not run
-// it before it dispatches.
+// From here on another thread may schedule the AWE; what it finds in the slot is complete (release). This thread does not
+// run it before it dispatches.
 static inline void expose(struct fin_runtime *rt, struct fin_awe *a, struct fin_awe **slot) {
     rt->stats.suspended++;
     a->owner = rt;

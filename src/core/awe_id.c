@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// Ids of AWEs (ac-extensions 5.1, 5.2). An id is a place in the thread's table and the generation of that place. A place that
-// is given back is used again only after REST others, so that a stale id keeps failing for a long time.
+// Ids of AWEs (ac-extensions 5.1, 5.2). An id is a place in the thread's table and the generation of that place. A place
+// that is given back is used again only after REST others, so that a stale id keeps failing for a long time.
 #include <fin/awe_id.h>
 
 #include "core/dispatch.h"
@@ -8,8 +8,8 @@
 enum { INDEX_BITS = 20, REST = 1024, FIRST_CAPACITY = 256 };
 #define INDEX(id) ((id) & ((1u << INDEX_BITS) - 1))
 
-// The place that an id may have: the table's size is a power of two. A free slot has an id with index 0 and the first one an id
-// that nobody has, so one comparison tells all that is not in use.
+// The place that an id may have: the table's size is a power of two. A free slot has an id with index 0 and the first one an
+// id that nobody has, so one comparison tells all that is not in use.
 static inline struct fin_id_slot *slot_of(const struct fin_runtime *rt, uint32_t id) { return &rt->ids[id & rt->id_mask]; }
 
 static inline struct fin_id_slot *live(const struct fin_runtime *rt, uint32_t id) {
@@ -165,7 +165,8 @@ static inline __attribute__((always_inline)) bool yield_fast(struct fin_awe *a, 
     target->awe = NULL;
     if (how & SAVES)
         self->awe = a;
-    stop_plain(rt, a, (how & QUEUES ? FIN_AWE_QUEUED : FIN_AWE_SAVED) | (how & SAVES ? FIN_AWE_NAMED : 0), how & SAVES ? (uint32_t)from : 0);
+    stop_plain(rt, a, (how & QUEUES ? FIN_AWE_QUEUED : FIN_AWE_SAVED) | (how & SAVES ? FIN_AWE_NAMED : 0),
+               how & SAVES ? (uint32_t)from : 0);
     if (how & QUEUES)
         take_plain_for(rt, next, a);
     else
@@ -176,7 +177,7 @@ static inline __attribute__((always_inline)) bool yield_fast(struct fin_awe *a, 
 
 #define YIELD_SLOW(name, how)                                                                                               \
     static __attribute__((noinline)) void name(struct fin_awe *a, struct fin_thread *t, uintptr_t to, uintptr_t from) {     \
-        yield_slow(a, t, how, (uint32_t)to, (uint32_t)from);                                                                                  \
+        yield_slow(a, t, how, (uint32_t)to, (uint32_t)from);                                                                \
     }
 YIELD_SLOW(yield_save, SAVES | QUEUES)
 YIELD_SLOW(yield_to, DIRECTED | QUEUES)

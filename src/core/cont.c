@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// Explicit continuations (continuations 2, 3, appendix A). An explicit AWE is a record of 128 bytes, from its start to its end.
-// What runs between two of its blocks is a step: an async body at the base of a spare stack, in a pseudo-block like that of an
-// eager body that has blocked. So a step can do whatever a body can, and its end is the end of a body.
+// Explicit continuations (continuations 2, 3, appendix A). An explicit AWE is a record of 128 bytes, from its start to its
+// end. What runs between two of its blocks is a step: an async body at the base of a spare stack, in a pseudo-block like
+// that of an eager body that has blocked. So a step can do whatever a body can, and its end is the end of a body.
 //
 // In its finish block the AWE counts once, and each step, while it runs, once more.
 #include <fin/cont.h>

@@ -6,7 +6,9 @@
 
 // C++ keeps the exceptions being handled per OS thread; an AWE that blocks in a catch clause takes its own with it.
 // In a sanitized program the words of the runtime are never zero, so that every AWE is marked.
-static void **exceptions(struct fin_runtime *rt) { return fin_tracking(rt) ? fin_host_exception_state() : rt->thread.exceptions; }
+static void **exceptions(struct fin_runtime *rt) {
+    return fin_tracking(rt) ? fin_host_exception_state() : rt->thread.exceptions;
+}
 
 void fin_save_exceptions(struct fin_runtime *rt, struct fin_awe *a) {
     void **e = exceptions(rt);
@@ -147,8 +149,8 @@ void fin_continue_pending(struct fin_runtime *rt, struct fin_finish_block *p) {
     go(rt, c.ip, c.sp, c.fp, bx);
 }
 
-// Makes AWEs of all pending owners from `from` outwards, at the head of the queue, innermost first. Theirs is the stack space
-// below where they stopped: they stand still until resumed.
+// Makes AWEs of all pending owners from `from` outwards, at the head of the queue, innermost first. Theirs is the stack
+// space below where they stopped: they stand still until resumed.
 void fin_queue_pending(struct fin_runtime *rt, struct fin_finish_block *from) {
     struct fin_finish_block *p = pending_of(from);
     struct fin_link *after = &rt->queue;

@@ -148,8 +148,8 @@ static inline void resume(struct fin_runtime *rt, struct fin_awe *a) {
         resume_plain(rt, a);
 }
 
-// The first of the run queue leaves it. Its successor's link is left as it is: that AWE runs a switch later, and to store into it
-// now would wait for its memory. So `prev` of the first means nothing.
+// The first of the run queue leaves it. Its successor's link is left as it is: that AWE runs a switch later, and to store
+// into it now would wait for its memory. So `prev` of the first means nothing.
 static inline void unqueue_first(struct fin_runtime *rt, struct fin_link *l) {
     struct fin_link *next = l->next;
     rt->queue.next = next;
@@ -228,8 +228,8 @@ static inline void take(struct fin_runtime *rt, struct fin_awe *to) {
     unqueue(rt, &to->link);
 }
 
-// Can take_plain() take it? It can where the AWE is of this thread, not suspended, and has none of FIN_AWE_EXTRA but, perhaps, its
-// name, which it loses. It is queued or saved: `likely` says which is to be expected.
+// Can take_plain() take it? It can where the AWE is of this thread, not suspended, and has none of FIN_AWE_EXTRA but,
+// perhaps, its name, which it loses. It is queued or saved: `likely` says which is to be expected.
 static inline bool can_take_plain(const struct fin_runtime *rt, const struct fin_awe *to, uint32_t likely) {
     uint32_t kind = (fin_state(to) ^ rt->tag) & ~(uint32_t)FIN_AWE_NAMED;
     return FIN_LIKELY(kind == likely) || kind == (FIN_AWE_QUEUED ^ FIN_AWE_SAVED ^ likely);
@@ -254,7 +254,8 @@ static inline void take_plain_for(struct fin_runtime *rt, struct fin_awe *to, st
 // A switch more; false where it is time to look for events first.
 static inline bool tick(struct fin_runtime *rt) {
     if (FIN_LIKELY(--rt->ticks != 0)) {
-        __asm__ volatile("" : : : "memory"); // what was loaded so far is loaded again where needed: no register is saved for it
+        // What was loaded so far is loaded again where needed: no register is saved for it.
+        __asm__ volatile("" : : : "memory");
         return true;
     }
     rt->ticks = 1;

@@ -4,8 +4,8 @@
 
 #include "core/dispatch.h"
 
-// Waits for the end of the innermost finish block, not in the frame of its owner: so it goes on on the stack where it is, and
-// a stack of the block's cannot be given back before that one has been left. Returns the list of those.
+// Waits for the end of the innermost finish block, not in the frame of its owner: so it goes on on the stack where it is,
+// and a stack of the block's cannot be given back before that one has been left. Returns the list of those.
 static struct fin_finish_block *end_block(struct fin_finish_block *b, struct fin_finish_block *left) {
     struct fin_finish_block *away = b->away;
     b->away = NULL;

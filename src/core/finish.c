@@ -53,8 +53,8 @@ static void back_to_site(struct fin_runtime *rt, struct fin_finish_block *block,
     go(rt, fin_arch_site(body), body, eager ? a->context.fp : block->fp, eager ? a->bx : block->bx);
 }
 
-// A body ended after it had blocked; or its block's note of it carries a flag. Where an async directly inside it blocked and has
-// not ended, the body counts as blocked itself: its frame has to stay. Runs on the scheduler's stack.
+// A body ended after it had blocked; or its block's note of it carries a flag. Where an async directly inside it blocked and
+// has not ended, the body counts as blocked itself: its frame has to stay. Runs on the scheduler's stack.
 FIN_ENTRY void fin_core_async_done(struct fin_finish_block *block, struct fin_body *body) {
     struct fin_runtime *rt = fin_rt(fin_self);
     if (body_of(block) == body) {

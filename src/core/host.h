@@ -13,7 +13,8 @@ struct fin_runtime;
 void *fin_host_map(size_t size, size_t align);
 void fin_host_unmap(void *p, size_t size);
 
-// Makes a page inaccessible. Returns 0, or -errno where the system cannot guard any more pages: the stack then works unguarded.
+// Makes a page inaccessible. Returns 0, or -errno where the system cannot guard any more pages: the stack then works
+// unguarded.
 int fin_host_guard(void *page, size_t size);
 
 // Gives the contents of a range back to the system. Post: the range is usable and reads as zeroes.

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// Stacks: carved from slabs of address space, committed when touched, each with a guard page at its low end. A stack is named
-// by the struct fin_finish_block at its top. Tops are coloured: they lie at different offsets in their pages, because stacks are
-// used in the same pattern and would otherwise fight for the same cache sets.
+// Stacks: carved from slabs of address space, committed when touched, each with a guard page at its low end. A stack is
+// named by the struct fin_finish_block at its top. Tops are coloured: they lie at different offsets in their pages, because
+// stacks are used in the same pattern and would otherwise fight for the same cache sets.
 #include "core/runtime.h"
 
 enum {

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// The hooks for ASan, TSan and valgrind: all of them, and nowhere else. The sanitizers' functions are weak: a program without them pays
-// nothing and one Fin serves both. In a sanitized program every async is eager, so a stack is what they call a fiber.
+// The hooks for ASan, TSan and valgrind: all of them, and nowhere else. The sanitizers' functions are weak: a program
+// without them pays nothing and one Fin serves both. In a sanitized program every async is eager, so a stack is what they
+// call a fiber.
 //
 // They are told of a change of stack just before it, or just after; the few instructions between are not instrumented. What
 // the core does on a stack never returns, so the library is built without the instrumentation of frames: src/meson.build.
@@ -116,8 +117,8 @@ void fin_track_landed_(void) {
         fin_track_switch(rt, __builtin_frame_address(0));
 }
 
-// The frames on the running stack will not return: their poison goes, and TSan's idea of them with the fiber, when it is next
-// used.
+// The frames on the running stack will not return: their poison goes, and TSan's idea of them with the fiber, when it is
+// next used.
 void fin_track_drop(struct fin_runtime *rt) {
     if (__asan_handle_no_return)
         __asan_handle_no_return();

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
 // A receive of the ring is given a buffer when it has data. Where none is left it fails, also where there is no data yet; so
-// the AWE waits for data first, then in a queue for a buffer, and then receives without waiting. The buffer that a return gave to
-// it is passed on when it does not use it. Without a ring every receive goes that way.
+// the AWE waits for data first, then in a queue for a buffer, and then receives without waiting. The buffer that a return
+// gave to it is passed on when it does not use it. Without a ring every receive goes that way.
 #define _GNU_SOURCE
 #include <poll.h>
 #include <stdlib.h>

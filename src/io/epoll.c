@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
 // I/O where io_uring is denied: an AWE tries the call without blocking, and where that fails waits until epoll says that the
-// descriptor is ready, and tries again. So a cancelled call did nothing. Files are always ready, and block: what the page cache
-// does not have is done by the thread pool.
+// descriptor is ready, and tries again. So a cancelled call did nothing. Files are always ready, and block: what the page
+// cache does not have is done by the thread pool.
 #define _GNU_SOURCE
 #include <fcntl.h>
 #include <poll.h>

@@ -80,8 +80,8 @@ CALL(int, fin_unlink, (const char *path), .op = IORING_OP_UNLINKAT, .fd = AT_FDC
 CALL(int, fin_mkdir, (const char *path, mode_t mode), .op = IORING_OP_MKDIRAT, .fd = AT_FDCWD, .addr = path, .len = mode)
 // clang-format on
 
-// io_uring opens a FIFO at times with O_NONBLOCK and at times without. Here it is always with; the file itself is then in the
-// mode that was asked for.
+// io_uring opens a FIFO at times with O_NONBLOCK and at times without. Here it is always with; the file itself is then in
+// the mode that was asked for.
 static int open_at(int dir, const char *path, int flags, mode_t mode, bool nc) {
     struct call c = {.op = IORING_OP_OPENAT, .fd = dir, .addr = path, .len = mode, .nc = nc};
     c.flags = (uint32_t)flags | O_NONBLOCK;

@@ -4,7 +4,8 @@
 
 #include "io/io.h"
 
-// Numbers of registered files: no descriptor is as large. Below are a slot and a tag, which tells an old number from a new one.
+// Numbers of registered files: no descriptor is as large. Below are a slot and a tag, which tells an old number from a new
+// one.
 enum { FIXED = 0x40000000, SLOT_BITS = 10, FILES = 1 << SLOT_BITS };
 
 struct files {

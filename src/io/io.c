@@ -132,15 +132,19 @@ static int choose(struct io *io) {
     return io->backend->begin(io);
 }
 
+static struct io *of_parents; // what a process has from before its fork: frames on its stack name it
+
 // The child of a fork has copies of descriptors that stay its parent's business. It begins anew with its next call.
 static void forget_parent(void) {
-    struct io *io = ios;
-    ios = NULL;
     if (fin_self)
         fin_rt(fin_self)->poller = NULL;
-    for (; io; io = io->next) {
+    while (ios) {
+        struct io *io = ios;
         close(io->wake_fd);
         close(io->fd);
+        ios = io->next;
+        io->next = of_parents;
+        of_parents = io;
     }
 }
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// What the files of this room share. A thread's I/O has one back end, a table of functions: uring.c, or epoll.c where io_uring
-// is denied. Time is the same in both: timers, the first of which bounds the thread's sleep.
+// What the files of this room share. A thread's I/O has one back end, a table of functions: uring.c, or epoll.c where
+// io_uring is denied. Time is the same in both: timers, the first of which bounds the thread's sleep.
 #ifndef FIN_IO_IO_H
 #define FIN_IO_IO_H
 

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// Chains of requests. Only the first one that has not ended is cancelled: the kernel finds no other, and its end ends the rest.
+// Chains of requests. Only the first one that has not ended is cancelled: the kernel finds no other, and its end ends the
+// rest.
 #include <fin/linked.h>
 
 #include <stdlib.h>
@@ -50,6 +51,7 @@ void fin_linked_completed(struct step *s, bool cancellation, int result) {
     if (cancellation) {
         fin_uring_cancel_completed(r, result);
     } else {
+        fin_uring_written(r->call, result);
         r->pending &= (uint8_t)~RESULT;
         r->waiter.result = result;
         fin_timer_remove(&r->again);
@@ -92,7 +94,8 @@ static void submit(struct chain *chain, struct call *calls) {
     fin_io_suspend(&chain->waiter);
 }
 
-// One after the other, for what the ring does not take as a chain. Returns how many succeeded; the results of the others are set.
+// One after the other, for what the ring does not take as a chain. Returns how many succeeded; the results of the others are
+// set.
 static int run_each(struct io *io, const struct call *calls, struct fin_step *steps, int from, int to) {
     int i = from;
     for (; i < to; i++) {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// Calls that block their thread, on threads of their own: started on demand up to a bound, ended when idle. The queue is first
-// in, first out and goes through the frames of the callers, so that joining it cannot fail. The idle are called last in, first
-// out: the others grow old and end.
+// Calls that block their thread, on threads of their own: started on demand up to a bound, ended when idle. The queue is
+// first in, first out and goes through the frames of the callers, so that joining it cannot fail. The idle are called last
+// in, first out: the others grow old and end.
 #define _GNU_SOURCE
 #include <limits.h>
 #include <pthread.h>

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// A write at a file's position that ends before its end, because the device is full or the file large enough: kernels from 6.1
-// on try the rest again, and when that fails leave the position where it was, so that the next write goes over the same place.
+// A write at a file's position that ends before its end, because the device is full or the file large enough: kernels from
+// 6.1 on try the rest again, and when that fails leave the position where it was, so that the next write goes over the same
+// place.
 #define _GNU_SOURCE
 #include <fcntl.h>
 #include <pthread.h>

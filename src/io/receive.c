@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// Receivers: a multishot receive whose pieces wait in a list until they are taken. A piece holds a buffer, so their number is
-// bounded; the kernel ends the request when none is left, and what comes then stays in the socket. Without multishot, and after
-// a lack of buffers, the AWE receives for itself.
+// Receivers: a multishot receive whose pieces wait in a list until they are taken. A piece holds a buffer, so their number
+// is bounded; the kernel ends the request when none is left, and what comes then stays in the socket. Without multishot, and
+// after a lack of buffers, the AWE receives for itself.
 #include <stdlib.h>
 
 #include "io/buffers.h"

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// I/O through one io_uring per thread. Requests are queued and go down together, in the system call that also waits, when the
-// thread has nothing else to run or at its next look at events.
+// I/O through one io_uring per thread. Requests are queued and go down together, in the system call that also waits, when
+// the thread has nothing else to run or at its next look at events.
 //
 // A request lives in the frame of its call and its address names it. The call returns only when the kernel is done with it:
 // after its own completion and, where it was cancelled, after that of the cancellation. So no cancellation can meet a later
@@ -132,8 +132,9 @@ static void vectors_written(const struct call *c, size_t n) {
     }
 }
 
-// Valgrind does not see what the kernel writes.
-static void written(const struct call *c, int result) {
+void fin_uring_written(const struct call *c, int result) {
+    if (FIN_LIKELY(!fin_on_valgrind) || result < 0)
+        return;
     socklen_t *size = (socklen_t *)(uintptr_t)c->off;
     if (c->op == IORING_OP_READV || c->op == IORING_OP_RECVMSG)
         vectors_written(c, (size_t)result);
@@ -162,8 +163,8 @@ static void completed_slow(struct request *r, int result, uint32_t flags) {
 }
 
 static void completed(struct request *r, int result, uint32_t flags) {
-    if (FIN_UNLIKELY(fin_on_valgrind) && result >= 0 && !(flags & IORING_CQE_F_NOTIF))
-        written(r->call, result);
+    if (FIN_UNLIKELY(fin_on_valgrind) && !(flags & IORING_CQE_F_NOTIF))
+        fin_uring_written(r->call, result);
     if (FIN_UNLIKELY(r->cancelled || (flags & (IORING_CQE_F_MORE | IORING_CQE_F_NOTIF)))) {
         completed_slow(r, result, flags);
         return;
@@ -400,7 +401,8 @@ static void describe(struct io *io, unsigned setup) {
     size_t n = 0;
     for (unsigned i = 0; i < sizeof features / sizeof *features; i++)
         if (features[i].can)
-            n += (size_t)snprintf(io->features + n, sizeof io->features - n, "%s %s", n ? "," : "io_uring:", features[i].name);
+            n += (size_t)snprintf(io->features + n, sizeof io->features - n, "%s %s",
+                                  n ? "," : "io_uring:", features[i].name);
     io->name = n ? io->features : "io_uring, without the features of newer kernels";
 }
 
@@ -430,8 +432,8 @@ static int begin(struct io *io) {
     return 0;
 }
 
-// Nothing may be in flight when the memory of the thread goes away, and no read of wake_fd when another thread takes it over.
-// Where AWEs are left that wait, all is cancelled: kernels before 5.19 cannot, and leave that to the ring's own end.
+// Nothing may be in flight when the memory of the thread goes away, and no read of wake_fd when another thread takes it
+// over. Where AWEs are left that wait, all is cancelled: kernels before 5.19 cannot, and leave that to the ring's own end.
 static void end(struct io *io) {
     struct uring *u = &io->uring;
     struct io_uring_sqe *e;

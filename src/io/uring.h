@@ -5,7 +5,8 @@
 
 #include "io/io.h"
 
-// user_data is the address of a request and what the completion is to it; TO_FD: a result that is not negative is a descriptor.
+// user_data is the address of a request and what the completion is to it; TO_FD: a result that is not negative is a
+// descriptor.
 enum { TO_REQUEST, TO_CANCEL, TO_SHOT, TO_SHOT_CANCEL, TO_STEP, TO_STEP_CANCEL, TO_KIND = 7, TO_FD = 8, TO_TAG = 15 };
 enum { TO_NOBODY = 0, TO_WAKE = 1 }; // without an address
 
@@ -43,6 +44,7 @@ bool fin_uring_unseen(const struct request *r);
 bool fin_uring_withdraw(struct request *r); // where the kernel has not seen it
 void fin_uring_cancel_completed(struct request *r, int result);
 bool fin_uring_interrupted(int result);
+void fin_uring_written(const struct call *c, int result); // valgrind does not see what the kernel writes
 int fin_uring_failed(const struct request *r, const struct call *c, int result); // what the caller is told
 int fin_uring_run(struct io *io, const struct call *c, uint32_t *flags);         // of the completion
 

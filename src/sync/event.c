@@ -6,7 +6,8 @@ void fin_event_init(struct fin_event *e) { *e = (struct fin_event)FIN_EVENT_INIT
 
 uint64_t fin_event_read(const struct fin_event *e) { return __atomic_load_n(&e->count, __ATOMIC_ACQUIRE); }
 
-// The latch is taken even where the count is there already: so the caller may free the event, as whoever advanced it is done.
+// The latch is taken even where the count is there already: so the caller may free the event, as whoever advanced it is
+// done.
 static inline int await(struct fin_event *e, uint64_t count, bool cancellable) {
     fin_latch_acquire(&e->waiters.latch);
     if (e->count >= count) {

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// Any async body may block with a continuation, wherever its stack comes from: that stack is free then, and its owner goes on.
+// Any async body may block with a continuation, wherever its stack comes from: that stack is free then, and its owner goes
+// on.
 #include <string.h>
 
 #include <fin.h>
@@ -134,8 +135,8 @@ static void many(void) {
 }
 
 int main(void) {
-    void (*all[])(void) = {lazy_never_blocked, lazy_blocked, second_lazy_blocked, eager_never_blocked, eager_blocked, in_place,
-                           with_an_inner_one, many};
+    void (*all[])(void) = {lazy_never_blocked, lazy_blocked, second_lazy_blocked, eager_never_blocked,
+                           eager_blocked,      in_place,     with_an_inner_one,   many};
     for (size_t i = 0; i < sizeof all / sizeof *all; i++) {
         check_log[0] = 0;
         all[i]();

@@ -14,7 +14,8 @@ AWES = [
     ('nested_calls', 'suspended', 'deep', ['inner', 'inner', 'inner', 'nested_calls', 'work', 'main']),
     ('saves_itself', 'saved', 'saved one', ['saves_itself', 'work', 'main']),
     ('waits_inside', 'suspended', '-', ['waits_inside', 'opens_a_block', 'owns_a_block', 'work', 'main']),
-    ('waits_on_another_stack', 'suspended', '-', ['waits_on_another_stack', 'opens_a_block', 'owns_a_block', 'work', 'main']),
+    ('waits_on_another_stack', 'suspended', '-',
+     ['waits_on_another_stack', 'opens_a_block', 'owns_a_block', 'work', 'main']),
     ('owns_a_block', 'finish', '-', ['opens_a_block', 'owns_a_block', 'work', 'main']),
     ('eager_body', 'suspended', '-', ['eager_body', 'work', 'main']),
     (r'async at gdb_program\.c:\d+', 'suspended', '-', [BODY, 'work', 'main']),
@@ -71,8 +72,9 @@ def check(output, name, expected):
     for entry, state, called, functions in expected:
         for columns, names in rows:
             _, _, is_state, is_called, is_entry, ident = columns.groups()
-            if (is_state, is_called) == (state, called) and re.fullmatch(entry, is_entry) and len(names) == len(functions) and \
-                    all(map(re.fullmatch, functions, names)) and (ident == '-') == (state != 'saved'):
+            if (is_state, is_called) == (state, called) and re.fullmatch(entry, is_entry) and \
+                    len(names) == len(functions) and all(map(re.fullmatch, functions, names)) and \
+                    (ident == '-') == (state != 'saved'):
                 break
         else:
             fail('not found in "%s": %s' % (name, (entry, state, called, functions)), output)
@@ -89,8 +91,8 @@ def main():
         core = os.path.join(directory, 'core')
         number = 'next(n for n, a in all_awes() if a.entry == "nested_calls")'
         live = gdb('-ex', 'source ' + script, *commands('break stop_here', 'run'), *look('first'),
-                   *commands('echo begin select\\n', 'python gdb.execute("fin awe %%d" %% %s)' % number, 'up', 'down', 'bt 3',
-                             'fin awe', 'echo end select\\n', 'fin core ' + core, 'echo begin finish\\n', 'fin',
+                   *commands('echo begin select\\n', 'python gdb.execute("fin awe %%d" %% %s)' % number, 'up', 'down',
+                             'bt 3', 'fin awe', 'echo end select\\n', 'fin core ' + core, 'echo begin finish\\n', 'fin',
                              'echo end finish\\n', 'continue'), *look('second'), '-ex', 'continue', program)
         if re.search('ptrace|not permitted', live):
             print('skipped: gdb may not run a program here', file=sys.stderr)

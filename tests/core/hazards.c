@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// The hazards of the lazy technique that DESIGN.md lists and that one file can show. Each function is named after its hazard.
+// The hazards of the lazy technique that DESIGN.md lists and that one file can show. Each function is named after its
+// hazard.
 #include <stdint.h>
 #include <string.h>
 

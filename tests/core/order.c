@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// The body runs at once; when it blocks, the continuation runs next, before anything queued; the queue is first in, first out.
+// The body runs at once; when it blocks, the continuation runs next, before anything queued; the queue is first in, first
+// out.
 #include <string.h>
 
 #include <fin.h>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// A local that a detached body changes is read anew by its owner after every call that may block: compilers must not conclude
-// from the body's code that nothing keeps the address of the owner's frame.
+// A local that a detached body changes is read anew by its owner after every call that may block: compilers must not
+// conclude from the body's code that nothing keeps the address of the owner's frame.
 #include <fin.h>
 
 #include "check.h"

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// Hazard: a variable-length array in a finish block lives on whichever stack is current. The program is stopped, with a reason,
-// before anything runs on a spoilt stack.
+// Hazard: a variable-length array in a finish block lives on whichever stack is current. The program is stopped, with a
+// reason, before anything runs on a spoilt stack.
 #include <signal.h>
 #include <string.h>
 #include <sys/wait.h>

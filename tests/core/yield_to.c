@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// Directed yields: to a suspended and to a queued AWE, with continuations that have not run yet, and to AWEs that do not wait.
+// Directed yields: to a suspended and to a queued AWE, with continuations that have not run yet, and to AWEs that do not
+// wait.
 #include <string.h>
 
 #include <fin.h>

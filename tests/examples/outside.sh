@@ -1,7 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: BSD-2-Clause
-# outside.sh BUILD PROGRAM shared|static [LIBRARY...]: compiles a program far from the tree, without warnings, and runs it. Of a
-# text, the first example in C is the program. The libraries are named as by pkg-config; it is fin if none is.
+# outside.sh BUILD PROGRAM shared|static [LIBRARY...]: compiles a program far from the tree, without warnings, and runs it.
+# Of a text, the first example in C is the program. The libraries are named as by pkg-config; it is fin if none is.
 set -eu
 build=$1 program=$2 linking=$3
 shift 3

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// A server without descriptors: fin_accept waits a little, says so, does not spin, and has lost no connection when there is room
-// again; a short shortage is not seen at all; a cancelled one has taken none.
+// A server without descriptors: fin_accept waits a little, says so, does not spin, and has lost no connection when there is
+// room again; a short shortage is not seen at all; a cancelled one has taken none.
 #include <sys/resource.h>
 #include <time.h>
 

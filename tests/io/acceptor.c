@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// An acceptor hands out each connection once: to AWEs that wait, in their order; to later calls what arrived meanwhile or while
-// one was cancelled; and closes at its end what nobody took.
+// An acceptor hands out each connection once: to AWEs that wait, in their order; to later calls what arrived meanwhile or
+// while one was cancelled; and closes at its end what nobody took.
 #include <fcntl.h>
 #include <fin/stream.h>
 #include <pthread.h>

@@ -23,6 +23,8 @@ int main(void) {
     struct sockaddr_in address;
     struct fin_acceptor *a;
     struct rlimit many, few;
+    if (on_valgrind())
+        SKIP("valgrind keeps the limit of descriptors to itself");
     int listener = tcp_listen(&address, CLIENTS), clients[CLIENTS];
     for (int i = 0; i < CLIENTS; i++)
         clients[i] = tcp_connect(&address);

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// In a block that is cancelled already nothing is started. The calls in _nc, and those in a shielded block, are not concerned.
+// In a block that is cancelled already nothing is started. The calls in _nc, and those in a shielded block, are not
+// concerned.
 #define _GNU_SOURCE
 #include <fcntl.h>
 #include <poll.h>

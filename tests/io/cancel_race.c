@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// Cancellation against completion, many thousands of times: what a cancelled receive or send reported is what the peer saw, in
-// bytes and their order; what a cancelled accept returned is what was connected.
+// Cancellation against completion, many thousands of times: what a cancelled receive or send reported is what the peer saw,
+// in bytes and their order; what a cancelled accept returned is what was connected.
 #define _GNU_SOURCE
 #include <fcntl.h>
 #include <pthread.h>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// Requests cancelled in the run that made them, before they went down: each did its work or not, and says which. Also more of
-// them than the queue holds, so that some went down and some did not.
+// Requests cancelled in the run that made them, before they went down: each did its work or not, and says which. Also more
+// of them than the queue holds, so that some went down and some did not.
 #include <fcntl.h>
 #include <sys/ioctl.h>
 

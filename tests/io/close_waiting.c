@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// A descriptor is closed while others wait for it: each of them waits on or hears that it is gone, can be cancelled, and never
-// takes what belongs to another file that has got the number.
+// A descriptor is closed while others wait for it: each of them waits on or hears that it is gone, can be cancelled, and
+// never takes what belongs to another file that has got the number.
 #include <poll.h>
 
 #include "net.h"

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// Files: open, write, read at positions and at the file's own, sync, stat, close; end of file; the errors of the system calls.
+// Files: open, write, read at positions and at the file's own, sync, stat, close; end of file; the errors of the system
+// calls.
 #define _GNU_SOURCE
 #include <fcntl.h>
 #include <string.h>

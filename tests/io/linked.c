@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// Chains: each step after the one before it; the first that fails, or does less than it was told to, ends the chain; cancelled,
-// each step says what it did.
+// Chains: each step after the one before it; the first that fails, or does less than it was told to, ends the chain;
+// cancelled, each step says what it did.
 #define _GNU_SOURCE
 #include <fcntl.h>
 #include <fin/linked.h>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// 100,000 requests in flight at once, and as many completions as fast as they come: none is lost, also where the queues hold 8
-// and 16; and many go down in one system call.
+// 100,000 requests in flight at once, and as many completions as fast as they come: none is lost, also where the queues hold
+// 8 and 16; and many go down in one system call.
 #include <fin/stats.h>
 
 #include "net.h"

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// A thread that cannot get what it waits with: the calls say so, a block with a timeout is cancelled at once, and it works as
-// soon as it can.
+// A thread that cannot get what it waits with: the calls say so, a block with a timeout is cancelled at once, and it works
+// as soon as it can.
 #include <sys/resource.h>
 
 #include "net.h"

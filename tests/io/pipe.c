@@ -39,8 +39,8 @@ static void transfer(void) {
     }
 }
 
-// The AWE that reads waits; the one that writes runs on: a call that could go on at once lets others run or not, but the data
-// come in the order of the calls.
+// The AWE that reads waits; the one that writes runs on: a call that could go on at once lets others run or not, but the
+// data come in the order of the calls.
 static void one_byte_at_a_time(void) {
     static int fd[2];
     CHECK_EQ(pipe(fd), 0);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// A receiver hands out every byte once and in order: with buffers in plenty and with one, when its calls are cancelled, when it
-// is stopped in between, and where it ends early it says how many are gone.
+// A receiver hands out every byte once and in order: with buffers in plenty and with one, when its calls are cancelled, when
+// it is stopped in between, and where it ends early it says how many are gone.
 #include <fin/stream.h>
 
 #include "net.h"

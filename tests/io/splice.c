@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// splice and tee: between a file, pipes and sockets, at positions and without; waiting for something and for room; cancelled.
+// splice and tee: between a file, pipes and sockets, at positions and without; waiting for something and for room;
+// cancelled.
 #define _GNU_SOURCE
 #include <fcntl.h>
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// A thread ends in the middle of a chain and with receivers at work: nothing of it takes what comes later. In the child of a fork
-// the objects of its parent are refused, and the parent's go on.
+// A thread ends in the middle of a chain and with receivers at work: nothing of it takes what comes later. In the child of a
+// fork the objects of its parent are refused, and the parent's go on.
 #include <fin/fixed.h>
 #include <fin/linked.h>
 #include <fin/stream.h>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// fin_timeout and fin_deadline: what is late is cancelled, what is in time ends the block at once; break, return and goto leave it as they leave
-// any finish block; nested ones each have their own time.
+// fin_timeout and fin_deadline: what is late is cancelled, what is in time ends the block at once; break, return and goto
+// leave it as they leave any finish block; nested ones each have their own time.
 #include "net.h"
 
 #define FOREVER (3600 * FIN_S)

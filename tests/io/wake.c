@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// A thread that is idle in its ring is woken by fin_schedule from another OS thread, each time: both wait in turn for the other,
-// and a lost wake-up would leave both asleep. Also with many wakers at once, and while the thread has I/O in flight.
+// A thread that is idle in its ring is woken by fin_schedule from another OS thread, each time: both wait in turn for the
+// other, and a lost wake-up would leave both asleep. Also with many wakers at once, and while the thread has I/O in flight.
 #include <pthread.h>
 #include <sched.h>
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// Producers and consumers on several threads around one bounded buffer, with waits that are cancelled all the time: every item
-// arrives once, and nobody waits for ever.
+// Producers and consumers on several threads around one bounded buffer, with waits that are cancelled all the time: every
+// item arrives once, and nobody waits for ever.
 #include <errno.h>
 
 #include <fin.h>
@@ -52,7 +52,8 @@ static int get(void) {
     return r;
 }
 
-// Of a few tries at once the first that succeeds cancels the others: as many cancels as items, against signals of other threads.
+// Of a few tries at once the first that succeeds cancels the others: as many cancels as items, against signals of other
+// threads.
 static void side(void *arg) {
     int (*step)(void) = arg;
     fin_shared int over = 0;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// A broadcast from another thread to waiters on several threads. Each waiter clobbers its stack as soon as it runs: a broadcast
-// that read one after waking it would go astray.
+// A broadcast from another thread to waiters on several threads. Each waiter clobbers its stack as soon as it runs: a
+// broadcast that read one after waking it would go astray.
 #include <string.h>
 
 #include <fin.h>

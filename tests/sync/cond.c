@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// A condition variable within one thread: one signal, one waiter, the first; broadcast wakes those who wait and not those who
-// come later; a waiter holds the mutex again whatever the wait returned.
+// A condition variable within one thread: one signal, one waiter, the first; broadcast wakes those who wait and not those
+// who come later; a waiter holds the mutex again whatever the wait returned.
 #include <errno.h>
 #include <string.h>
 

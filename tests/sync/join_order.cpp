@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// When a join returns, the thread's thread-local variables are gone, and their destructors may have used a runtime; while they
-// run, a join blocks nothing but its AWE.
+// When a join returns, the thread's thread-local variables are gone, and their destructors may have used a runtime; while
+// they run, a join blocks nothing but its AWE.
 #include <pthread.h>
 
 #include <fin.hpp>

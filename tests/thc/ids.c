@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// The mapper and the directed yields of libasync, with what its table could not tell: an id that names nothing, a stale one, a
-// full table.
+// The mapper and the directed yields of libasync, with what its table could not tell: an id that names nothing, a stale one,
+// a full table.
 #include <string.h>
 
 #include <fin/thc.h>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// The paper's name lookups (ac figures 2, 3, 4 and 9) as a program for THC: channels with callbacks, wrapped in the low-level API
-// and queried all at once, with the first answer taken, and with a timeout.
+// The paper's name lookups (ac figures 2, 3, 4 and 9) as a program for THC: channels with callbacks, wrapped in the
+// low-level API and queried all at once, with the first answer taken, and with a timeout.
 #include <string.h>
 
 #include <fin/thc.h>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// What code may look like inside the macros: commas, several statements, unbraced loops and ifs, nesting, functions without a
-// finish block of their own.
+// What code may look like inside the macros: commas, several statements, unbraced loops and ifs, nesting, functions without
+// a finish block of their own.
 #include <string.h>
 
 #include <fin/thc.h>

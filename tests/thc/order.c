@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// The order of execution that programs rely on: a body runs at once, its continuation before anything queued; first in, first
-// out; THCSchedule at the head, THCScheduleBack at the tail; THCYieldTo now.
+// The order of execution that programs rely on: a body runs at once, its continuation before anything queued; first in,
+// first out; THCSchedule at the head, THCScheduleBack at the tail; THCYieldTo now.
 #include <string.h>
 
 #include <fin/thc.h>

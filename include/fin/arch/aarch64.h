@@ -57,10 +57,10 @@
 // Arguments are evaluated before any of them is put in its register: a call among them would destroy the others.
 #define FIN_ARCH_REG_(n, value) register void *fin_x##n##_ __asm__("x" #n) = (value)
 
-// Leaves the running AWE: its context goes to `awe`, then entry(awe, a, b, c) runs below it on the same stack, never returns,
-// and may look at nothing of the frame. Execution continues after the statement when the AWE is resumed. The entry sees the
-// site as its caller. Between them lies room for a struct fin_body: fin_finish_wait_ gives the owner's stack back, and it may
-// be the very next to be taken, for the owner of an outer block.
+// Leaves the running AWE: its context goes to `awe`, then entry(awe, a, b, c) runs below it on the same stack, never
+// returns, and may look at nothing of the frame. Execution continues after the statement when the AWE is resumed. The entry
+// sees the site as its caller. Between them lies room for a struct fin_body: fin_finish_wait_ gives the owner's stack back,
+// and it may be the very next to be taken, for the owner of an outer block.
 #define FIN_ARCH_BLOCK_(entry, awe_, a_, b_, c_)                                                                            \
     do {                                                                                                                    \
         void *fin_0_ = (void *)(awe_), *fin_1_ = (void *)(a_), *fin_2_ = (void *)(b_), *fin_3_ = (void *)(c_);              \
@@ -81,8 +81,8 @@
                          : FIN_ARCH_CLOBBERS_);                                                                             \
     } while (0)
 
-// The lazy async (ac 4.1), see x86_64.h. On the stack: struct fin_body {block, entry, name, resume}. There is no return address
-// on the stack, so `resume` says where the owner goes on when the body blocks.
+// The lazy async (ac 4.1), see x86_64.h. On the stack: struct fin_body {block, entry, name, resume}. There is no return
+// address on the stack, so `resume` says where the owner goes on when the body blocks.
 #define FIN_ARCH_LAZY_ENTER_(entry)                                                                                         \
     "sub sp, sp, #48\n\t"                                                                                                   \
     "adr x9, 2f\n\t"                                                                                                        \
@@ -91,8 +91,8 @@
     "str x9, [sp, #24]\n\t"                                                                                                 \
     "str x10, [x0, %c[pending]]\n\t"                                                                                        \
     "stp x29, x19, [x0, %c[fp]]\n\t"
-// Not through a PLT, whose first use would write below the stack pointer: there may lie the frame of a body that has ended and is
-// still used (keep_outer_body).
+// Not through a PLT, whose first use would write below the stack pointer: there may lie the frame of a body that has ended
+// and is still used (keep_outer_body).
 #define FIN_ARCH_LEAVE_                                                                                                     \
     "ldr x0, [sp]\n\t"                                                                                                      \
     "ldr x9, [x0, %c[pending]]\n\t"                                                                                         \
@@ -106,8 +106,8 @@
     "2:\t" FIN_ARCH_LANDING_ FIN_ARCH_LEAVE_ "str xzr, [x0, %c[pending]]\n\t"                                               \
     "add sp, sp, #48\n\t"
 
-// The site may end on another stack. The label after it keeps Clang from reading the stack pointer, for the next alloca in the
-// function, own or inlined, before the site.
+// The site may end on another stack. The label after it keeps Clang from reading the stack pointer, for the next alloca in
+// the function, own or inlined, before the site.
 #define FIN_ARCH_LAZY_CALL_(block_, fn_, arg_)                                                                              \
     do {                                                                                                                    \
         __label__ fin_after_;                                                                                               \

@@ -19,8 +19,8 @@
         "st(5)", "st(6)", "st(7)", "cc", "memory" FIN_ARCH_CLOBBER_512_
 
 // Clang may keep the base pointer of a frame in rbx: the sites save it and put it back. GCC does not, and may lose it.
-// A lazy async may end on another stack. Clang must hear that the stack pointer changed, or it reuses a saved one for the next
-// alloca in the function, own or inlined. GCC would put the old value back, and reloads it anyway.
+// A lazy async may end on another stack. Clang must hear that the stack pointer changed, or it reuses a saved one for the
+// next alloca in the function, own or inlined. GCC would put the old value back, and reloads it anyway.
 #ifdef __clang__
 #define FIN_ARCH_KEEP_BX_(field) "movq %%rbx, %c[" #field "](%%rdi)\n\t"
 #define FIN_ARCH_BACK_BX_(field) "movq %c[" #field "](%%rdi), %%rbx\n\t"
@@ -56,10 +56,10 @@
         }                                                                                                                   \
     }))
 
-// Leaves the running AWE: its context goes to `awe`, then entry(awe, a, b, c) runs below it on the same stack, never returns,
-// and may look at nothing of the frame. Execution continues after the statement when the AWE is resumed, with `awe` in rdi. The
-// red zone is kept; so is room for a struct fin_body: fin_finish_wait_ gives the owner's stack back, and it may be the very
-// next to be taken.
+// Leaves the running AWE: its context goes to `awe`, then entry(awe, a, b, c) runs below it on the same stack, never
+// returns, and may look at nothing of the frame. Execution continues after the statement when the AWE is resumed, with `awe`
+// in rdi. The red zone is kept; so is room for a struct fin_body: fin_finish_wait_ gives the owner's stack back, and it may
+// be the very next to be taken.
 #define FIN_ARCH_BLOCK_(entry, awe_, a_, b_, c_)                                                                            \
     do {                                                                                                                    \
         void *fin_di_ = (void *)(awe_), *fin_si_ = (void *)(a_), *fin_dx_ = (void *)(b_), *fin_cx_ = (void *)(c_);          \
@@ -75,17 +75,17 @@
                          : FIN_ARCH_CLOBBER_BX_ "rax", FIN_ARCH_CLOBBERS_);                                                 \
     } while (0)
 
-// The lazy async (ac 4.1): the body runs on the stack of its owner. Before the call the block notes the stack pointer and the
-// owner's registers. When the body comes back and the note still stands, it never blocked. If it did block, the runtime has
-// cleared the note, the owner has gone on elsewhere (entering at the return address, on a fresh stack, with a note that fits),
-// and this stack belongs to the body that just ended.
+// The lazy async (ac 4.1): the body runs on the stack of its owner. Before the call the block notes the stack pointer and
+// the owner's registers. When the body comes back and the note still stands, it never blocked. If it did block, the runtime
+// has cleared the note, the owner has gone on elsewhere (entering at the return address, on a fresh stack, with a note that
+// fits), and this stack belongs to the body that just ended.
 // On the stack: struct fin_body, of which block and entry are written, then the return address.
 #define FIN_ARCH_LAZY_ENTER_                                                                                                \
     "subq $48, %%rsp\n\t"                                                                                                   \
     "movq %%rdi, (%%rsp)\n\t"                                                                                               \
     "movq %%rax, 8(%%rsp)\n\t" FIN_ARCH_KEEP_BX_(bx) "movq %%rsp, %c[pending](%%rdi)\n\t"
-// Out of line: the way to fin_async_done_, not through a PLT, whose first use would write below the stack pointer: there may lie
-// the frame of a body that has ended and is still used (keep_outer_body).
+// Out of line: the way to fin_async_done_, not through a PLT, whose first use would write below the stack pointer: there may
+// lie the frame of a body that has ended and is still used (keep_outer_body).
 #define FIN_ARCH_DONE_                                                                                                      \
     ".subsection 1\n"                                                                                                       \
     "8:\tjmp *fin_async_done_@GOTPCREL(%%rip)\n\t"                                                                          \
@@ -109,9 +109,9 @@
     } while (0)
 
 // The same for a body that can only be called by name (a GNU C nested function, whose address would need a trampoline). The
-// compiled call stands between the two halves of the site. The second half is reached twice: by the body's return, and by the
-// owner that goes on because the body blocked, at the address that the first half left in `resume`. It has no operands, and
-// nothing is live across it but what is in the owner's frame.
+// compiled call stands between the two halves of the site. The second half is reached twice: by the body's return, and by
+// the owner that goes on because the body blocked, at the address that the first half left in `resume`. It has no operands,
+// and nothing is live across it but what is in the owner's frame.
 #define FIN_ARCH_LAZY_HERE_(block_, ...)                                                                                    \
     do {                                                                                                                    \
         __label__ fin_resume_;                                                                                              \

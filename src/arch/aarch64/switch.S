@@ -61,7 +61,8 @@ fin_async_done_:
         .section .note.GNU-stack, "", %progbits
 
 #if defined(__ARM_FEATURE_BTI_DEFAULT)
-// The note without which a linker drops the protection of the whole program: GNU_PROPERTY_AARCH64_FEATURE_1_AND, BTI and PAC.
+// The note without which a linker drops the protection of the whole program: GNU_PROPERTY_AARCH64_FEATURE_1_AND, BTI and
+// PAC.
         .section .note.gnu.property, "a", %note
         .p2align 3
         .word   4, 16, 5

@@ -32,8 +32,8 @@ fin_arch_on_stack:
         SIZE(fin_arch_on_stack)
 
         .p2align 4
-// Where an async body arrives that ended after it, or an async inside it, had blocked: rdi its block, rsp its struct fin_body.
-// Nothing below rsp may be touched: an async inside the body may still use the body's frame.
+// Where an async body arrives that ended after it, or an async inside it, had blocked: rdi its block, rsp its struct
+// fin_body. Nothing below rsp may be touched: an async inside the body may still use the body's frame.
         .globl  fin_async_done_
         .type   fin_async_done_, @function
 fin_async_done_:

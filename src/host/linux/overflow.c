@@ -53,7 +53,8 @@ static void on_fault(int sig, siginfo_t *info, void *context) {
         char what[64] = "the OS thread's own stack is";
         if (ours)
             snprintf(what, sizeof what, "its %zu KiB are", rt->stack_size / 1024);
-        int n = snprintf(text, sizeof text, "fin: stack overflow in AWE \"%s\"%s%s: %s used up. Set %s, or put what is large on the heap.\n",
+        int n = snprintf(text, sizeof text,
+                         "fin: stack overflow in AWE \"%s\"%s%s: %s used up. Set %s, or put what is large on the heap.\n",
                          r.name ? r.name : "unnamed", r.how, function, what,
                          ours ? "FIN_STACK_SIZE (bytes)" : "the thread's stack size (ulimit -s)");
         if (n > 0 && write(STDERR_FILENO, text, (size_t)n < sizeof text ? (size_t)n : sizeof text - 1) < 0)
