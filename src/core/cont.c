@@ -55,7 +55,8 @@ static bool more_records(struct fin_runtime *rt) {
         return false;
     *s = (struct fin_cont_slab){rt->cont_slabs, size};
     rt->cont_slabs = s;
-    struct fin_cont_record *e = (struct fin_cont_record *)(void *)(s + 1), *end = (struct fin_cont_record *)(void *)((char *)s + size);
+    struct fin_cont_record *e = (struct fin_cont_record *)(void *)(s + 1),
+                           *end = (struct fin_cont_record *)(void *)((char *)s + size);
     while (end-- > e) {
         end->link.next = rt->cont_free;
         rt->cont_free = &end->link;
