@@ -3,6 +3,7 @@
 #ifndef FIN_TESTS_CHECK_H
 #define FIN_TESTS_CHECK_H
 
+#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 
@@ -28,6 +29,17 @@
         fprintf(stderr, "skipped: %s\n", why);                                                                              \
         _Exit(77);                                                                                                          \
     } while (0)
+
+#if defined(__SANITIZE_THREAD__)
+#define ON_TSAN true
+#elif defined(__has_feature)
+#if __has_feature(thread_sanitizer)
+#define ON_TSAN true
+#endif
+#endif
+#ifndef ON_TSAN
+#define ON_TSAN false
+#endif
 
 // A string that a scenario appends to, to compare the order of events with the one expected.
 static char check_log[4096] __attribute__((unused));

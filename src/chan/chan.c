@@ -48,28 +48,33 @@ static void turn_give(struct turn *t) {
     fin_mutex_unlock(&t->mutex);
 }
 
+// The quick half is for those of an end that is not shared, while nobody has the turn.
+static void set_quick(bool *quick, const struct turn *t, bool now) {
+    if (!t->shared)
+        *quick = now;
+}
+
 static int out_take(struct fin_chan *c, bool nc) {
     int r = turn_take(&c->out.turn, nc);
     if (r == 0)
-        c->out.quick = false;
+        set_quick(&c->out.quick, &c->out.turn, false);
     return r;
 }
 
 static void out_give(struct fin_chan *c) {
-    bool quick = !c->out.turn.shared;
-    c->out.quick = quick;
+    set_quick(&c->out.quick, &c->out.turn, true);
     turn_give(&c->out.turn);
 }
 
 static int in_take(struct fin_chan *c, bool nc) {
     int r = turn_take(&c->in.turn, nc);
     if (r == 0)
-        c->in.quick = false;
+        set_quick(&c->in.quick, &c->in.turn, false);
     return r;
 }
 
 static void in_give(struct fin_chan *c) {
-    c->in.quick = !c->in.turn.shared && !c->in.ump.broken;
+    set_quick(&c->in.quick, &c->in.turn, !c->in.ump.broken);
     turn_give(&c->in.turn);
 }
 

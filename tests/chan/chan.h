@@ -74,6 +74,12 @@ __attribute__((unused)) static int count_in(const char *folder) {
 
 __attribute__((unused)) static int open_descriptors(void) { return count_in("/proc/self/fd"); }
 
+// TSan takes the fibers of the parent for threads of the child.
+__attribute__((unused)) static void needs_children(void) {
+    if (ON_TSAN)
+        SKIP("a forked child under TSan");
+}
+
 // A child process that runs fn(arg) and ends; with both ends of a socket pair between it and this one in sockets[].
 static int sockets[2];
 __attribute__((unused)) static pid_t child(void (*fn)(void *), void *arg) {

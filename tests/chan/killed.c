@@ -75,6 +75,7 @@ static unsigned one(bool flooded) {
 }
 
 int main(void) {
+    needs_children();
     const char *asked = getenv("FIN_KILLS");
     unsigned kills = asked ? (unsigned)atoi(asked) : few(400);
     CHECK(one(false) > 0);

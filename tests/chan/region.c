@@ -26,6 +26,7 @@ static void other_process(void *unused) {
 }
 
 int main(void) {
+    needs_children();
     struct fin_chan_region r;
     size_t size = SIZE;
     unsigned back;

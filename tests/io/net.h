@@ -14,17 +14,6 @@
 
 #include "check.h"
 
-#if defined(__SANITIZE_THREAD__)
-#define ON_TSAN true
-#elif defined(__has_feature)
-#if __has_feature(thread_sanitizer)
-#define ON_TSAN true
-#endif
-#endif
-#ifndef ON_TSAN
-#define ON_TSAN false
-#endif
-
 // A TCP socket of the loopback address, listening unless backlog is negative; `address` becomes its address.
 static inline int tcp_listen(struct sockaddr_in *address, int backlog) {
     socklen_t size = sizeof *address;
