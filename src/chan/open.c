@@ -14,6 +14,7 @@
 #include "chan/offer.h"
 #include "chan/wait.h"
 
+enum { MOST_FDS = 4 }; // in a greeting, to see that there are not too many
 enum { LEAST_LINES = 64, MOST_LINES = 1 << 20, DEFAULT_SIZE = 64 << 10 };
 
 // The first page of the memory; the rings follow.
@@ -193,7 +194,7 @@ struct letter {
     struct iovec v;
     struct msghdr m;
     union {
-        char room[CMSG_SPACE(2 * sizeof(int))];
+        char room[CMSG_SPACE(MOST_FDS * sizeof(int))];
         struct cmsghdr align;
     } control;
 };
@@ -211,6 +212,7 @@ int fin_offer_send(struct offer *o, int fd) {
     letter_init(&p);
     p.hello = greeting;
     p.hello.lines = o->lines;
+    p.m.msg_controllen = CMSG_SPACE(sizeof fds);
     struct cmsghdr *c = CMSG_FIRSTHDR(&p.m);
     c->cmsg_level = SOL_SOCKET;
     c->cmsg_type = SCM_RIGHTS;
@@ -283,7 +285,7 @@ static int begin_taken(struct fin_chan **out, int fd, const struct hello *h, con
 
 static int take(struct fin_chan **out, int fd, unsigned flags, bool nc) {
     struct letter p;
-    int fds[2] = {-1, -1}, r = flags & ~FIN_CHAN_SHARED || !is_seqpacket(fd) ? -EINVAL : 0;
+    int fds[MOST_FDS] = {-1, -1, -1, -1}, r = flags & ~FIN_CHAN_SHARED || !is_seqpacket(fd) ? -EINVAL : 0;
     letter_init(&p);
     if (r == 0) {
         ssize_t n = nc ? fin_recvmsg_nc(fd, &p.m, MSG_CMSG_CLOEXEC) : fin_recvmsg(fd, &p.m, MSG_CMSG_CLOEXEC);
@@ -300,7 +302,7 @@ static int take(struct fin_chan **out, int fd, unsigned flags, bool nc) {
                     : -EPROTO;
     }
     if (r != 0) {
-        close_all(fds, 2);
+        close_all(fds, MOST_FDS);
         close(fd);
     }
     return r;
