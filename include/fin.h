@@ -11,6 +11,7 @@
 #include <fin/cont.h>
 #include <fin/fixed.h>
 #include <fin/io.h>
+#include <fin/on.h>
 #include <fin/linked.h>
 #include <fin/process.h>
 #include <fin/signals.h>

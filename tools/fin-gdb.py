@@ -13,7 +13,7 @@ from gdb.unwinder import Unwinder
 
 # <fin/finish.h>, <fin/awe.h>
 AWE_WAITS, AWE_KIND, AWE_EXPLICIT = 0xa7, 0x70, 0x80
-KINDS = {0x10: 'queued', 0x20: 'suspended', 0x30: 'woken', 0x40: 'saved'}
+KINDS = {0x10: 'queued', 0x20: 'suspended', 0x30: 'woken', 0x40: 'saved', 0x50: 'busy'}
 FINISH_CLEAN, FINISH_EAGER, FINISH_WAITING = 4, 16, 32
 PENDING_NAMED, PENDING_FLAGS = 2, 3
 

@@ -144,15 +144,21 @@ static struct fin_body *here(struct fin_runtime *rt) { return running_body(rt, p
 // ---- waiting
 
 // An explicit AWE of this thread, or one that becomes it; 0 or what is wrong.
-static inline __attribute__((always_inline)) int record_for(struct fin_runtime *rt, struct fin_body *body, fin_cont *cont,
-                                                            size_t size, struct fin_cont_record **out) {
+static inline __attribute__((always_inline)) int refusal(struct fin_runtime *rt, struct fin_body *body, fin_cont *cont,
+                                                         size_t size) {
     void **e = fin_tracking(rt) ? fin_host_exception_state() : rt->thread.exceptions;
     if (!body || !cont)
         return -EINVAL;
     if (size > FIN_CONT_STATE)
         return -E2BIG;
-    if (rt->thread.current != body->block || (e && (e[0] || e[1])))
-        return -EBUSY;
+    return rt->thread.current != body->block || (e && (e[0] || e[1])) ? -EBUSY : 0;
+}
+
+static inline __attribute__((always_inline)) int record_for(struct fin_runtime *rt, struct fin_body *body, fin_cont *cont,
+                                                            size_t size, struct fin_cont_record **out) {
+    int error = refusal(rt, body, cont, size);
+    if (error)
+        return error;
     struct fin_cont_record *r = running_record(body);
     if (!r) {
         r = record_new(rt);
@@ -275,7 +281,7 @@ int fin_block_on_then(fin_cont *cont, const void *state, size_t size, void (*the
     return block_on(cont, state, size, true, &(struct then){then, arg});
 }
 
-int fin_yield_on(fin_cont *cont, const void *state, size_t size) {
+int fin_cont_go_on(fin_cont *cont, const void *state, size_t size, int result) {
     struct fin_runtime *rt = fin_here();
     struct fin_body *body = here(rt);
     struct fin_cont_record *e;
@@ -284,10 +290,39 @@ int fin_yield_on(fin_cont *cont, const void *state, size_t size) {
         return error;
     set_continuation(e, cont, state, size);
     rt->stats.compressed++;
-    queue(rt, e, 0);
+    queue(rt, e, result);
     leave_to_next(rt, body);
     return 0;
 }
+
+int fin_yield_on(fin_cont *cont, const void *state, size_t size) { return fin_cont_go_on(cont, state, size, 0); }
+
+int fin_cont_may_wait(fin_cont *cont, size_t size) {
+    struct fin_runtime *rt = fin_here();
+    struct fin_body *body = here(rt);
+    int error = refusal(rt, body, cont, size);
+    if (error || running_record(body) || rt->cont_free || more_records(rt))
+        return error;
+    return -ENOMEM;
+}
+
+int fin_cont_wait(fin_cont *cont, const void *state, size_t size, void (*start)(struct fin_awe *, void *), void *arg) {
+    struct fin_runtime *rt = fin_here();
+    struct fin_body *body = here(rt);
+    struct fin_cont_record *e;
+    int error = record_for(rt, body, cont, size, &e);
+    if (error)
+        return error;
+    set_continuation(e, cont, state, size);
+    rt->stats.compressed++;
+    e->id = 0;
+    e->state = rt->tag | FIN_AWE_BUSY | FIN_AWE_EXPLICIT;
+    start(awe_of(e), arg);
+    leave_to_next(rt, body);
+    return 0;
+}
+
+void fin_cont_done(struct fin_runtime *rt, struct fin_awe *a, int result) { queue(rt, record_of(a), result); }
 
 struct fin_awe *fin_cont_start_(struct fin_finish_block *block, fin_cont *cont, const void *state, size_t size) {
     struct fin_runtime *rt = fin_here();

@@ -5,6 +5,7 @@
 
 #include <fin/awe.h>
 #include <fin/cancel.h>
+#include <fin/cont.h>
 #include <fin/stats.h>
 
 #include "core/arch.h"
@@ -106,6 +107,13 @@ void fin_cont_cancel(void *item);
 void fin_cont_resume(struct fin_runtime *rt, struct fin_awe *a);
 void fin_cont_over(struct fin_runtime *rt, struct fin_body *body); // ends the AWE whose step runs in `body`
 void fin_cont_pool_end(struct fin_runtime *rt);
+// For operations that an AWE waits for with a continuation. May the running AWE, with such arguments? 0 or -errno.
+int fin_cont_may_wait(fin_cont *cont, size_t size);
+// It waits, and start(awe, arg) is called; nobody but fin_cont_done makes it go on.
+int fin_cont_wait(fin_cont *cont, const void *state, size_t size, void (*start)(struct fin_awe *awe, void *arg), void *arg);
+void fin_cont_done(struct fin_runtime *rt, struct fin_awe *a, int result); // own thread
+// It gives up its stack, and its continuation runs soon, with that result.
+int fin_cont_go_on(fin_cont *cont, const void *state, size_t size, int result);
 
 // awe.c: of the calling thread, which suspended a in a slot that nobody else looks at: no other thread can schedule it
 void fin_schedule_own(struct fin_runtime *rt, struct fin_awe *a);

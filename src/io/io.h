@@ -134,10 +134,16 @@ void fin_owned_add(struct owned *o, struct io *io, void (*lost)(struct owned *))
 void fin_owned_remove(struct owned *o);
 bool fin_owned_here(const struct owned *o);
 static inline FIN_BLOCKING void fin_io_suspend(struct waiter *w) { fin_suspend(&w->awe); }
+// on.c: a waiter without an AWE is that of a struct fin_on.
+void fin_on_completed(struct io *io, struct waiter *w);
 static inline void fin_io_resume(struct io *io, struct waiter *w, int result) { // own thread
     w->result = result;
-    if (FIN_LIKELY(!io->ending))
+    if (FIN_UNLIKELY(io->ending))
+        return;
+    if (FIN_LIKELY(w->awe != NULL))
         fin_schedule_own(io->rt, w->awe);
+    else
+        fin_on_completed(io, w);
 }
 void fin_io_woken(struct io *io);             // wake_fd was read
 uint32_t fin_io_events(const struct call *c); // what it waits for; 0 where it is not to wait
@@ -161,6 +167,7 @@ int fin_io_ready_now(int fd, int events);
 bool fin_io_try_file(const struct call *c, struct call *rest, int *done);
 
 // timer.c
+uint64_t fin_io_after(uint64_t ns); // from now; the end of time at most
 void fin_timer_add(struct io *io, struct fin_timer *t, uint64_t due, void (*fn)(struct fin_timer *));
 void fin_timer_remove(struct fin_timer *t); // does nothing where it ran
 void fin_timers_run(struct io *io);

@@ -137,7 +137,7 @@ uint64_t fin_now(void) {
     return (uint64_t)t.tv_sec * FIN_S + (uint64_t)t.tv_nsec;
 }
 
-static uint64_t after(uint64_t ns) {
+uint64_t fin_io_after(uint64_t ns) {
     uint64_t now = fin_now();
     return now + ns < now ? UINT64_MAX : now + ns;
 }
@@ -179,8 +179,8 @@ static int sleep_until(uint64_t when, bool nc) {
     return s.waiter.result;
 }
 
-int fin_sleep(uint64_t ns) { return sleep_until(after(ns), false); }
-int fin_sleep_nc(uint64_t ns) { return sleep_until(after(ns), true); }
+int fin_sleep(uint64_t ns) { return sleep_until(fin_io_after(ns), false); }
+int fin_sleep_nc(uint64_t ns) { return sleep_until(fin_io_after(ns), true); }
 int fin_sleep_until(uint64_t when) { return sleep_until(when, false); }
 int fin_sleep_until_nc(uint64_t when) { return sleep_until(when, true); }
 
@@ -201,7 +201,7 @@ static void begin(struct fin_finish_block *block, struct fin_timer *timer, uint6
 }
 
 void fin_timeout_begin_(struct fin_finish_block *block, struct fin_timer *timer, uint64_t ns) {
-    begin(block, timer, after(ns), ns == 0);
+    begin(block, timer, fin_io_after(ns), ns == 0);
 }
 
 void fin_deadline_begin_(struct fin_finish_block *block, struct fin_timer *timer, uint64_t when) {

@@ -105,7 +105,7 @@ bool fin_uring_withdraw(struct request *r) {
     return true;
 }
 
-static void cancel(void *request) {
+void fin_uring_cancel(void *request) {
     struct request *r = request;
     r->cancelled = true;
     r->again.order = 0;
@@ -340,7 +340,7 @@ int fin_uring_run(struct io *io, const struct call *c, uint32_t *flags) {
     r.cancelled = r.withdrawn = false;
     *flags = r.flags = 0;
     if (!c->nc) {
-        fin_cancel_item_add(&r.waiter.item, cancel, &r);
+        fin_cancel_item_add(&r.waiter.item, fin_uring_cancel, &r);
         if (fin_cancel_item_ran(&r.waiter.item))
             return -ECANCELED;
     }

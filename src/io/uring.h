@@ -43,6 +43,7 @@ bool fin_uring_room(struct io *io, unsigned entries);
 bool fin_uring_unseen(const struct request *r);
 bool fin_uring_withdraw(struct request *r); // where the kernel has not seen it
 void fin_uring_cancel_completed(struct request *r, int result);
+void fin_uring_cancel(void *request); // the cancel item of a request
 bool fin_uring_interrupted(int result);
 void fin_uring_written(const struct call *c, int result); // valgrind does not see what the kernel writes
 int fin_uring_failed(const struct request *r, const struct call *c, int result); // what the caller is told

@@ -1,0 +1,51 @@
+// SPDX-License-Identifier: BSD-2-Clause
+// I/O that an AWE waits for with a continuation (fin/cont.h): the running AWE gives up its stack, and its continuation is called
+// with what the function of the same name without _on would have returned. So an idle connection costs its AWE, 128 bytes, and
+// the struct fin_on, which holds the request: in the program's own object for the connection, most likely.
+//
+//     static void received(void *state, int n) {
+//         struct connection *c = *(struct connection **)state;
+//         if (n <= 0)
+//             close_it(c);                                    // ends with fin_cont_end
+//         ...
+//         fin_recv_on(&c->on, c->fd, c->buffer, sizeof c->buffer, 0, received, &c, sizeof c);
+//     }
+//
+// The struct fin_on, buffers and addresses must stay valid until the continuation runs, which is after the kernel's last use of
+// them; so must not lie in the frame of the caller, which is lost. Cancellation is exact, as everywhere (fin/io.h).
+//
+// Each function does not return; where it is refused it returns a negative errno and nothing has happened: those of fin_block_on,
+// and those of a thread that cannot get what it waits with. Where only epoll is available all but fin_sleep_on wait with the
+// stack after all; what the program sees is the same.
+#ifndef FIN_ON_H
+#define FIN_ON_H
+
+#include <fin/cont.h>
+#include <fin/io.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+// A wait; one at a time. It needs no initialization, and nothing is left in it afterwards.
+struct fin_on {
+    uint64_t room[32];
+};
+
+int fin_sleep_on(struct fin_on *on, uint64_t ns, fin_cont *cont, const void *state, size_t size);
+int fin_sleep_until_on(struct fin_on *on, uint64_t when, fin_cont *cont, const void *state, size_t size);
+
+int fin_poll_on(struct fin_on *on, int fd, int events, fin_cont *cont, const void *state, size_t size);
+int fin_read_on(struct fin_on *on, int fd, void *buffer, size_t bytes, fin_cont *cont, const void *state, size_t size);
+int fin_write_on(struct fin_on *on, int fd, const void *data, size_t bytes, fin_cont *cont, const void *state, size_t size);
+int fin_recv_on(struct fin_on *on, int fd, void *buffer, size_t bytes, int flags, fin_cont *cont, const void *state,
+                size_t size);
+int fin_send_on(struct fin_on *on, int fd, const void *data, size_t bytes, int flags, fin_cont *cont, const void *state,
+                size_t size);
+// As fin_accept4 without an address; a shortage of descriptors is reported at once.
+int fin_accept_on(struct fin_on *on, int fd, int flags, fin_cont *cont, const void *state, size_t size);
+
+#ifdef __cplusplus
+}
+#endif
+#endif
