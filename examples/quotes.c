@@ -5,8 +5,10 @@
 // program with one client. It runs in a process of its own, in one thread. The rest is the measurement: this process is all
 // the clients, counts what they get, and asks the system for the server's CPU time and memory.
 //
-//   quotes [--clients 10000] [--seconds 10] [--short]
+//   quotes [--clients 10000] [--seconds 10] [--continuations] [--short]
 //   quotes --serve PORT     the server alone
+//
+// With --continuations the server is the second one below: each client then costs some 400 bytes instead of a page.
 #include <arpa/inet.h>
 #include <errno.h>
 #include <time.h>
@@ -38,6 +40,65 @@ static FIN_BLOCKING void serve(void *listener) {
             int fd = fin_accept(*(int *)listener, NULL, NULL);
             EXPECT(fd >= 0);
             fin_async_eager { serve_client(fd); }; // eager: it always waits for the subscription
+        }
+    }
+}
+
+// ---- the same server with continuations: what it needs between two waits is in the client's object, and a client waits
+// without a stack
+
+struct subscriber {
+    struct fin_on on;
+    struct quote quote;
+    uint32_t price;
+    int fd;
+};
+
+static void send_quote(void *state, int result);
+
+static void hang_up(struct subscriber *s) {
+    close(s->fd);
+    free(s);
+    fin_cont_end();
+}
+
+static void wait_for_next(void *state, int sent) {
+    struct subscriber *s = *(struct subscriber **)state;
+    if (sent != sizeof s->quote)
+        hang_up(s);
+    next_quote(&s->quote, period);
+    fin_sleep_until_on(&s->on, s->quote.due, send_quote, &s, sizeof s);
+}
+
+static void send_quote(void *state, int result) {
+    struct subscriber *s = *(struct subscriber **)state;
+    if (result < 0)
+        hang_up(s);
+    fin_send_on(&s->on, s->fd, &s->quote, sizeof s->quote, 0, wait_for_next, &s, sizeof s);
+}
+
+static void subscribed(void *state, int received) {
+    struct subscriber *s = *(struct subscriber **)state;
+    if (received != sizeof s->price)
+        hang_up(s);
+    s->quote = (struct quote){.due = fin_now(), .price = s->price};
+    send_quote(&s, 0);
+}
+
+static void welcome(void *state, int result) {
+    struct subscriber *s = *(struct subscriber **)state;
+    (void)result;
+    fin_recv_on(&s->on, s->fd, &s->price, sizeof s->price, 0, subscribed, &s, sizeof s);
+}
+
+static FIN_BLOCKING void serve_without_stacks(void *listener) {
+    fin_finish {
+        for (;;) {
+            int fd = fin_accept(*(int *)listener, NULL, NULL);
+            struct subscriber *s = malloc(sizeof *s);
+            EXPECT(fd >= 0 && s);
+            s->fd = fd;
+            EXPECT(fin_async_cont(welcome, &s, sizeof s));
         }
     }
 }
@@ -210,9 +271,10 @@ int main(int argc, char **argv) {
                         .quotes = (int)option_value(argc, argv, "--seconds", brief ? 3 : 10)};
     if (brief)
         period = 20 * FIN_MS;
+    void (*server_body)(void *) = has_option(argc, argv, "--continuations") ? serve_without_stacks : serve;
     if (has_option(argc, argv, "--serve")) {
         raise_descriptors(1000000);
-        serve(&(int){listen_somewhere(&load.address)});
+        server_body(&(int){listen_somewhere(&load.address)});
     }
     load.count = allowed_clients((int)option_value(argc, argv, "--clients", brief ? 200 : 10000));
     size_t expected = (size_t)load.count * (size_t)load.quotes;
@@ -222,7 +284,7 @@ int main(int argc, char **argv) {
     EXPECT(load.clients && load.late);
 
     int listener = listen_somewhere(&load.address);
-    pid_t server = load.server = start_process(serve, &listener);
+    pid_t server = load.server = start_process(server_body, &listener);
     EXPECT(server > 0);
     close(listener);
 

@@ -71,9 +71,9 @@ def all_servers(bench):
     rivals = os.path.join(bench.source, 'bench', 'rivals')
     three, quotes = ('quotes', 'http', 'echo'), ('quotes',)
 
-    def fin(kind, port):
+    def fin(kind, port, *options):
         if kind == 'quotes':
-            return [bench.program('examples/quotes'), '--serve', str(port)]
+            return [bench.program('examples/quotes'), '--serve', str(port), *options]
         return [bench.program('examples/hello'), '--serve', str(port), *(['--echo'] if kind == 'echo' else [])]
 
     def built(name, path, kinds, why, **more):
@@ -90,6 +90,7 @@ def all_servers(bench):
     not_built = 'not built (bench/rivals/build)'
     return [
         Server('Fin', three, fin),
+        Server('Fin, continuations', quotes, lambda kind, port: fin(kind, port, '--continuations')),
         built('io_uring callbacks', 'bench/io/rival-uring', three, 'not built'),
         built('epoll callbacks', 'bench/io/rival-epoll', quotes, 'not built'),
         built('libuv', 'bench/io/rival-libuv', three, 'not built: libuv1-dev is not installed'),

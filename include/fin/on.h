@@ -1,22 +1,22 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// I/O that an AWE waits for with a continuation (fin/cont.h): the running AWE gives up its stack, and its continuation is called
-// with what the function of the same name without _on would have returned. So an idle connection costs its AWE, 128 bytes, and
-// the struct fin_on, which holds the request: in the program's own object for the connection, most likely.
+// I/O that an AWE waits for with a continuation (fin/cont.h): the running AWE gives up its stack, and its continuation is
+// called with what the function of the same name without _on would have returned. So an idle connection costs its AWE, 128
+// bytes, and the struct fin_on, which holds the request: in the program's own object for the connection, most likely.
 //
 //     static void received(void *state, int n) {
 //         struct connection *c = *(struct connection **)state;
 //         if (n <= 0)
-//             close_it(c);                                    // ends with fin_cont_end
+//             close_it(c); // ends with fin_cont_end
 //         ...
 //         fin_recv_on(&c->on, c->fd, c->buffer, sizeof c->buffer, 0, received, &c, sizeof c);
 //     }
 //
-// The struct fin_on, buffers and addresses must stay valid until the continuation runs, which is after the kernel's last use of
-// them; so must not lie in the frame of the caller, which is lost. Cancellation is exact, as everywhere (fin/io.h).
+// The struct fin_on, buffers and addresses must stay valid until the continuation runs, which is after the kernel's last use
+// of them; so they must not lie in the frame of the caller, which is lost. Cancellation is exact, as everywhere (fin/io.h).
 //
-// Each function does not return; where it is refused it returns a negative errno and nothing has happened: those of fin_block_on,
-// and those of a thread that cannot get what it waits with. Where only epoll is available all but fin_sleep_on wait with the
-// stack after all; what the program sees is the same.
+// Each function does not return; where it is refused it returns a negative errno and nothing has happened: those of
+// fin_block_on, and those of a thread that cannot get what it waits with. Where only epoll is available all but fin_sleep_on
+// wait with the stack after all; what the program sees is the same.
 #ifndef FIN_ON_H
 #define FIN_ON_H
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// Waits with a continuation. What the functions that block keep in their frame lies in the program's struct fin_on, and what they
-// do when they go on is done where the completion arrives.
+// Waits with a continuation. What the functions that block keep in their frame lies in the program's struct fin_on, and what
+// they do when they go on is done where the completion arrives.
 #include <fin/on.h>
 
 #include "io/call.h"
@@ -20,7 +20,8 @@ struct on_timer {
     struct fin_timer timer;
 };
 
-_Static_assert(sizeof(struct on) + _Alignof(struct on) - _Alignof(struct fin_on) <= sizeof(struct fin_on), "room for a request");
+_Static_assert(sizeof(struct on) + _Alignof(struct on) - _Alignof(struct fin_on) <= sizeof(struct fin_on),
+               "room for a request");
 _Static_assert(sizeof(struct on_timer) <= sizeof(struct fin_on), "and for a timer");
 
 static struct on *on_of(struct fin_on *storage) {
