@@ -17,7 +17,7 @@ TOP = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
 GCC = {'CC': 'gcc', 'CXX': 'g++'}
 FEW = {'FIN_FEW': '1'}  # thousands instead of a million where a million shows no more
 CLANG = {'CC': 'clang-19', 'CXX': 'clang++-19', 'CC_LD': 'lld', 'CXX_LD': 'lld', 'AR': 'llvm-ar-19'}
-SLOW = ['-Drooms=core,sync,thc,resolve,tls']  # I/O under these is run by hand: -Drooms=io
+SLOW = ['-Drooms=chan,core,sync,thc,resolve,tls']  # I/O under these is run by hand: -Drooms=io
 CORE = ['-Drooms=core,thc']  # where only what the compiler does to the call sites matters
 SANITIZER_ENV = {'ASAN_OPTIONS': 'detect_stack_use_after_return=1:detect_leaks=1', 'UBSAN_OPTIONS': 'halt_on_error=1',
                  'TSAN_OPTIONS': 'halt_on_error=1'}

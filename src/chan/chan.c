@@ -287,15 +287,21 @@ static inline ssize_t quick_recv(struct fin_chan *c, void *buffer, size_t room) 
     return (ssize_t)size;
 }
 
+// The same, where it may take a moment.
+static inline ssize_t quick_wait(struct fin_chan *c, void *buffer, size_t size) {
+    ssize_t n = quick_recv(c, buffer, size);
+    return FIN_LIKELY(n >= 0) || !c->in.quick || !fin_ump_spin(&c->in.ump) ? n : quick_recv(c, buffer, size);
+}
+
 ssize_t fin_chan_recv(struct fin_chan *c, void *buffer, size_t size) {
     if (FIN_UNLIKELY(fin_cancelled()))
         return -ECANCELED;
-    ssize_t n = quick_recv(c, buffer, size);
+    ssize_t n = quick_wait(c, buffer, size);
     return FIN_LIKELY(n >= 0) ? n : recv_any(c, &(struct place){buffer, size, NULL, NULL}, false);
 }
 
 ssize_t fin_chan_recv_nc(struct fin_chan *c, void *buffer, size_t size) {
-    ssize_t n = quick_recv(c, buffer, size);
+    ssize_t n = quick_wait(c, buffer, size);
     return FIN_LIKELY(n >= 0) ? n : recv_any(c, &(struct place){buffer, size, NULL, NULL}, true);
 }
 

@@ -105,10 +105,21 @@ static int look(bool (*came)(void *), void *arg, bool nc) {
         }
         if (came(arg))
             return 0;
+        PAUSE();
+    }
+    return -EAGAIN;
+}
+
+bool fin_ump_spin(const struct ump_rx *rx) {
+    if (rx->alone || other_work(fin_here()))
+        return false;
+    for (int looks = 0; looks < SPIN_LOOKS; looks++) {
+        if (ump_look(rx) != 0)
+            return true;
         if (looks >= SPIN_EAGER)
             PAUSE();
     }
-    return -EAGAIN;
+    return false;
 }
 
 static bool came_message(void *rx) { return fin_ump_arrived(rx); }

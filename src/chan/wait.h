@@ -9,9 +9,9 @@
 
 #include "chan/ump.h"
 
-// How often a wait looks before it sleeps, about as long as a sleep costs: without a pause between at first. It yields to
-// others at most so often.
-enum { SPIN_LOOKS = 400, SPIN_EAGER = 200, SPIN_YIELDS = 50 };
+// How often a wait looks before it sleeps: twice, for about as long together as a sleep costs. It pauses between looks, so
+// that the sender can get ahead, but not at once. It yields to others at most so often.
+enum { SPIN_LOOKS = 200, SPIN_EAGER = 30, SPIN_YIELDS = 50 };
 
 // Can this process's waiters have barriers happen on other processors? Asked once before the first ring is used.
 bool fin_ump_barriers(void);
@@ -30,6 +30,9 @@ void fin_ump_disarm(struct ump_rx *rx);
 FIN_BLOCKING int fin_ump_await_message(struct ump_rx *rx, bool nc);
 // 0: there is room; -EPIPE, -EPROTO, -ECANCELED, a shortage.
 FIN_BLOCKING int fin_ump_await_room(struct ump_tx *tx, uint32_t lines, bool nc);
+
+// Looks for a while where this thread has nothing else to do, and nobody has the turn. Is there something?
+bool fin_ump_spin(const struct ump_rx *rx);
 
 void fin_ump_end(struct ump_tx *tx, struct ump_rx *rx);
 

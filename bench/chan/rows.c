@@ -1,0 +1,231 @@
+// SPDX-License-Identifier: BSD-2-Clause
+// Fin's rows, and what runs a row.
+#define _GNU_SOURCE
+#include "rows.h"
+
+#include <pthread.h>
+#include <sched.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+
+#include <fin.h>
+
+static struct fin_chan *ends[2];
+static long count;
+
+struct side {
+    void (*fn)(void *);
+    void *arg;
+    uint32_t *ready;
+};
+
+// The nth processor that we may use.
+static void pin(int n) {
+    static cpu_set_t all;
+    if (CPU_COUNT(&all) == 0)
+        sched_getaffinity(0, sizeof all, &all);
+    for (int cpu = 0; cpu < CPU_SETSIZE; cpu++) {
+        if (!CPU_ISSET(cpu, &all) || n-- > 0)
+            continue;
+        cpu_set_t one;
+        CPU_ZERO(&one);
+        CPU_SET(cpu, &one);
+        sched_setaffinity(0, sizeof one, &one);
+        return;
+    }
+}
+
+static void *far_side(void *side) {
+    struct side *s = side;
+    pin(1);
+    __atomic_store_n(s->ready, 1, __ATOMIC_RELEASE);
+    s->fn(s->arg);
+    return NULL;
+}
+
+double two_sides(void (*near)(void *), void (*far)(void *), void *arg, long n) {
+    uint32_t ready = 0;
+    struct side s = {far, arg, &ready};
+    pthread_t t;
+    pin(0);
+    if (pthread_create(&t, NULL, far_side, &s) != 0)
+        abort();
+    while (!__atomic_load_n(&ready, __ATOMIC_ACQUIRE))
+        sched_yield();
+    count = n;
+    uint64_t start = bench_ticks();
+    near(arg);
+    pthread_join(t, NULL);
+    return bench_since(start, (double)n);
+}
+
+// Each on two lines, as neighbours are fetched together.
+static struct {
+    uint64_t word;
+} __attribute__((aligned(128))) lines[2];
+
+static void bare_near(void *n) {
+    for (uint64_t i = 1; i <= *(uint64_t *)n; i++) {
+        __atomic_store_n(&lines[0].word, i, __ATOMIC_RELEASE);
+        while (__atomic_load_n(&lines[1].word, __ATOMIC_ACQUIRE) != i) {
+        }
+    }
+}
+
+static void bare_far(void *n) {
+    for (uint64_t i = 1; i <= *(uint64_t *)n; i++) {
+        while (__atomic_load_n(&lines[0].word, __ATOMIC_ACQUIRE) != i) {
+        }
+        __atomic_store_n(&lines[1].word, i, __ATOMIC_RELEASE);
+    }
+}
+
+double trip_bare(long n) {
+    lines[0].word = lines[1].word = 0;
+    return two_sides(bare_near, bare_far, &n, n);
+}
+
+static void check(bool good) {
+    if (!good)
+        abort();
+}
+
+static void ask(void *n) {
+    char p[MESSAGE] = {0};
+    for (long i = 0; i < *(long *)n; i++)
+        check(fin_chan_send(ends[0], p, sizeof p) == 0 && fin_chan_recv(ends[0], p, sizeof p) == sizeof p);
+}
+
+static void answer(void *n) {
+    char p[MESSAGE];
+    for (long i = 0; i < *(long *)n; i++)
+        check(fin_chan_recv(ends[1], p, sizeof p) == sizeof p && fin_chan_send(ends[1], p, sizeof p) == 0);
+}
+
+static void close_ends(void) {
+    fin_chan_close(ends[0]);
+    fin_chan_close(ends[1]);
+}
+
+static void open_pair(unsigned flags, size_t size) {
+    check(fin_chan_pair(&ends[0], &ends[1], &(struct fin_chan_options){size, flags}) == 0);
+}
+
+double trip_pair(long n) {
+    open_pair(0, 0);
+    double r = two_sides(ask, answer, &n, n);
+    close_ends();
+    return r;
+}
+
+double trip_process(long n) {
+    int fd[2];
+    check(socketpair(AF_UNIX, SOCK_SEQPACKET, 0, fd) == 0);
+    check(fin_chan_offer(&ends[0], fd[0], NULL) == 0 && fin_chan_take(&ends[1], fd[1], 0) == 0);
+    double r = two_sides(ask, answer, &n, n);
+    close_ends();
+    return r;
+}
+
+double trip_local(long n) {
+    open_pair(FIN_CHAN_LOCAL, 0);
+    uint64_t start = bench_ticks();
+    fin_finish {
+        fin_async_call(answer, &n);
+        ask(&n);
+    }
+    double r = bench_since(start, (double)n);
+    close_ends();
+    return r;
+}
+
+enum { PAUSE = 200000 }; // ns: the other side sleeps by then
+
+static uint64_t asleep;
+
+static void pause_then(void (*trip)(void)) {
+    asleep = 0;
+    for (long i = 0; i < count; i++) {
+        uint64_t until = fin_now() + PAUSE;
+        while (fin_now() < until) {
+        }
+        uint64_t start = bench_ticks();
+        trip();
+        asleep += bench_ticks() - start;
+    }
+}
+
+static void one_trip(void) {
+    char p[MESSAGE] = {0};
+    check(fin_chan_send(ends[0], p, sizeof p) == 0);
+    while (fin_chan_try_recv(ends[0], p, sizeof p) != sizeof p) {
+    }
+}
+
+static void ask_sleeping(void *unused) {
+    (void)unused;
+    pause_then(one_trip);
+}
+
+double trip_asleep(long n) {
+    open_pair(0, 0);
+    two_sides(ask_sleeping, answer, &n, n);
+    close_ends();
+    return (double)asleep * BENCH_CYCLES_PER_TICK / (double)n;
+}
+
+static void send_all(void *size) {
+    char p[LARGE] = {0};
+    for (long i = 0; i < count; i++)
+        check(fin_chan_send(ends[0], p, *(size_t *)size) == 0);
+}
+
+static void recv_all(void *size) {
+    char p[LARGE];
+    for (long i = 0; i < count; i++)
+        check(fin_chan_recv(ends[1], p, sizeof p) == (ssize_t) * (size_t *)size);
+}
+
+static double stream(void (*near)(void *), void (*far)(void *), size_t size, long n) {
+    count = n;
+    open_pair(0, 256 << 10);
+    double r = two_sides(near, far, &size, n);
+    close_ends();
+    return r;
+}
+
+double stream_chan(long n) { return stream(send_all, recv_all, MESSAGE, n); }
+double stream_large(long n) { return stream(send_all, recv_all, LARGE, n); }
+
+static void fill_all(void *size) {
+    void *room;
+    for (long i = 0; i < count; i++) {
+        check(fin_chan_reserve(ends[0], *(size_t *)size, &room) == 0);
+        memset(room, 0, MESSAGE);
+        fin_chan_commit(ends[0], *(size_t *)size);
+    }
+}
+
+static void peek_all(void *size) {
+    const void *bytes;
+    for (long i = 0; i < count; i++) {
+        check(fin_chan_peek(ends[1], &bytes) == (ssize_t) * (size_t *)size);
+        fin_chan_release(ends[1]);
+    }
+}
+
+double stream_in_place(long n) { return stream(fill_all, peek_all, MESSAGE, n); }
+
+double stream_copy(long n) {
+    static char from[LARGE], through[256 << 10], to[LARGE];
+    uint64_t start = bench_ticks();
+    for (long i = 0; i < n; i++) {
+        char *at = through + (size_t)i * LARGE % sizeof through;
+        memcpy(at, from, LARGE);
+        __asm__ volatile("" : : "r"(at) : "memory");
+        memcpy(to, at, LARGE);
+        __asm__ volatile("" : : "r"(to) : "memory");
+    }
+    return bench_since(start, (double)n);
+}

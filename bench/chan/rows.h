@@ -1,0 +1,43 @@
+// SPDX-License-Identifier: BSD-2-Clause
+// Two threads, each on a processor of its own: what one repetition of a row runs.
+#ifndef FIN_BENCH_CHAN_ROWS_H
+#define FIN_BENCH_CHAN_ROWS_H
+
+#include "../bench.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+// Runs far(arg) on the second processor and near(arg) on the first, both from the same moment on. Returns cycles per
+// operation of the near side, until both have ended.
+double two_sides(void (*near)(void *), void (*far)(void *), void *arg, long n);
+
+enum { MESSAGE = 56, LARGE = 4096 };
+
+// Round trips.
+double trip_bare(long n);
+double trip_pair(long n);
+double trip_process(long n);
+double trip_local(long n);
+double trip_asleep(long n);
+double trip_futex(long n);
+double trip_pipe(long n);
+double trip_socket(long n);
+
+// Messages one way.
+double stream_chan(long n);
+double stream_in_place(long n);
+double stream_large(long n);
+double stream_copy(long n); // no message: memcpy of as many bytes, there and away
+double stream_lockfree(long n);
+double stream_pipe(long n);
+double stream_socket(long n);
+double stream_pipe_large(long n);
+
+extern const bool have_lockfree;
+
+#ifdef __cplusplus
+}
+#endif
+#endif
