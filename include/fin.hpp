@@ -29,6 +29,7 @@
 namespace fin {
 
 class scope;
+template <class T> class task;
 
 namespace detail {
 
@@ -203,6 +204,9 @@ public:
 
     // Runs body() at once; where it blocks, the caller goes on. The body has a stack of its own from the start.
     template <class Body> void async(Body &&body) { detail::eager(block_, std::forward<Body>(body)); }
+
+    // Starts a coroutine: <fin/coro.hpp>.
+    void async(task<void> &&t);
 
     // Starts an AWE from a continuation, Step(State &, int): see <fin/cont.hpp>.
     template <auto Step, class State> fin_awe *async_cont(const State &s) {

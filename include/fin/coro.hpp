@@ -1,0 +1,232 @@
+// SPDX-License-Identifier: BSD-2-Clause
+// C++20 coroutines beside AWEs with stacks, in one scheduler: a coroutine is an explicit AWE (fin/cont.h) of a finish block,
+// and waits for Fin's operations with co_await. While it waits it has no stack, only its frame and 128 bytes.
+//
+//     fin::task<> serve(int fd) {
+//         char buffer[512];
+//         for (int n; (n = co_await fin::co::recv(fd, buffer, sizeof buffer)) > 0;)
+//             if (co_await fin::co::send(fd, buffer, n) != n)
+//                 break;
+//     }
+//     fin_finish { fin_async_task(serve(fd)); }          // or fin::finish([&](fin::scope &s) { s.async(serve(fd)); });
+//
+// What co_await gives is what the function of <fin/io.h> would return: a count, or a negative errno, -ECANCELED after the
+// finish block was cancelled. A task may co_await another. An exception that leaves a task goes to who awaits it; that of
+// the outermost cancels the finish block and is rethrown where the block ends. Functions that block may be called too; the
+// coroutine then keeps a stack for that time. Inside a coroutine a finish block is fin::finish: Clang refuses the macro
+// there, and a co_await inside the block would give -EBUSY.
+#ifndef FIN_CORO_HPP
+#define FIN_CORO_HPP
+
+#include <coroutine>
+#include <new>
+#include <optional>
+
+#include <fin.hpp>
+
+namespace fin {
+
+template <class T = void> class task;
+
+namespace detail {
+
+// The state of the explicit AWE that a coroutine is: 40 bytes, at one address from its start to its end.
+struct routine {
+    std::coroutine_handle<> current; // the innermost, which waits
+    std::coroutine_handle<> outermost;
+    int (*start)(void *awaiter, routine *r); // what it waits for
+    void *awaiter;
+    int result;
+};
+static_assert(sizeof(routine) <= FIN_CONT_STATE && std::is_trivially_copyable_v<routine>);
+
+void continue_routine(void *state, int result);
+
+struct task_promise {
+    routine *running = nullptr;
+    std::coroutine_handle<> caller;
+    std::exception_ptr error;
+
+    std::suspend_always initial_suspend() noexcept { return {}; }
+    auto final_suspend() noexcept {
+        struct back {
+            std::coroutine_handle<> caller;
+            bool await_ready() noexcept { return false; }
+            std::coroutine_handle<> await_suspend(std::coroutine_handle<>) noexcept {
+                return caller ? caller : std::noop_coroutine();
+            }
+            void await_resume() noexcept {}
+        };
+        return back{caller};
+    }
+    void unhandled_exception() noexcept { error = std::current_exception(); }
+};
+
+template <class T> struct promise_of : task_promise {
+    std::optional<T> value;
+    task<T> get_return_object();
+    template <class U> void return_value(U &&v) { value.emplace(std::forward<U>(v)); }
+    T take() { return std::move(*value); }
+};
+
+template <> struct promise_of<void> : task_promise {
+    task<void> get_return_object();
+    void return_void() noexcept {}
+    void take() noexcept {}
+};
+
+// co_await of an operation: start(storage, continuation, state, size) is a function of <fin/on.h> with its arguments.
+template <class Start> class operation {
+public:
+    explicit operation(Start s) : start_(std::move(s)) {}
+    bool await_ready() const noexcept { return false; }
+    template <class Promise> void await_suspend(std::coroutine_handle<Promise> h) noexcept {
+        running_ = h.promise().running;
+        running_->current = h;
+        running_->awaiter = this;
+        running_->start = [](void *self, routine *r) {
+            auto *o = static_cast<operation *>(self);
+            return o->start_(&o->on_, continue_routine, r, sizeof *r);
+        };
+    }
+    int await_resume() const noexcept { return running_->result; }
+
+private:
+    fin_on on_;
+    Start start_;
+    routine *running_ = nullptr;
+};
+
+} // namespace detail
+
+// A coroutine that has not begun; it begins when it is awaited, or given to a finish block.
+template <class T> class [[nodiscard]] task {
+public:
+    using promise_type = detail::promise_of<T>;
+    using handle = std::coroutine_handle<promise_type>;
+
+    explicit task(handle h) : handle_(h) {}
+    task(task &&other) noexcept : handle_(std::exchange(other.handle_, nullptr)) {}
+    task &operator=(task &&other) noexcept {
+        std::swap(handle_, other.handle_);
+        return *this;
+    }
+    ~task() {
+        if (handle_)
+            handle_.destroy();
+    }
+
+    bool await_ready() const noexcept { return false; }
+    template <class Promise> handle await_suspend(std::coroutine_handle<Promise> caller) noexcept {
+        handle_.promise().caller = caller;
+        handle_.promise().running = caller.promise().running;
+        return handle_;
+    }
+    T await_resume() {
+        if (handle_.promise().error)
+            std::rethrow_exception(handle_.promise().error);
+        return handle_.promise().take();
+    }
+
+    handle release() noexcept { return std::exchange(handle_, nullptr); }
+
+private:
+    handle handle_;
+};
+
+namespace detail {
+
+template <class T> task<T> promise_of<T>::get_return_object() {
+    return task<T>(std::coroutine_handle<promise_of>::from_promise(*this));
+}
+inline task<void> promise_of<void>::get_return_object() {
+    return task<void>(std::coroutine_handle<promise_of>::from_promise(*this));
+}
+
+inline task<>::handle outermost(const routine &r) { return task<>::handle::from_address(r.outermost.address()); }
+
+// A step: runs the coroutine to its next wait or its end.
+inline void run_routine(routine &r, int result) {
+    r.result = result;
+    outermost(r).promise().running = &r;
+    r.current.resume();
+    task<>::handle h = outermost(r);
+    if (!h.done()) {
+        int refused = r.start(r.awaiter, &r);
+        fin_call_continuation(continue_routine, refused); // which then is the result of what was awaited
+    }
+    std::exception_ptr error = std::move(h.promise().error);
+    h.destroy();
+    if (error)
+        std::rethrow_exception(std::move(error));
+    fin_cont_end();
+}
+
+inline void continue_routine(void *state, int result) { step<run_routine, routine>(state, result); }
+
+inline void start_task(fin_finish_block *block, task<> &&t) {
+    task<>::handle h = t.release();
+    routine r{h, h, nullptr, nullptr, 0};
+    if (!fin_cont_start_(block, continue_routine, &r, sizeof r)) {
+        h.destroy();
+        throw std::bad_alloc();
+    }
+}
+
+} // namespace detail
+
+inline void scope::async(task<void> &&t) { detail::start_task(block_->raw(), std::move(t)); }
+
+// What a task may wait for without a stack.
+namespace co {
+
+inline auto sleep(uint64_t ns) {
+    return detail::operation([=](fin_on *on, fin_cont *c, void *s, size_t n) { return fin_sleep_on(on, ns, c, s, n); });
+}
+inline auto sleep_until(uint64_t when) {
+    return detail::operation(
+        [=](fin_on *on, fin_cont *c, void *s, size_t n) { return fin_sleep_until_on(on, when, c, s, n); });
+}
+inline auto poll(int fd, int events) {
+    return detail::operation(
+        [=](fin_on *on, fin_cont *c, void *s, size_t n) { return fin_poll_on(on, fd, events, c, s, n); });
+}
+inline auto read(int fd, void *buffer, size_t size) {
+    return detail::operation(
+        [=](fin_on *on, fin_cont *c, void *s, size_t n) { return fin_read_on(on, fd, buffer, size, c, s, n); });
+}
+inline auto write(int fd, const void *data, size_t size) {
+    return detail::operation(
+        [=](fin_on *on, fin_cont *c, void *s, size_t n) { return fin_write_on(on, fd, data, size, c, s, n); });
+}
+inline auto recv(int fd, void *buffer, size_t size, int flags = 0) {
+    return detail::operation(
+        [=](fin_on *on, fin_cont *c, void *s, size_t n) { return fin_recv_on(on, fd, buffer, size, flags, c, s, n); });
+}
+inline auto send(int fd, const void *data, size_t size, int flags = 0) {
+    return detail::operation(
+        [=](fin_on *on, fin_cont *c, void *s, size_t n) { return fin_send_on(on, fd, data, size, flags, c, s, n); });
+}
+inline auto accept(int fd, int flags = 0) {
+    return detail::operation(
+        [=](fin_on *on, fin_cont *c, void *s, size_t n) { return fin_accept_on(on, fd, flags, c, s, n); });
+}
+// The task goes to the tail of the run queue.
+inline auto yield() {
+    return detail::operation([](fin_on *, fin_cont *c, void *s, size_t n) { return fin_yield_on(c, s, n); });
+}
+// The task waits until somebody schedules `slot`: then the result is 0.
+inline auto suspend(fin_awe *&slot) {
+    return detail::operation([&slot](fin_on *, fin_cont *c, void *s, size_t n) {
+        slot = fin_awe_self();
+        return fin_block_on(c, s, n);
+    });
+}
+
+} // namespace co
+} // namespace fin
+
+// Starts a fin::task<> in the enclosing finish block. It runs when its turn in the queue has come.
+#define fin_async_task(...) ::fin::detail::start_task(FIN_CONT_BLOCK_, (__VA_ARGS__))
+
+#endif
