@@ -191,10 +191,13 @@ static void cancel_completed(struct request *r, int result) {
 
 // The thread ends: frames and objects may be gone. A descriptor that nobody will hear of is closed.
 static void dispatch_late(struct io *io, uint64_t data, int result) {
-    if (data == TO_WAKE)
+    if (data == TO_WAKE) {
         io->uring.wake_armed = false;
-    else if ((data & TO_FD) && result >= 0)
+        if (result > 0)
+            fin_io_woken(io); // or the thread that takes this over would never be woken
+    } else if ((data & TO_FD) && result >= 0) {
         close(result);
+    }
 }
 
 static void dispatch_one(struct io *io, uint64_t data, int result, uint32_t flags) {
