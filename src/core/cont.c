@@ -55,6 +55,7 @@ static bool more_records(struct fin_runtime *rt) {
         return false;
     *s = (struct fin_cont_slab){rt->cont_slabs, size};
     rt->cont_slabs = s;
+    fin_track_memory(s, size, true);
     struct fin_cont_record *e = (struct fin_cont_record *)(void *)(s + 1),
                            *end = (struct fin_cont_record *)(void *)((char *)s + size);
     while (end-- > e) {
@@ -85,6 +86,7 @@ static void record_free(struct fin_runtime *rt, struct fin_cont_record *e) {
 void fin_cont_pool_end(struct fin_runtime *rt) {
     for (struct fin_cont_slab *s = rt->cont_slabs, *next; s; s = next) {
         next = s->next;
+        fin_track_memory(s, s->size, false);
         fin_host_unmap(s, s->size);
     }
     rt->cont_slabs = NULL;

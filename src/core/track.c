@@ -72,6 +72,14 @@ void fin_track_stack(struct fin_stack *s, void *lo, size_t size) {
         __lsan_register_root_region(lo, size);
 }
 
+// Memory that is no stack and may hold the only pointer to something.
+void fin_track_memory(void *p, size_t size, bool begins) {
+    if (begins && __lsan_register_root_region)
+        __lsan_register_root_region(p, size);
+    if (!begins && __lsan_unregister_root_region)
+        __lsan_unregister_root_region(p, size);
+}
+
 static void tell_asan(struct fin_stack *from, struct fin_stack *to) {
     __sanitizer_start_switch_fiber(from ? &from->fake_stack : NULL, to->lo, to->size);
     __sanitizer_finish_switch_fiber(to->fake_stack, NULL, NULL);
