@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// A thread ends while AWEs wait with continuations: their memory goes with it. A program may end so, too, and what only their
-// states point to is no leak.
+// A thread ends while AWEs wait with continuations: their memory goes with it. A program may end so, too, and what only
+// their states point to is no leak.
 #include <stdlib.h>
 #include <string.h>
 
