@@ -71,7 +71,15 @@ __attribute__((always_inline)) inline void eager_call(fin_finish_block *block, v
 // A finish block; one entry of the `for` that is a finish block, see FIN_FINISH_.
 class block {
 public:
-    __attribute__((always_inline)) explicit block(uint32_t flags) { fin_finish_enter_(&b_, flags); }
+    __attribute__((always_inline)) explicit block(uint32_t flags) {
+        fin_finish_enter_(&b_, flags);
+#if FIN_SANITIZED
+        exceptions_ = exceptions();
+#else
+        exceptions_ = fin_self->exceptions; // from here on the thread has a runtime
+#endif
+        thrown_before_ = *reinterpret_cast<unsigned *>(exceptions_ + 1);
+    }
     block(const block &) = delete;
     block &operator=(const block &) = delete;
 
@@ -110,9 +118,9 @@ public:
 private:
     fin_finish_block b_; // first: see failed() below
     std::exception_ptr error_;
-    void **exceptions_ = exceptions();
+    void **exceptions_;
     bool open_ = true;
-    unsigned thrown_before_ = thrown();
+    unsigned thrown_before_;
 };
 
 __attribute__((always_inline)) inline void lazy_call(block &b, void (*fn)(void *), void *arg) {
