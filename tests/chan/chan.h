@@ -7,17 +7,12 @@
 #ifndef _GNU_SOURCE
 #define _GNU_SOURCE
 #endif
-#include <dirent.h>
 #include <errno.h>
-#include <signal.h>
-#include <string.h>
 #include <sys/socket.h>
-#include <sys/wait.h>
-#include <unistd.h>
 
 #include <fin.h>
 
-#include "check.h"
+#include "process.h"
 
 enum kind { LOCAL, PAIR, SOCKET, KINDS };
 
@@ -61,18 +56,6 @@ static inline unsigned next_random(unsigned *state) {
 }
 
 static inline unsigned few(unsigned many) { return getenv("FIN_FEW") ? many / 20 + 1 : many; }
-
-__attribute__((unused)) static int count_in(const char *folder) {
-    int n = 0;
-    DIR *d = opendir(folder);
-    CHECK(d);
-    while (readdir(d))
-        n++;
-    closedir(d);
-    return n;
-}
-
-__attribute__((unused)) static int open_descriptors(void) { return count_in("/proc/self/fd"); }
 
 // TSan takes the fibers of the parent for threads of the child.
 __attribute__((unused)) static void needs_children(void) {

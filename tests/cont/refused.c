@@ -1,12 +1,8 @@
 // SPDX-License-Identifier: BSD-2-Clause
 // What must not be done with continuations is an error code, or where no caller is left to tell, the end with a message.
-#include <string.h>
-#include <sys/wait.h>
-#include <unistd.h>
-
 #include <fin.h>
 
-#include "check.h"
+#include "process.h"
 
 static void never(void *p, int result) {
     (void)p;
@@ -93,24 +89,9 @@ static void run_ending_outside(void) {
 }
 
 static void dies_with(void (*fn)(void), const char *message) {
-    int ends[2], status;
-    char text[4096] = "";
-    size_t n = 0;
-    CHECK(pipe(ends) == 0);
-    pid_t child = fork();
-    CHECK(child >= 0);
-    if (child == 0) {
-        dup2(ends[1], 2);
-        fn();
-        _Exit(0);
-    }
-    close(ends[1]);
-    for (ssize_t r; n < sizeof text - 1 && (r = read(ends[0], text + n, sizeof text - 1 - n)) > 0;)
-        n += (size_t)r;
-    close(ends[0]);
-    CHECK(waitpid(child, &status, 0) == child);
-    fprintf(stderr, "%s", text);
-    CHECK(WIFSIGNALED(status) && strstr(text, message));
+    char text[4096];
+    CHECK_EQ(killed_by(fn, text, sizeof text), SIGABRT);
+    CHECK(strstr(text, message));
 }
 
 int main(void) {
@@ -129,11 +110,8 @@ int main(void) {
         fin_yield();
         fin_schedule(stackful);
     }
-#if defined(__has_feature)
-#if __has_feature(thread_sanitizer)
-    return 0; // TSan sees no order between the threads of a program and what they left to the child of a fork
-#endif
-#endif
+    if (ON_TSAN) // which sees no order between the threads of a program and what they left to the child of a fork
+        return 0;
     dies_with(run_returning, "fin: a continuation returned");
     dies_with(run_ending_inside, "fin: fin_cont_end inside a finish block");
     dies_with(run_ending_outside, "fin: fin_cont_end outside an explicit AWE");

@@ -1,13 +1,8 @@
 // SPDX-License-Identifier: BSD-2-Clause
 // A stack that overflows ends the program with a report that names the AWE and its entry function.
-#include <signal.h>
-#include <string.h>
-#include <sys/wait.h>
-#include <unistd.h>
-
 #include <fin.h>
 
-#include "check.h"
+#include "process.h"
 
 static volatile long deep = 1000000000;
 
@@ -118,27 +113,6 @@ static void on_a_thread(void) {
     fin_thread_join_nc(&t);
 }
 
-static void report_of(void (*fn)(void), char *text, size_t size) {
-    int ends[2], status;
-    CHECK(pipe(ends) == 0);
-    pid_t child = fork();
-    CHECK(child >= 0);
-    if (child == 0) {
-        dup2(ends[1], 2);
-        fn();
-        _Exit(0);
-    }
-    close(ends[1]);
-    size_t n = 0;
-    for (ssize_t r; n < size - 1 && (r = read(ends[0], text + n, size - 1 - n)) > 0;)
-        n += (size_t)r;
-    text[n] = 0;
-    close(ends[0]);
-    CHECK(waitpid(child, &status, 0) == child);
-    fprintf(stderr, "%s", text);
-    CHECK(WIFSIGNALED(status) && WTERMSIG(status) == SIGSEGV);
-}
-
 int main(void) {
 #if FIN_SANITIZED
     SKIP("sanitizers report what faults themselves");
@@ -160,7 +134,7 @@ int main(void) {
     };
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         char text[8192];
-        report_of(cases[i].fn, text, sizeof text);
+        CHECK_EQ(killed_by(cases[i].fn, text, sizeof text), SIGSEGV);
         CHECK(strstr(text, "fin: stack overflow in ") && strstr(text, cases[i].report));
     }
     return 0;

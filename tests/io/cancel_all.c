@@ -2,7 +2,6 @@
 // Each operation raced against cancellation, and what it said compared with what happened: bytes, connections, descriptors.
 // FIN_RACES=1000000 in the environment asks for so many races in all.
 #define _GNU_SOURCE
-#include <dirent.h>
 #include <fcntl.h>
 #include <fin/fixed.h>
 #include <fin/linked.h>
@@ -574,16 +573,6 @@ static void run(const struct race *race, long rounds) {
     all_cancelled += cancelled;
     if (getenv("FIN_RACES") && rounds > 1)
         printf("%-20s %9d done %9d cancelled\n", race->name, done, cancelled);
-}
-
-static int open_descriptors(void) {
-    int n = 0;
-    DIR *d = opendir("/proc/self/fd");
-    CHECK(d);
-    while (readdir(d))
-        n++;
-    closedir(d);
-    return n;
 }
 
 // A buffer that was sent from is free when the peer has acknowledged, which takes it 40 ms at times.

@@ -7,10 +7,7 @@
 #define _GNU_SOURCE
 #endif
 
-#include <dirent.h>
 #include <fcntl.h>
-#include <signal.h>
-#include <sys/wait.h>
 
 #include "net.h"
 
@@ -27,16 +24,6 @@ static inline int start_shell(struct fin_process *p, const char *script) {
 static inline void no_child_left(void) {
     CHECK_EQ(waitpid(-1, NULL, WNOHANG), -1);
     CHECK_EQ(errno, ECHILD);
-}
-
-static inline int open_descriptors(void) {
-    int n = 0;
-    DIR *d = opendir("/proc/self/fd");
-    CHECK(d);
-    while (readdir(d))
-        n++;
-    closedir(d);
-    return n;
 }
 
 #endif

@@ -22,19 +22,10 @@ static void *in_thread(void *unused) {
     return NULL;
 }
 
-#if defined(__SANITIZE_THREAD__)
-#define TSAN 1
-#elif defined(__has_feature)
-#if __has_feature(thread_sanitizer)
-#define TSAN 1
-#endif
-#endif
-
 int main(void) {
-#ifdef TSAN
-    SKIP("in the child of a fork TSan knows only the fiber that called it");
-#endif
     static char c;
+    if (ON_TSAN)
+        SKIP("in the child of a fork TSan knows only the fiber that called it");
     stream_pair(up);
     stream_pair(down);
     fin_finish {

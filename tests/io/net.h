@@ -12,7 +12,7 @@
 
 #include <fin.h>
 
-#include "check.h"
+#include "process.h"
 
 // A TCP socket of the loopback address, listening unless backlog is negative; `address` becomes its address.
 static inline int tcp_listen(struct sockaddr_in *address, int backlog) {
@@ -47,12 +47,6 @@ static inline int unix_listen(struct sockaddr_un *address, socklen_t *size, int 
 }
 
 static inline void stream_pair(int fd[2]) { CHECK_EQ(socketpair(AF_UNIX, SOCK_STREAM, 0, fd), 0); }
-
-// It looks at memory before the kernel does, and sets this for the programs that it runs.
-static inline bool on_valgrind(void) {
-    const char *preloaded = getenv("LD_PRELOAD");
-    return preloaded && strstr(preloaded, "vgpreload");
-}
 
 static inline bool on_epoll(void) { return strncmp(fin_io_backend(), "epoll", 5) == 0; }
 

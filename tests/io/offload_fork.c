@@ -13,21 +13,12 @@ static void count(void *unused) {
     __atomic_add_fetch(&ran, 1, __ATOMIC_SEQ_CST);
 }
 
-#if defined(__SANITIZE_THREAD__)
-#define TSAN 1
-#elif defined(__has_feature)
-#if __has_feature(thread_sanitizer)
-#define TSAN 1
-#endif
-#endif
-
 int main(void) {
-#ifdef TSAN
-    SKIP("in the child of a fork TSan knows only the fiber that called it");
-#endif
     static char c;
     fin_shared int queued = 1;
     pid_t pid = 1;
+    if (ON_TSAN)
+        SKIP("in the child of a fork TSan knows only the fiber that called it");
     CHECK(fin_offload_threads(1) > 0);
     stream_pair(fd);
     fin_finish_nc {

@@ -1,22 +1,11 @@
 // SPDX-License-Identifier: BSD-2-Clause
 // Threads that end after I/O leave no descriptors behind beyond those of the first, which the next ones take over; also one
 // that ends in the middle of its finish block, with requests in flight.
-#include <dirent.h>
 #include <pthread.h>
 
 #include "net.h"
 
 static int fd[2];
-
-static int open_descriptors(void) {
-    int n = 0;
-    DIR *d = opendir("/proc/self/fd");
-    CHECK(d);
-    while (readdir(d))
-        n++;
-    closedir(d);
-    return n;
-}
 
 static void *does_some(void *unused) {
     (void)unused;

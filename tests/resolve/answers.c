@@ -8,7 +8,7 @@
 enum { MANY = 200 };
 
 static struct dns server;
-static const struct addrinfo v4 = {.ai_family = AF_INET, .ai_socktype = SOCK_STREAM}, any = {.ai_socktype = SOCK_STREAM};
+static const struct addrinfo any = {.ai_socktype = SOCK_STREAM};
 
 static void is_v4(const struct addrinfo *a, const char *address, int port) {
     char text[64];

@@ -1,21 +1,12 @@
 // SPDX-License-Identifier: BSD-2-Clause
 // Servers that are dead: nobody at the port, or no answer in time. Threads that end, some in the middle of a look-up, leave
 // no descriptor.
-#include <dirent.h>
 #include <poll.h>
 #include <pthread.h>
 
 #include "dns.h"
 
 static struct dns server;
-static const struct addrinfo v4 = {.ai_family = AF_INET, .ai_socktype = SOCK_STREAM};
-
-static int resolve(const char *name) {
-    struct addrinfo *a = NULL;
-    int r = fin_getaddrinfo(name, NULL, &v4, &a);
-    fin_freeaddrinfo(a);
-    return r;
-}
 
 static void *some(void *name) {
     fin_finish {
@@ -26,16 +17,6 @@ static void *some(void *name) {
             pthread_exit(NULL);
     }
     return NULL;
-}
-
-static int open_descriptors(void) {
-    int n = 0;
-    DIR *d = opendir("/proc/self/fd");
-    CHECK(d);
-    while (readdir(d))
-        n++;
-    closedir(d);
-    return n;
 }
 
 static void run_thread(const char *name) {

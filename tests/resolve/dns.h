@@ -141,4 +141,13 @@ static inline int count_of(const struct addrinfo *a) {
     return n;
 }
 
+static const struct addrinfo v4 = {.ai_family = AF_INET, .ai_socktype = SOCK_STREAM};
+
+static inline int resolve(const char *name) {
+    struct addrinfo *a = NULL;
+    int r = fin_getaddrinfo(name, NULL, &v4, &a);
+    fin_freeaddrinfo(a);
+    return r;
+}
+
 #endif

@@ -6,14 +6,6 @@
 #include "dns.h"
 
 static struct dns server;
-static const struct addrinfo v4 = {.ai_family = AF_INET, .ai_socktype = SOCK_STREAM};
-
-static int resolve(const char *name) {
-    struct addrinfo *a = NULL;
-    int r = fin_getaddrinfo(name, NULL, &v4, &a);
-    fin_freeaddrinfo(a);
-    return r;
-}
 
 static void in_the_child(void) {
     struct dns other;

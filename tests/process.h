@@ -1,0 +1,56 @@
+// SPDX-License-Identifier: BSD-2-Clause
+// What scenarios of several rooms ask about their process, and about a child of it.
+#ifndef FIN_TESTS_PROCESS_H
+#define FIN_TESTS_PROCESS_H
+
+#include <dirent.h>
+#include <signal.h>
+#include <stdbool.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "check.h"
+
+// It looks at memory before the kernel does, and sets this for the programs that it runs.
+static inline bool on_valgrind(void) {
+    const char *preloaded = getenv("LD_PRELOAD");
+    return preloaded && strstr(preloaded, "vgpreload");
+}
+
+static inline int count_in(const char *folder) {
+    int n = 0;
+    DIR *d = opendir(folder);
+    CHECK(d);
+    while (readdir(d))
+        n++;
+    closedir(d);
+    return n;
+}
+
+static inline int open_descriptors(void) { return count_in("/proc/self/fd"); }
+
+// Runs fn() in a child of this process, which a signal is to end, and returns that; what it wrote to stderr is in `text`.
+static inline int killed_by(void (*fn)(void), char *text, size_t size) {
+    int ends[2], status;
+    CHECK(pipe(ends) == 0);
+    pid_t child = fork();
+    CHECK(child >= 0);
+    if (child == 0) {
+        dup2(ends[1], 2);
+        fn();
+        _Exit(0);
+    }
+    close(ends[1]);
+    size_t n = 0;
+    for (ssize_t r; n < size - 1 && (r = read(ends[0], text + n, size - 1 - n)) > 0;)
+        n += (size_t)r;
+    text[n] = 0;
+    close(ends[0]);
+    CHECK(waitpid(child, &status, 0) == child);
+    fprintf(stderr, "%s", text);
+    CHECK(WIFSIGNALED(status));
+    return WTERMSIG(status);
+}
+
+#endif
