@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// A wake-up comes too late: its thread is awake already, and ends. The next thread, which takes its I/O over, is woken all the same.
+// A wake-up comes too late: its thread is awake already, and ends. The next thread, which takes its I/O over, is woken all
+// the same.
 #define _GNU_SOURCE
 #include <time.h>
 
