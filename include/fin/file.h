@@ -16,7 +16,8 @@ struct iovec;
 struct statx;
 
 // At the file's position, or from and to what has none. To write to a pipe or socket that nobody reads raises SIGPIPE, as
-// write(2) does; fin_send does not.
+// write(2) does; fin_send does not. What can be polled and neither read nor written, an epoll, is waited for first. Without
+// io_uring a pipe is full when it has no free page, even where its last one has room.
 FIN_BLOCKING ssize_t fin_read(int fd, void *buffer, size_t size);
 FIN_BLOCKING ssize_t fin_read_nc(int fd, void *buffer, size_t size);
 FIN_BLOCKING ssize_t fin_write(int fd, const void *data, size_t size);
@@ -39,7 +40,8 @@ FIN_BLOCKING ssize_t fin_preadv_nc(int fd, const struct iovec *buffers, int coun
 FIN_BLOCKING ssize_t fin_pwritev(int fd, const struct iovec *buffers, int count, off_t offset);
 FIN_BLOCKING ssize_t fin_pwritev_nc(int fd, const struct iovec *buffers, int count, off_t offset);
 
-// An offset of -1 is the file's position. RWF_HIPRI is not passed on; RWF_NOWAIT returns -EAGAIN instead of waiting.
+// An offset of -1 is the file's position. RWF_HIPRI is not passed on; RWF_NOWAIT returns -EAGAIN instead of waiting,
+// also where the file cannot tell (for which preadv2(2) has -EOPNOTSUPP).
 FIN_BLOCKING ssize_t fin_preadv2(int fd, const struct iovec *buffers, int count, off_t offset, int flags);
 FIN_BLOCKING ssize_t fin_preadv2_nc(int fd, const struct iovec *buffers, int count, off_t offset, int flags);
 FIN_BLOCKING ssize_t fin_pwritev2(int fd, const struct iovec *buffers, int count, off_t offset, int flags);

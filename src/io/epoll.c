@@ -158,15 +158,18 @@ static int close_it(struct io *io, int fd) {
     return r == -EINTR ? 0 : r;
 }
 
+// The second call ends what the first began: it says how that went, and leaves the socket as one that waited would.
 static int connect_it(struct io *io, const struct call *c) {
     int r = fin_io_try(c, FIN_IO_SOCKET);
     if (r != -EINPROGRESS)
         return r;
-    r = wait_ready(io, c->fd, EPOLLOUT, c->nc);
-    if (r != 0)
-        return r == -ECANCELED ? fin_io_connect_ended(c->fd) : r;
-    socklen_t size = sizeof r;
-    return getsockopt(c->fd, SOL_SOCKET, SO_ERROR, &r, &size) == 0 ? -r : -errno;
+    do {
+        r = wait_ready(io, c->fd, EPOLLOUT, c->nc);
+        if (r != 0)
+            return r == -ECANCELED ? fin_io_connect_ended(c->fd) : r;
+        r = fin_io_try(c, FIN_IO_SOCKET);
+    } while (r == -EALREADY || r == -EINPROGRESS);
+    return r == -EISCONN ? 0 : r;
 }
 
 static int poll_it(struct io *io, int fd, uint32_t events, bool nc) {

@@ -242,3 +242,15 @@ int fin_io_connect_ended(int fd) {
     connect(fd, &none, sizeof none);
     return -ECANCELED;
 }
+
+// The kernel tidies up after a connect that waited in it, not after one that was asked about later: a TCP socket would be
+// neither new nor connected, and say ECONNABORTED to the next connect.
+int fin_io_connect_failed(int fd, int error) {
+    int type = 0;
+    socklen_t size = sizeof type;
+    if (error == -ECONNREFUSED || error == -ETIMEDOUT || error == -EHOSTUNREACH || error == -ENETUNREACH ||
+        error == -ECONNRESET || error == -ECONNABORTED || error == -EHOSTDOWN)
+        if (getsockopt(fd, SOL_SOCKET, SO_TYPE, &type, &size) == 0 && type == SOCK_STREAM)
+            fin_io_connect_ended(fd);
+    return error;
+}

@@ -117,6 +117,12 @@ static int of_socket(const struct call *c, const struct vectors *v) {
     return total(v) ? fin_io_result(recvmsg(c->fd, &m, MSG_DONTWAIT)) : 0;
 }
 
+// Those that mean something, or nothing, to what is no file; others the calls below would not see.
+static bool no_such_flag(const struct call *c) {
+    const uint32_t known = RWF_HIPRI | RWF_DSYNC | RWF_SYNC | RWF_NOWAIT | RWF_APPEND | 0x20; // RWF_NOAPPEND
+    return (c->op == IORING_OP_READV || c->op == IORING_OP_WRITEV) && c->flags & ~known;
+}
+
 int fin_io_try(const struct call *c, enum fin_io_kind kind) {
     struct vectors v;
     void *p = (void *)c->addr;
@@ -138,6 +144,8 @@ int fin_io_try(const struct call *c, enum fin_io_kind kind) {
     case IORING_OP_TEE:
         return kind == FIN_IO_SOCKET ? splice_socket(c) : fin_io_direct(c);
     default:
+        if (no_such_flag(c))
+            return -EOPNOTSUPP;
         vectors_of(c, &v);
         return kind == FIN_IO_SOCKET ? of_socket(c, &v) : of_stream(c, &v);
     }

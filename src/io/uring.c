@@ -333,7 +333,7 @@ int fin_uring_failed(const struct request *r, const struct call *c, int result) 
         return c->op == IORING_OP_CONNECT && !r->withdrawn ? fin_io_connect_ended(c->fd) : -ECANCELED;
     if (interrupted)
         return c->op == IORING_OP_CLOSE ? 0 : -EINTR;
-    return result;
+    return c->op == IORING_OP_CONNECT ? fin_io_connect_failed(c->fd, result) : result;
 }
 
 int fin_uring_run(struct io *io, const struct call *c, uint32_t *flags) {
