@@ -108,9 +108,10 @@ static int run_each(struct io *io, const struct call *calls, struct fin_step *st
     return i;
 }
 
-// Descriptors in non-blocking mode, and signals, end a step that its function would try again.
+// Descriptors in non-blocking mode, and signals, end a step that its function would try again; one that the ring got no
+// thread for was not begun.
 static bool again(const struct call *c, int result) {
-    return (result == -EAGAIN && fin_io_events(c)) ||
+    return result == -ECANCELED || (result == -EAGAIN && fin_io_events(c)) ||
            (fin_uring_interrupted(result) && c->op != IORING_OP_CONNECT && c->op != IORING_OP_CLOSE);
 }
 

@@ -15,7 +15,7 @@
 #include "io/uring.h"
 
 enum { ENTRIES = 256, COMPLETIONS = 4096, SMALL = 8 };
-enum { MOST_TRIES = 6 };
+enum { MOST_UNSTARTED = 100, MOST_TRIES = 6 };
 
 static void enter(struct io *io, int64_t ns);
 
@@ -309,12 +309,15 @@ static int once(struct request *r, const struct call *c) {
 }
 
 static int attempts(struct request *r, const struct call *c) {
-    for (;;) {
+    for (int unstarted = 0;;) {
         int result = once(r, c);
         if (FIN_LIKELY(result >= 0) || r->cancelled)
             return result;
         uint32_t events = fin_io_events(c);
-        if (result == -EAGAIN && events) {
+        if (result == -ECANCELED) { // by nobody: the ring got no thread to do it, be it that signals kept it from that
+            if (++unstarted == MOST_UNSTARTED)
+                return -EAGAIN;
+        } else if (result == -EAGAIN && events) {
             // Descriptors in non-blocking mode make older kernels give up at once: an accept on 5.15.
             struct call ready = {
                 .op = IORING_OP_POLL_ADD, .fd = c->fd, .flags = events, .sqe_flags = c->sqe_flags & IOSQE_FIXED_FILE};
