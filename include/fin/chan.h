@@ -42,9 +42,11 @@ enum {
 struct fin_chan;
 struct fin_chan_listener;
 
+// The size of each direction: bytes under way, up to 64 MiB, made a power of two of at least a page. 0: 16 KiB, which stays
+// in the caches.
 struct fin_chan_options {
-    size_t size; // bytes under way in each direction: 4096 to 64 MiB, rounded up to a power of two; 0: 64 KiB
-    unsigned flags;
+    size_t size;
+    unsigned flags; // FIN_CHAN_...
 };
 
 // Both ends of a channel. `options` may be NULL. Does not block. Returns 0; -EINVAL, -EMFILE, -ENFILE, -ENOMEM.

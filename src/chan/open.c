@@ -15,7 +15,7 @@
 #include "chan/wait.h"
 
 enum { MOST_FDS = 4 }; // in a greeting, to see that there are not too many
-enum { LEAST_LINES = 64, MOST_LINES = 1 << 20, DEFAULT_SIZE = 64 << 10 };
+enum { LEAST_LINES = 64, MOST_LINES = 1 << 20, DEFAULT_SIZE = 16 << 10 };
 
 // The first page of the memory; the rings follow.
 struct control {
@@ -105,7 +105,6 @@ static void chan_begin(struct fin_chan *c, struct shared_map *m, unsigned side, 
                                  .lines = lines,
                                  .shift = shift,
                                  .fd = fd[out],
-                                 .fence = true,
                                  .registered = barriers};
     c->in.ump = (struct ump_rx){.ring = m->base + page() + in * ring,
                                 .own = &control->receiver[in],
@@ -114,6 +113,7 @@ static void chan_begin(struct fin_chan *c, struct shared_map *m, unsigned side, 
                                 .shift = shift,
                                 .fd = fd[in]};
     __atomic_store_n(&c->in.ump.own->barriers, barriers, __ATOMIC_RELAXED);
+    c->out.ump.fence = !barriers || !__atomic_load_n(&c->out.ump.peer->barriers, __ATOMIC_RELAXED);
 }
 
 static void close_all(const int *fd, int count) {
@@ -132,7 +132,7 @@ static void meet(struct fin_chan *c, unsigned side, bool alone) {
     c->in.ump.meeting = &c->map->meeting[side];
     c->out.ump.meeting = &c->map->meeting[1 - side];
     c->in.ump.alone = c->out.ump.alone = alone;
-    c->out.ump.fence &= !alone;
+    c->out.ump.fence = !alone && !c->out.ump.registered; // the other end does as this one
 }
 
 static int pair_up(struct fin_chan *a, struct fin_chan *b, const struct fin_chan_options *o) {
@@ -184,6 +184,8 @@ int fin_offer_make(struct offer *o, const struct fin_chan_options *options) {
         o->map = map_new(o->memory, o->lines);
     if (r == 0 && !o->map)
         r = -ENOMEM;
+    if (r == 0) // before the other side can look
+        ((struct control *)o->map->base)->receiver[0].barriers = fin_ump_barriers();
     if (r != 0)
         fin_offer_drop(o);
     return r;
