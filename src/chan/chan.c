@@ -78,6 +78,12 @@ static void in_give(struct fin_chan *c) {
     turn_give(&c->in.turn);
 }
 
+static void in_leave(struct fin_chan *c) {
+    if (FIN_UNLIKELY(c->in.ump.broken))
+        set_quick(&c->in.quick, &c->in.turn, false);
+    turn_leave(&c->in.turn);
+}
+
 // Pre: room for its lines.
 static void put(struct fin_chan *c, const void *data, size_t size, uint32_t kind) {
     struct ump_tx *tx = &c->out.ump;
@@ -195,7 +201,7 @@ static int next_header(struct fin_chan *c, uint64_t *header) {
 static int take_fds(struct ump_rx *rx, const struct place *p) {
     if (!p->fds) {
         fin_bell_drop_fds(rx);
-        return 0;
+        return rx->broken ? -EPROTO : 0;
     }
     int n = fin_bell_take_fds(rx, p->fds, (int)(*p->count < UMP_FDS ? *p->count : UMP_FDS));
     if (n >= 0)
@@ -242,7 +248,7 @@ static ssize_t try_take(struct fin_chan *c, const struct place *p) {
     ssize_t r = take(c, p);
     if (r == -EAGAIN)
         r = nothing(c);
-    turn_leave(&c->in.turn);
+    in_leave(c);
     return r;
 }
 
@@ -260,7 +266,7 @@ static ssize_t recv_any(struct fin_chan *c, const struct place *p, bool nc) {
         return -ECANCELED;
     ssize_t r = turn_enter(&c->in.turn) ? take(c, p) : -EDEADLK;
     if (r != -EDEADLK)
-        turn_leave(&c->in.turn);
+        in_leave(c);
     if (r != -EAGAIN && r != -EDEADLK)
         return r;
     r = in_take(c, nc);

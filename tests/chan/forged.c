@@ -1,0 +1,82 @@
+// SPDX-License-Identifier: BSD-2-Clause
+// One forged word each: a length that is too long, a kind that is none, a receiver that took what was not sent. The channel
+// says -EPROTO from then on.
+#define _GNU_SOURCE
+#include <sys/mman.h>
+
+#include "chan.h"
+
+static char *memory, bytes[4096];
+static int other[2];
+static size_t page;
+
+static void open_forged(void) {
+    char hello[64], control[256];
+    struct iovec v = {hello, sizeof hello};
+    struct msghdr m = {.msg_iov = &v, .msg_iovlen = 1, .msg_control = control, .msg_controllen = sizeof control};
+    int s[2], fds[2];
+    CHECK_EQ(socketpair(AF_UNIX, SOCK_SEQPACKET, 0, s), 0);
+    CHECK_EQ(fin_chan_offer(&a, s[0], &(struct fin_chan_options){page, 0}), 0);
+    CHECK(recvmsg(s[1], &m, 0) > 0);
+    memcpy(fds, CMSG_DATA(CMSG_FIRSTHDR(&m)), sizeof fds);
+    memory = mmap(NULL, 3 * page, PROT_READ | PROT_WRITE, MAP_SHARED, fds[0], 0);
+    CHECK(memory != MAP_FAILED);
+    close(fds[0]);
+    other[0] = s[1];
+    other[1] = fds[1];
+}
+
+static void close_forged(void) {
+    CHECK_EQ(fin_chan_close(a), 0);
+    munmap(memory, 3 * page);
+    close(other[0]);
+    close(other[1]);
+}
+
+// Where the rings begin, and what the receiver of direction 1 took.
+static void header(uint64_t size, uint64_t kind) { *(uint64_t *)(memory + page) = size << 32 | 1 << 8 | kind; }
+static void consumed(uint64_t lines) { *(uint64_t *)(memory + 2 * 128 + 128) = lines; }
+
+static void refused(uint64_t size, uint64_t kind) {
+    open_forged();
+    header(size, kind);
+    CHECK_EQ(fin_chan_recv(a, bytes, sizeof bytes), -EPROTO);
+    header(8, 1);
+    CHECK_EQ(fin_chan_recv(a, bytes, sizeof bytes), -EPROTO);
+    CHECK_EQ(fin_chan_try_recv(a, bytes, sizeof bytes), -EPROTO);
+    close_forged();
+}
+
+int main(void) {
+    int r;
+    page = (size_t)sysconf(_SC_PAGESIZE);
+    open_forged();
+    header(8, 1);
+    CHECK_EQ(fin_chan_recv(a, bytes, sizeof bytes), 8);
+    size_t most = fin_chan_most(a);
+    close_forged();
+    refused(most + 1, 1);
+    refused(UINT32_MAX, 1);
+    refused(8, 3);
+    refused(8, 0xff);
+    refused(8, 2); // with descriptors that never came
+    open_forged();
+    consumed(1);
+    while ((r = fin_chan_try_send(a, bytes, 8)) == 0) {
+    }
+    CHECK_EQ(r, -EAGAIN);
+    consumed(1000000);
+    CHECK_EQ(fin_chan_send(a, bytes, 8), -EPROTO);
+    close_forged();
+    open_forged();
+    while ((r = fin_chan_try_send(a, bytes, 8)) == 0) {
+    }
+    consumed(20);
+    CHECK_EQ(fin_chan_send(a, bytes, 8), 0);
+    while ((r = fin_chan_try_send(a, bytes, 8)) == 0) {
+    }
+    consumed(19);
+    CHECK_EQ(fin_chan_send(a, bytes, 8), -EPROTO);
+    close_forged();
+    return 0;
+}
