@@ -261,18 +261,31 @@ struct then {
     void *arg;
 };
 
-static int block_on(fin_cont *cont, const void *state, size_t size, bool cancellable, const struct then *then) {
-    struct fin_runtime *rt = fin_here();
-    struct fin_body *body = here(rt);
+// The running AWE is to go on with the continuation, and leaves its body. 0 or what is wrong.
+struct leaving {
+    struct fin_runtime *rt;
+    struct fin_body *body;
     struct fin_cont_record *e;
-    int error = record_for(rt, body, cont, size, &e);
+};
+
+static inline __attribute__((always_inline)) int stop_with(struct leaving *l, fin_cont *cont, const void *state, size_t size) {
+    l->rt = fin_here();
+    l->body = here(l->rt);
+    int error = record_for(l->rt, l->body, cont, size, &l->e);
+    if (!error)
+        set_continuation(l->e, cont, state, size);
+    return error;
+}
+
+static int block_on(fin_cont *cont, const void *state, size_t size, bool cancellable, const struct then *then) {
+    struct leaving l;
+    int error = stop_with(&l, cont, state, size);
     if (error)
         return error;
-    set_continuation(e, cont, state, size);
-    suspend(rt, e, cancellable);
+    suspend(l.rt, l.e, cancellable);
     if (then)
-        then->fn(awe_of(e), then->arg);
-    leave_to_next(rt, body);
+        then->fn(awe_of(l.e), then->arg);
+    leave_to_next(l.rt, l.body);
     return 0;
 }
 
@@ -284,16 +297,13 @@ int fin_block_on_then(fin_cont *cont, const void *state, size_t size, void (*the
 }
 
 int fin_cont_go_on(fin_cont *cont, const void *state, size_t size, int result) {
-    struct fin_runtime *rt = fin_here();
-    struct fin_body *body = here(rt);
-    struct fin_cont_record *e;
-    int error = record_for(rt, body, cont, size, &e);
+    struct leaving l;
+    int error = stop_with(&l, cont, state, size);
     if (error)
         return error;
-    set_continuation(e, cont, state, size);
-    rt->stats.compressed++;
-    queue(rt, e, result);
-    leave_to_next(rt, body);
+    l.rt->stats.compressed++;
+    queue(l.rt, l.e, result);
+    leave_to_next(l.rt, l.body);
     return 0;
 }
 
@@ -309,18 +319,15 @@ int fin_cont_may_wait(fin_cont *cont, size_t size) {
 }
 
 int fin_cont_wait(fin_cont *cont, const void *state, size_t size, void (*start)(struct fin_awe *, void *), void *arg) {
-    struct fin_runtime *rt = fin_here();
-    struct fin_body *body = here(rt);
-    struct fin_cont_record *e;
-    int error = record_for(rt, body, cont, size, &e);
+    struct leaving l;
+    int error = stop_with(&l, cont, state, size);
     if (error)
         return error;
-    set_continuation(e, cont, state, size);
-    rt->stats.compressed++;
-    e->id = 0;
-    e->state = rt->tag | FIN_AWE_BUSY | FIN_AWE_EXPLICIT;
-    start(awe_of(e), arg);
-    leave_to_next(rt, body);
+    l.rt->stats.compressed++;
+    l.e->id = 0;
+    l.e->state = l.rt->tag | FIN_AWE_BUSY | FIN_AWE_EXPLICIT;
+    start(awe_of(l.e), arg);
+    leave_to_next(l.rt, l.body);
     return 0;
 }
 
@@ -440,18 +447,15 @@ int fin_cont_next_(struct fin_awe *to) {
 }
 
 int fin_cont_switch_(fin_cont *cont, const void *state, size_t size, struct fin_awe *to) {
-    struct fin_runtime *rt = fin_here();
-    struct fin_body *body = here(rt);
-    struct fin_cont_record *e;
-    if (!fin_state_mine(rt, fin_state(to)))
+    struct leaving l;
+    if (!fin_state_mine(fin_here(), fin_state(to)))
         return -EINVAL;
-    int error = record_for(rt, body, cont, size, &e);
+    int error = stop_with(&l, cont, state, size);
     if (error)
         return error;
-    take(rt, to);
-    set_continuation(e, cont, state, size);
-    suspend(rt, e, true);
-    run_next(rt, to);
-    leave_to_next(rt, body);
+    take(l.rt, to);
+    suspend(l.rt, l.e, true);
+    run_next(l.rt, to);
+    leave_to_next(l.rt, l.body);
     return 0;
 }

@@ -97,15 +97,19 @@ static void begin(struct fin_awe *a, void *arg) {
     start_call(on);
 }
 
-static int wait_for(struct fin_on *storage, const struct call *c, fin_cont *cont, const void *state, size_t size) {
-    struct io *io;
+// 0: the wait can begin. In a cancelled block the continuation runs instead, and this does not return.
+static int may_wait(struct io **io, fin_cont *cont, const void *state, size_t size) {
     int error = fin_cont_may_wait(cont, size);
     if (!error)
-        error = fin_io_here(&io);
+        error = fin_io_here(io);
+    return !error && fin_cancelled() ? fin_cont_go_on(cont, state, size, -ECANCELED) : error;
+}
+
+static int wait_for(struct fin_on *storage, const struct call *c, fin_cont *cont, const void *state, size_t size) {
+    struct io *io;
+    int error = may_wait(&io, cont, state, size);
     if (error)
         return error;
-    if (fin_cancelled())
-        return fin_cont_go_on(cont, state, size, -ECANCELED);
     if (io->backend != &fin_io_uring || c->fd >= FIXED || !(io->can.ops >> c->op & 1))
         return fin_cont_go_on(cont, state, size, run(c));
     struct on *on = on_of(storage);
@@ -125,13 +129,9 @@ static void begin_sleep(struct fin_awe *a, void *arg) { ((struct on_timer *)arg)
 int fin_sleep_until_on(struct fin_on *storage, uint64_t when, fin_cont *cont, const void *state, size_t size) {
     struct on_timer *w = (struct on_timer *)(void *)storage;
     struct io *io;
-    int error = fin_cont_may_wait(cont, size);
-    if (!error)
-        error = fin_io_here(&io);
+    int error = may_wait(&io, cont, state, size);
     if (error)
         return error;
-    if (fin_cancelled())
-        return fin_cont_go_on(cont, state, size, -ECANCELED);
     w->waiter.awe = NULL;
     w->io = io;
     fin_cancel_item_add(&w->waiter.item, cancel_sleep, w);
