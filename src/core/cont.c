@@ -268,7 +268,8 @@ struct leaving {
     struct fin_cont_record *e;
 };
 
-static inline __attribute__((always_inline)) int stop_with(struct leaving *l, fin_cont *cont, const void *state, size_t size) {
+static inline __attribute__((always_inline)) int stop_with(struct leaving *l, fin_cont *cont, const void *state,
+                                                           size_t size) {
     l->rt = fin_here();
     l->body = here(l->rt);
     int error = record_for(l->rt, l->body, cont, size, &l->e);
