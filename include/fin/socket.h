@@ -21,7 +21,8 @@ FIN_BLOCKING int fin_accept_nc(int fd, struct sockaddr *address, socklen_t *size
 FIN_BLOCKING int fin_accept4(int fd, struct sockaddr *address, socklen_t *size, int flags);
 FIN_BLOCKING int fin_accept4_nc(int fd, struct sockaddr *address, socklen_t *size, int flags);
 
-// -ECANCELED: the attempt has ended and the socket is not connected.
+// After -ECANCELED, or where the peer refuses or does not answer, the attempt has ended and the socket is not connected: it
+// may try another address.
 FIN_BLOCKING int fin_connect(int fd, const struct sockaddr *address, socklen_t size);
 FIN_BLOCKING int fin_connect_nc(int fd, const struct sockaddr *address, socklen_t size);
 
