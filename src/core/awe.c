@@ -112,7 +112,7 @@ static __attribute__((noinline)) void yield_to_slow(struct fin_runtime *rt, stru
 
 FIN_ENTRY void fin_core_yield_to_(struct fin_awe *a, struct fin_thread *t, struct fin_awe *to) {
     struct fin_runtime *rt = fin_rt(t);
-    if (!plain(rt) || to->id || !(can_take_plain(rt, to, FIN_AWE_QUEUED) || claim_plain(rt, to)) || !tick(rt)) {
+    if (!plain(rt) || to->id || !(can_take_plain(rt, to) || claim_plain(rt, to)) || !tick(rt)) {
         yield_to_slow(rt, a, to);
         return;
     }

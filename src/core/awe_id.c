@@ -156,9 +156,12 @@ static inline __attribute__((always_inline)) bool yield_fast(struct fin_awe *a, 
     struct fin_runtime *rt = fin_rt(t);
     struct fin_id_slot *target = slot_of(rt, (uint32_t)to), *self = slot_of(rt, (uint32_t)from);
     struct fin_awe *next = target->awe;
-    if (FIN_UNLIKELY(target->id != (uint32_t)to || !next ||
-                     !can_take_plain(rt, next, how & QUEUES ? FIN_AWE_QUEUED : FIN_AWE_SAVED)) ||
-        !plain(rt))
+    if (FIN_UNLIKELY(target->id != (uint32_t)to || !next))
+        return false;
+    // who does not queue itself is mostly continued by those who do not either
+    if (how & QUEUES ? !can_take_plain(rt, next) : !is_saved_plain(rt, next))
+        return false;
+    if (!plain(rt))
         return false;
     if (how & SAVES && FIN_UNLIKELY(self->id != (uint32_t)from || (self->awe && self != target)))
         return false;
@@ -171,8 +174,6 @@ static inline __attribute__((always_inline)) bool yield_fast(struct fin_awe *a, 
                how & SAVES ? (uint32_t)from : 0);
     if (how & QUEUES)
         take_plain_for(rt, next, a);
-    else
-        take_plain(rt, next);
     resume_plain(rt, next);
     return true;
 }

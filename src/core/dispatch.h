@@ -228,26 +228,30 @@ static inline void take(struct fin_runtime *rt, struct fin_awe *to) {
     unqueue(rt, &to->link);
 }
 
-// Can take_plain() take it? It can where the AWE is of this thread, not suspended, and has none of FIN_AWE_EXTRA but,
-// perhaps, its name, which it loses. It is queued or saved: `likely` says which is to be expected.
-static inline bool can_take_plain(const struct fin_runtime *rt, const struct fin_awe *to, uint32_t likely) {
-    uint32_t kind = (fin_state(to) ^ rt->tag) & ~(uint32_t)FIN_AWE_NAMED;
-    return FIN_LIKELY(kind == likely) || kind == (FIN_AWE_QUEUED ^ FIN_AWE_SAVED ^ likely);
+// The state of an AWE of this thread that is not suspended and has none of FIN_AWE_EXTRA but, perhaps, its name, which it
+// loses when it is taken; without the thread. Of others it is something else.
+static inline uint32_t plain_kind(const struct fin_runtime *rt, const struct fin_awe *to) {
+    return (fin_state(to) ^ rt->tag) & ~(uint32_t)FIN_AWE_NAMED;
 }
 
-static inline void take_plain(struct fin_runtime *rt, struct fin_awe *to) {
-    if (FIN_UNLIKELY((fin_state(to) & FIN_AWE_KIND) == FIN_AWE_QUEUED))
-        unqueue(rt, &to->link);
+static inline bool is_saved_plain(const struct fin_runtime *rt, const struct fin_awe *to) {
+    return FIN_LIKELY(plain_kind(rt, to) == FIN_AWE_SAVED);
 }
 
-// The same, and `a` goes to the tail of the queue. Two AWEs that yield to one another take turns as the only one there.
+static inline bool can_take_plain(const struct fin_runtime *rt, const struct fin_awe *to) {
+    return FIN_LIKELY(plain_kind(rt, to) == FIN_AWE_QUEUED) || plain_kind(rt, to) == FIN_AWE_SAVED;
+}
+
+// Takes one that can_take_plain() off the queue, if it is there, and puts `a` to its tail. Two AWEs that yield to one
+// another take turns as the only one there.
 static inline void take_plain_for(struct fin_runtime *rt, struct fin_awe *to, struct fin_awe *a) {
     if (FIN_LIKELY(rt->queue.next == &to->link && rt->queue.prev == &to->link)) {
         a->link.next = &rt->queue;
         rt->queue.next = rt->queue.prev = &a->link;
         return;
     }
-    take_plain(rt, to);
+    if ((fin_state(to) & FIN_AWE_KIND) == FIN_AWE_QUEUED)
+        unqueue(rt, &to->link);
     fin_link_back(&rt->queue, &a->link);
 }
 
@@ -262,7 +266,7 @@ static inline bool tick(struct fin_runtime *rt) {
     return false;
 }
 
-// Makes one of this thread that is suspended one that take_plain() can take, before another thread wakes it.
+// Makes one of this thread that is suspended one that take_plain_for() can take, before another thread wakes it.
 static inline bool claim_plain(struct fin_runtime *rt, struct fin_awe *to) {
     uint32_t from = rt->tag | FIN_AWE_SUSPENDED;
     if (!__atomic_compare_exchange_n(&to->state, &from, rt->tag | FIN_AWE_SAVED, false, __ATOMIC_ACQ_REL, __ATOMIC_RELAXED))
