@@ -46,7 +46,7 @@ def style_of(name, names):
     i = names.index(name)
     colour = pyplot.cm.tab20((2 * i + i // 10) % 20)  # the strong ones first
     return {'color': colour, 'marker': markers[i % len(markers)],
-            **({'zorder': 5} if name == 'Fin' else {})}
+            **({'zorder': 5} if name.startswith('Fin') else {})}
 
 
 def plot_reads(directory):
@@ -103,7 +103,7 @@ def plot_http(directory):
         values = [rows[(*panel, s)]['requests_per_cpu_s'] for s in servers]
         middle = [statistics.median(v) for v in values]
         errors = [[m - min(v) for m, v in zip(middle, values)], [max(v) - m for m, v in zip(middle, values)]]
-        a.barh(servers, middle, xerr=errors, color=['tab:red' if s == 'Fin' else 'tab:blue' for s in servers], capsize=2)
+        a.barh(servers, middle, xerr=errors, color=['tab:red' if s.startswith('Fin') else 'tab:blue' for s in servers], capsize=2)
         a.invert_yaxis()
         a.set_xlabel('requests a second of CPU time')
         a.xaxis.set_major_locator(pyplot.MaxNLocator(4))

@@ -90,7 +90,7 @@ def all_servers(bench):
     not_built = 'not built (bench/rivals/build)'
     return [
         Server('Fin', three, fin),
-        Server('Fin, continuations', quotes, lambda kind, port: fin(kind, port, '--continuations')),
+        Server('Fin without stacks', quotes, lambda kind, port: fin(kind, port, '--continuations')),
         built('io_uring callbacks', 'bench/io/rival-uring', three, 'not built'),
         built('epoll callbacks', 'bench/io/rival-epoll', quotes, 'not built'),
         built('libuv', 'bench/io/rival-libuv', three, 'not built: libuv1-dev is not installed'),
