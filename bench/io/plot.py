@@ -103,7 +103,8 @@ def plot_http(directory):
         values = [rows[(*panel, s)]['requests_per_cpu_s'] for s in servers]
         middle = [statistics.median(v) for v in values]
         errors = [[m - min(v) for m, v in zip(middle, values)], [max(v) - m for m, v in zip(middle, values)]]
-        a.barh(servers, middle, xerr=errors, color=['tab:red' if s.startswith('Fin') else 'tab:blue' for s in servers], capsize=2)
+        colours = ['tab:red' if s.startswith('Fin') else 'tab:blue' for s in servers]
+        a.barh(servers, middle, xerr=errors, color=colours, capsize=2)
         a.invert_yaxis()
         a.set_xlabel('requests a second of CPU time')
         a.xaxis.set_major_locator(pyplot.MaxNLocator(4))
