@@ -53,10 +53,7 @@ static struct fin_awe *client, *server;
 static uint64_t start;
 static double cycles;
 
-static void over(struct call *c, long n) {
-    (void)c;
-    cycles = bench_since(start, (double)n);
-}
+static long count;
 
 #define RUN(name, server_step, client_step)                                                                                 \
     static double name(long n) {                                                                                            \
@@ -71,7 +68,6 @@ static void over(struct call *c, long n) {
         }                                                                                                                   \
         return cycles;                                                                                                      \
     }
-static long count;
 
 static void begin(const struct call *c) {
     client = fin_awe_self();
@@ -79,8 +75,9 @@ static void begin(const struct call *c) {
         start = bench_ticks();
 }
 
-static void end(struct call *c) {
-    over(c, count);
+static void end(void) {
+    cycles = bench_since(start, (double)count);
+    client = NULL;
     fin_cont_end();
 }
 
@@ -101,10 +98,8 @@ static void queued_client(void *p, int result) {
     struct call *c = p;
     (void)result;
     begin(c);
-    if (c->left-- == 0) {
-        client = NULL;
-        end(c);
-    }
+    if (c->left-- == 0)
+        end();
     c->request++;
     fin_schedule(server);
     fin_block_on(queued_client, c, sizeof *c);
@@ -130,10 +125,8 @@ static void handed_client(void *p, int result) {
     struct call *c = p;
     (void)result;
     begin(c);
-    if (c->left-- == 0) {
-        client = NULL;
-        end(c);
-    }
+    if (c->left-- == 0)
+        end();
     c->request++;
     fin_thread_handoff(handed_client, c, sizeof *c, server);
     fin_call_continuation(fin_cont_of(fin_awe_self()), 0);
@@ -168,7 +161,7 @@ static void recognizing_client(void *p, int result) {
             break;
         c.reply = ((struct call *)fin_cont_state(client))->reply;
     }
-    end(&c);
+    end();
 }
 
 RUN(recognized, waiting_server, recognizing_client)
