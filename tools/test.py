@@ -46,6 +46,7 @@ BUILDS = {
     'aarch64-gcc': (FEW, ['--cross-file', 'tools/aarch64.ini', *ONE], ['-t', '2']),
     'aarch64-clang': (FEW, ['--cross-file', 'tools/aarch64-clang.ini', *CORE], ['-t', '2']),
 }
+failures = []  # told again at the end, where the last lines of a long log are what one sees
 TWICE = ['gcc', 'clang']  # these also build the benchmarks
 
 
@@ -83,13 +84,16 @@ def one(name):
         print(f'{name}: does not build; the end of {os.path.relpath(log, TOP)}:', flush=True)
         with open(log) as f:
             print(''.join(f.readlines()[-30:]))
+        failures.append(f'{name}: does not build')
         return 0, 1, 0
     run(['meson', 'test', '-C', build, '--no-rebuild', '--print-errorlogs', *test], full, log)
     passed, failed, skipped = results(build)
     print(f'{name}: {len(passed)} passed, {len(failed)} failed, {len(skipped)} skipped ({time.time() - start:.0f} s)',
           flush=True)
     for t in failed:
-        print(f'  {t["name"]}: {t["result"]}\n' + (t.get('stdout') or '') + (t.get('stderr') or ''), flush=True)
+        text = f'  {t["name"]}: {t["result"]}\n' + (t.get('stdout') or '') + (t.get('stderr') or '')
+        print(text, flush=True)
+        failures.append(f'{name}: {text[:2000]}')
     for t in skipped:
         print(f'  {t["name"]}: {(t.get("stderr") or t.get("stdout") or "skipped").strip().splitlines()[-1]}', flush=True)
     return len(passed), len(failed), len(skipped)
@@ -110,6 +114,8 @@ def main():
         for k, n in enumerate(one(name)):
             total[k] += n
     passed, failed, skipped = total
+    if failures:
+        print('What failed, once more:', *failures, sep='\n')
     print(f'{passed} passed, {failed} failed' + (f', {skipped} skipped' if skipped else ''))
     return 1 if failed or not passed else 0
 
