@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// The calls. Each has a quick half, for a message of one line on an end that one thread uses, and one for all else.
+// The calls that receive. As in send.c each has a quick half and a slow one.
 #include <fin/cancel.h>
 
 #include "chan/bell.h"
@@ -9,174 +9,19 @@
 
 enum { LOOK_FOR_DEATH = 64 }; // tries in vain between two looks at the socket
 
-// A call that does not block. False: somebody has the turn. Otherwise turn_leave is to follow.
-static bool turn_enter(struct turn *t) {
-    if (t->shared)
-        fin_latch_acquire(&t->latch);
-    if (!t->busy)
-        return true;
-    if (t->shared)
-        fin_latch_release(&t->latch);
-    return false;
-}
-
-static void turn_leave(struct turn *t) {
-    if (t->shared)
-        fin_latch_release(&t->latch);
-}
-
-static void turn_set(struct turn *t, bool busy) {
-    if (t->shared)
-        fin_latch_acquire(&t->latch);
-    t->busy = busy;
-    turn_leave(t);
-}
-
-static int turn_take(struct turn *t, bool nc) {
-    int r = 0;
-    if (nc)
-        fin_mutex_lock_nc(&t->mutex);
-    else
-        r = fin_mutex_lock(&t->mutex);
-    if (r == 0)
-        turn_set(t, true);
-    return r;
-}
-
-static void turn_give(struct turn *t) {
-    turn_set(t, false);
-    fin_mutex_unlock(&t->mutex);
-}
-
-// The quick half is for those of an end that is not shared, while nobody has the turn.
-static void set_quick(bool *quick, const struct turn *t, bool now) {
-    if (!t->shared)
-        *quick = now;
-}
-
-static int out_take(struct fin_chan *c, bool nc) {
-    int r = turn_take(&c->out.turn, nc);
-    if (r == 0)
-        set_quick(&c->out.quick, &c->out.turn, false);
-    return r;
-}
-
-static void out_give(struct fin_chan *c) {
-    set_quick(&c->out.quick, &c->out.turn, true);
-    turn_give(&c->out.turn);
-}
-
 static int in_take(struct fin_chan *c, bool nc) {
     int r = turn_take(&c->in.turn, nc);
     if (r == 0)
-        set_quick(&c->in.quick, &c->in.turn, false);
+        c->in.quick = false;
     return r;
 }
 
-static void in_give(struct fin_chan *c) {
-    set_quick(&c->in.quick, &c->in.turn, !c->in.ump.broken);
-    turn_give(&c->in.turn);
-}
+static void in_give(struct fin_chan *c) { c->in.quick = turn_give(&c->in.turn) && !c->in.ump.broken; }
 
 static void in_leave(struct fin_chan *c) {
     if (FIN_UNLIKELY(c->in.ump.broken))
-        set_quick(&c->in.quick, &c->in.turn, false);
+        c->in.quick = false;
     turn_leave(&c->in.turn);
-}
-
-// Pre: room for its lines.
-static void put(struct fin_chan *c, const void *data, size_t size, uint32_t kind) {
-    struct ump_tx *tx = &c->out.ump;
-    char *at = ump_line(tx->ring, tx->head, tx->lines) + UMP_HEADER;
-    uint32_t lines = ump_lines(size);
-    if (lines == 1) {
-        ump_copy_line(at, data, size);
-    } else {
-        memcpy(at, data, size);
-        tx->dirty = tx->head + lines + tx->lines;
-    }
-    ump_publish(tx, size, kind, lines);
-}
-
-struct message {
-    const void *data;
-    size_t size;
-    const int *fds;
-    unsigned count;
-};
-
-static int put_waiting(struct fin_chan *c, const struct message *m, bool nc) {
-    int r = fin_ump_await_room(&c->out.ump, ump_lines(m->size), nc);
-    if (r == 0 && m->count)
-        r = fin_bell_send_fds(&c->out.ump, m->fds, (int)m->count, nc);
-    if (r == 0)
-        put(c, m->data, m->size, m->count ? UMP_WITH_FDS : UMP_MESSAGE);
-    return r;
-}
-
-static int try_put(struct fin_chan *c, const struct message *m) {
-    uint32_t lines = ump_lines(m->size);
-    if (!turn_enter(&c->out.turn))
-        return -EAGAIN;
-    struct ump_tx *tx = &c->out.ump;
-    int r = ump_room(tx, lines) || fin_ump_refresh(tx, lines) ? 0 : tx->end ? tx->end : -EAGAIN;
-    if (r == 0)
-        put(c, m->data, m->size, UMP_MESSAGE);
-    turn_leave(&c->out.turn);
-    return r;
-}
-
-static int send_any(struct fin_chan *c, const struct message *m, bool nc) {
-    if (m->size > c->out.most)
-        return -EMSGSIZE;
-    if (m->count > UMP_FDS)
-        return -EINVAL;
-    if (!nc && fin_cancelled())
-        return -ECANCELED;
-    int r = m->count ? -EAGAIN : try_put(c, m);
-    if (r != -EAGAIN)
-        return r;
-    r = out_take(c, nc);
-    if (r != 0)
-        return r;
-    r = put_waiting(c, m, nc);
-    out_give(c);
-    return r;
-}
-
-static inline bool quick_send(struct fin_chan *c, const void *data, size_t size) {
-    struct ump_tx *tx = &c->out.ump;
-    if (FIN_UNLIKELY(!c->out.quick || size > UMP_FIRST || !ump_room(tx, 1)))
-        return false;
-    ump_copy_line(ump_line(tx->ring, tx->head, tx->lines) + UMP_HEADER, data, size);
-    ump_publish(tx, size, UMP_MESSAGE, 1);
-    return true;
-}
-
-int fin_chan_send(struct fin_chan *c, const void *data, size_t size) {
-    if (FIN_UNLIKELY(fin_cancelled()))
-        return -ECANCELED;
-    return FIN_LIKELY(quick_send(c, data, size)) ? 0 : send_any(c, &(struct message){data, size, NULL, 0}, false);
-}
-
-int fin_chan_send_nc(struct fin_chan *c, const void *data, size_t size) {
-    return FIN_LIKELY(quick_send(c, data, size)) ? 0 : send_any(c, &(struct message){data, size, NULL, 0}, true);
-}
-
-int fin_chan_try_send(struct fin_chan *c, const void *data, size_t size) {
-    if (FIN_LIKELY(quick_send(c, data, size)))
-        return 0;
-    if (size > c->out.most)
-        return -EMSGSIZE;
-    return try_put(c, &(struct message){data, size, NULL, 0});
-}
-
-int fin_chan_send_fds(struct fin_chan *c, const void *data, size_t size, const int *fds, unsigned count) {
-    return send_any(c, &(struct message){data, size, fds, count}, false);
-}
-
-int fin_chan_send_fds_nc(struct fin_chan *c, const void *data, size_t size, const int *fds, unsigned count) {
-    return send_any(c, &(struct message){data, size, fds, count}, true);
 }
 
 // Where a message goes.
@@ -326,44 +171,6 @@ ssize_t fin_chan_recv_fds_nc(struct fin_chan *c, void *buffer, size_t size, int 
     return recv_any(c, &(struct place){buffer, size, fds, count}, true);
 }
 
-static int reserve(struct fin_chan *c, size_t size, void **room, bool nc) {
-    struct ump_tx *tx = &c->out.ump;
-    if (size > c->out.most)
-        return -EMSGSIZE;
-    int r = out_take(c, nc);
-    if (r != 0)
-        return r;
-    r = fin_ump_await_room(tx, ump_lines(size), nc);
-    if (r != 0) {
-        out_give(c);
-        return r;
-    }
-    if (ump_lines(size) > 1)
-        tx->dirty = tx->head + ump_lines(size) + tx->lines;
-    c->out.reserved = size + 1;
-    *room = ump_line(tx->ring, tx->head, tx->lines) + UMP_HEADER;
-    return 0;
-}
-
-int fin_chan_reserve(struct fin_chan *c, size_t size, void **room) { return reserve(c, size, room, false); }
-int fin_chan_reserve_nc(struct fin_chan *c, size_t size, void **room) { return reserve(c, size, room, true); }
-
-int fin_chan_commit(struct fin_chan *c, size_t used) {
-    if (used >= c->out.reserved)
-        return -EINVAL;
-    c->out.reserved = 0;
-    ump_publish(&c->out.ump, used, UMP_MESSAGE, ump_lines(used));
-    out_give(c);
-    return 0;
-}
-
-void fin_chan_abandon(struct fin_chan *c) {
-    if (c->out.reserved == 0)
-        return;
-    c->out.reserved = 0;
-    out_give(c);
-}
-
 static ssize_t peek(struct fin_chan *c, const void **bytes, bool nc) {
     int r = in_take(c, nc);
     if (r != 0)
@@ -398,5 +205,3 @@ int fin_chan_release(struct fin_chan *c) {
     in_give(c);
     return 0;
 }
-
-size_t fin_chan_most(const struct fin_chan *c) { return c->out.most; }

@@ -4,18 +4,9 @@
 #define FIN_CHAN_CHAN_H
 
 #include <fin/chan.h>
-#include <fin/sync.h>
 
 #include "chan/bell.h"
-
-// Of those who send at an end, or receive: one at a time goes through the slow half, or has a reservation. On an end that is
-// not shared all are on one thread, and what does not block needs no turn.
-struct turn {
-    bool shared;
-    bool busy;              // somebody has it; guarded by the latch where the end is shared
-    struct fin_latch latch; // shared: also held by those who do not block
-    struct fin_mutex mutex; // held by who has the turn
-};
+#include "chan/turn.h"
 
 struct out {
     struct ump_tx ump; // first
@@ -47,7 +38,10 @@ struct fin_chan {
     struct shared_map *map;
 };
 
-// open.c
+// send.c: sends the word and the data as one message. As fin_chan_send and fin_chan_send_nc.
+FIN_BLOCKING int fin_chan_send_behind(struct fin_chan *c, uint64_t word, const void *data, size_t size, bool nc);
+
+// region.c
 int fin_chan_memory_new(size_t size);           // a sealed memfd, or -errno
 int fin_chan_memory_check(int fd, size_t size); // 0, or -EPROTO where touching it might not be safe
 

@@ -314,7 +314,7 @@ int fin_chan_take(struct fin_chan **out, int fd, unsigned flags) { return take(o
 int fin_chan_take_nc(struct fin_chan **out, int fd, unsigned flags) { return take(out, fd, flags, true); }
 
 int fin_chan_close(struct fin_chan *c) {
-    if (c->out.turn.busy || c->in.turn.busy)
+    if (c->out.turn.mutex.locked || c->in.turn.mutex.locked)
         return -EBUSY;
     fin_ump_end(&c->out.ump, &c->in.ump);
     map_release(c->map);

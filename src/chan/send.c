@@ -1,0 +1,170 @@
+// SPDX-License-Identifier: BSD-2-Clause
+// The calls that send. Each has a quick half, for a message of one line on an end that one thread uses, and one for all else.
+#include "chan/chan.h"
+#include "chan/wait.h"
+
+// The quick half is for those of an end that is not shared, while nobody has the turn.
+static int out_take(struct fin_chan *c, bool nc) {
+    int r = turn_take(&c->out.turn, nc);
+    if (r == 0)
+        c->out.quick = false;
+    return r;
+}
+
+static void out_give(struct fin_chan *c) { c->out.quick = turn_give(&c->out.turn); }
+
+struct message {
+    const void *data;
+    size_t size;
+    const int *fds;
+    unsigned count;
+    const uint64_t *word; // NULL, or what goes before the data
+};
+
+static inline size_t whole_size(const struct message *m) { return m->size + (m->word ? sizeof *m->word : 0); }
+
+// Pre: room for its lines.
+static void put(struct fin_chan *c, const struct message *m) {
+    struct ump_tx *tx = &c->out.ump;
+    char *at = ump_line(tx->ring, tx->head, tx->lines) + UMP_HEADER;
+    size_t size = whole_size(m);
+    uint32_t lines = ump_lines(size);
+    if (m->word) {
+        memcpy(at, m->word, sizeof *m->word);
+        at += sizeof *m->word;
+    }
+    if (lines == 1) {
+        ump_copy_line(at, m->data, m->size);
+    } else {
+        memcpy(at, m->data, m->size);
+        tx->dirty = tx->head + lines + tx->lines;
+    }
+    ump_publish(tx, size, m->count ? UMP_WITH_FDS : UMP_MESSAGE, lines);
+}
+
+static int put_waiting(struct fin_chan *c, const struct message *m, bool nc) {
+    int r = fin_ump_await_room(&c->out.ump, ump_lines(whole_size(m)), nc);
+    if (r == 0 && m->count)
+        r = fin_bell_send_fds(&c->out.ump, m->fds, (int)m->count, nc);
+    if (r == 0)
+        put(c, m);
+    return r;
+}
+
+static int try_put(struct fin_chan *c, const struct message *m) {
+    uint32_t lines = ump_lines(whole_size(m));
+    if (!turn_enter(&c->out.turn))
+        return -EAGAIN;
+    struct ump_tx *tx = &c->out.ump;
+    int r = ump_room(tx, lines) || fin_ump_refresh(tx, lines) ? 0 : tx->end ? tx->end : -EAGAIN;
+    if (r == 0)
+        put(c, m);
+    turn_leave(&c->out.turn);
+    return r;
+}
+
+static int send_any(struct fin_chan *c, const struct message *m, bool nc) {
+    if (m->size > c->out.most || whole_size(m) > c->out.most)
+        return -EMSGSIZE;
+    if (m->count > UMP_FDS)
+        return -EINVAL;
+    if (!nc && fin_cancelled())
+        return -ECANCELED;
+    int r = m->count ? -EAGAIN : try_put(c, m);
+    if (r != -EAGAIN)
+        return r;
+    r = out_take(c, nc);
+    if (r != 0)
+        return r;
+    r = put_waiting(c, m, nc);
+    out_give(c);
+    return r;
+}
+
+static inline bool quick_send(struct fin_chan *c, const void *data, size_t size) {
+    struct ump_tx *tx = &c->out.ump;
+    if (FIN_UNLIKELY(!c->out.quick || size > UMP_FIRST || !ump_room(tx, 1)))
+        return false;
+    ump_copy_line(ump_line(tx->ring, tx->head, tx->lines) + UMP_HEADER, data, size);
+    ump_publish(tx, size, UMP_MESSAGE, 1);
+    return true;
+}
+
+int fin_chan_send(struct fin_chan *c, const void *data, size_t size) {
+    if (FIN_UNLIKELY(fin_cancelled()))
+        return -ECANCELED;
+    return FIN_LIKELY(quick_send(c, data, size)) ? 0 : send_any(c, &(struct message){data, size, NULL, 0, NULL}, false);
+}
+
+int fin_chan_send_nc(struct fin_chan *c, const void *data, size_t size) {
+    return FIN_LIKELY(quick_send(c, data, size)) ? 0 : send_any(c, &(struct message){data, size, NULL, 0, NULL}, true);
+}
+
+int fin_chan_send_behind(struct fin_chan *c, uint64_t word, const void *data, size_t size, bool nc) {
+    struct ump_tx *tx = &c->out.ump;
+    if (!nc && FIN_UNLIKELY(fin_cancelled()))
+        return -ECANCELED;
+    if (FIN_UNLIKELY(!c->out.quick || size > UMP_FIRST - sizeof word || !ump_room(tx, 1)))
+        return send_any(c, &(struct message){data, size, NULL, 0, &word}, nc);
+    char *at = ump_line(tx->ring, tx->head, tx->lines) + UMP_HEADER;
+    memcpy(at, &word, sizeof word);
+    ump_copy_line(at + sizeof word, data, size);
+    ump_publish(tx, sizeof word + size, UMP_MESSAGE, 1);
+    return 0;
+}
+
+int fin_chan_try_send(struct fin_chan *c, const void *data, size_t size) {
+    if (FIN_LIKELY(quick_send(c, data, size)))
+        return 0;
+    if (size > c->out.most)
+        return -EMSGSIZE;
+    return try_put(c, &(struct message){data, size, NULL, 0, NULL});
+}
+
+int fin_chan_send_fds(struct fin_chan *c, const void *data, size_t size, const int *fds, unsigned count) {
+    return send_any(c, &(struct message){data, size, fds, count, NULL}, false);
+}
+
+int fin_chan_send_fds_nc(struct fin_chan *c, const void *data, size_t size, const int *fds, unsigned count) {
+    return send_any(c, &(struct message){data, size, fds, count, NULL}, true);
+}
+
+static int reserve(struct fin_chan *c, size_t size, void **room, bool nc) {
+    struct ump_tx *tx = &c->out.ump;
+    if (size > c->out.most)
+        return -EMSGSIZE;
+    int r = out_take(c, nc);
+    if (r != 0)
+        return r;
+    r = fin_ump_await_room(tx, ump_lines(size), nc);
+    if (r != 0) {
+        out_give(c);
+        return r;
+    }
+    if (ump_lines(size) > 1)
+        tx->dirty = tx->head + ump_lines(size) + tx->lines;
+    c->out.reserved = size + 1;
+    *room = ump_line(tx->ring, tx->head, tx->lines) + UMP_HEADER;
+    return 0;
+}
+
+int fin_chan_reserve(struct fin_chan *c, size_t size, void **room) { return reserve(c, size, room, false); }
+int fin_chan_reserve_nc(struct fin_chan *c, size_t size, void **room) { return reserve(c, size, room, true); }
+
+int fin_chan_commit(struct fin_chan *c, size_t used) {
+    if (used >= c->out.reserved)
+        return -EINVAL;
+    c->out.reserved = 0;
+    ump_publish(&c->out.ump, used, UMP_MESSAGE, ump_lines(used));
+    out_give(c);
+    return 0;
+}
+
+void fin_chan_abandon(struct fin_chan *c) {
+    if (c->out.reserved == 0)
+        return;
+    c->out.reserved = 0;
+    out_give(c);
+}
+
+size_t fin_chan_most(const struct fin_chan *c) { return c->out.most; }

@@ -1,0 +1,59 @@
+// SPDX-License-Identifier: BSD-2-Clause
+// Of those who send at an end, or receive: one at a time goes through the slow half, or has a reservation, and holds the
+// mutex. On an end that is not shared all are on one thread: the mutex is taken and given back without atomics, and what does
+// not block only looks whether somebody has it. Where the end is shared that one holds the mutex's latch instead.
+#ifndef FIN_CHAN_TURN_H
+#define FIN_CHAN_TURN_H
+
+#include <errno.h>
+
+#include <fin/cancel.h>
+#include <fin/sync.h>
+
+#include "core/runtime.h"
+
+struct turn {
+    bool shared;
+    struct fin_mutex mutex;
+};
+
+// A call that does not block. False: somebody has the turn. Otherwise turn_leave is to follow.
+static inline bool turn_enter(struct turn *t) {
+    if (t->shared)
+        fin_latch_acquire(&t->mutex.waiters.latch);
+    if (!t->mutex.locked)
+        return true;
+    if (t->shared)
+        fin_latch_release(&t->mutex.waiters.latch);
+    return false;
+}
+
+static inline void turn_leave(struct turn *t) {
+    if (t->shared)
+        fin_latch_release(&t->mutex.waiters.latch);
+}
+
+static inline int turn_take(struct turn *t, bool nc) {
+    if (FIN_LIKELY(!t->shared && !t->mutex.locked)) {
+        if (!nc && FIN_UNLIKELY(fin_cancelled()))
+            return -ECANCELED;
+        t->mutex.locked = true;
+        return 0;
+    }
+    if (!nc)
+        return fin_mutex_lock(&t->mutex);
+    fin_mutex_lock_nc(&t->mutex);
+    return 0;
+}
+
+// Does nobody have the turn now, or wait for it?
+static inline bool turn_give(struct turn *t) {
+    if (FIN_UNLIKELY(t->shared || t->mutex.waiters.first)) {
+        fin_mutex_unlock(&t->mutex);
+        return false;
+    }
+    t->mutex.locked = false;
+    return true;
+}
+
+#endif
