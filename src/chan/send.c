@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// The calls that send. Each has a quick half, for a message of one line on an end that one thread uses, and one for all else.
+// The calls that send. Each has a quick half, for a message of one line on an end that one thread uses, and one for the
+// rest.
 #include "chan/chan.h"
 #include "chan/wait.h"
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
 // Of those who send at an end, or receive: one at a time goes through the slow half, or has a reservation, and holds the
-// mutex. On an end that is not shared all are on one thread: the mutex is taken and given back without atomics, and what does
-// not block only looks whether somebody has it. Where the end is shared that one holds the mutex's latch instead.
+// mutex. On an end that is not shared all are on one thread: the mutex is taken and given back without atomics, and what
+// does not block only looks whether somebody has it. Where the end is shared what does not block holds the mutex's latch.
 #ifndef FIN_CHAN_TURN_H
 #define FIN_CHAN_TURN_H
 
