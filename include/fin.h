@@ -18,6 +18,7 @@
 #include <fin/stats.h>
 #include <fin/stream.h>
 #include <fin/sync.h>
+#include <fin/sync_on.h>
 #include <fin/thread.h>
 
 #endif

@@ -45,12 +45,14 @@ struct fin_waiters {
 #define FIN_WAITERS_INIT_ {{0}, NULL, NULL}
 
 // A lock. It is handed to the first waiter: nobody overtakes. Not recursive.
+// An AWE that locked it and returned from that must not give up its stack (fin/cont.h) before it is unlocked.
 struct fin_mutex {
     struct fin_waiters waiters;
     bool locked;
+    const void **hold; // where it is noted that frames of an AWE hold it
 };
 
-#define FIN_MUTEX_INIT {FIN_WAITERS_INIT_, false}
+#define FIN_MUTEX_INIT {FIN_WAITERS_INIT_, false, NULL}
 void fin_mutex_init(struct fin_mutex *m);
 int FIN_BLOCKING fin_mutex_lock(struct fin_mutex *m);
 void FIN_BLOCKING fin_mutex_lock_nc(struct fin_mutex *m);

@@ -4,40 +4,7 @@
 // that of an eager body that has blocked. So a step can do whatever a body can, and its end is the end of a body.
 //
 // In its finish block the AWE counts once, and each step, while it runs, once more.
-#include <fin/cont.h>
-
-#include "core/dispatch.h"
-
-// It is used as a struct fin_awe: what it has in that one's place is said behind each field.
-struct fin_cont_record {
-    fin_cont *cont; // context.ip
-    struct {        // the first words of a struct fin_cancel_item: linked while it can be cancelled
-        struct fin_link link; // context.sp, context.fp
-        void (*fn)(void *);   // body
-    } item;
-    struct fin_link link; // in no list it points to itself: who resumes a suspended AWE takes it off a list
-    struct fin_finish_block *block;
-    uint32_t state, id;
-    struct fin_runtime *owner;
-    int result; // bx
-    struct fin_awe *inbox;
-    char data[FIN_CONT_STATE]; // saved
-};
-
-_Static_assert(sizeof(struct fin_cont_record) == 128, "what a blocked AWE costs");
-_Static_assert(offsetof(struct fin_cont_record, link) == offsetof(struct fin_awe, link) &&
-                   offsetof(struct fin_cont_record, block) == offsetof(struct fin_awe, block) &&
-                   offsetof(struct fin_cont_record, state) == offsetof(struct fin_awe, state) &&
-                   offsetof(struct fin_cont_record, id) == offsetof(struct fin_awe, id) &&
-                   offsetof(struct fin_cont_record, owner) == offsetof(struct fin_awe, owner) &&
-                   offsetof(struct fin_cont_record, inbox) == offsetof(struct fin_awe, inbox) &&
-                   offsetof(struct fin_cont_record, data) == offsetof(struct fin_awe, saved),
-               "a record is a struct fin_awe");
-_Static_assert(offsetof(struct fin_cancel_item, fn) == sizeof(struct fin_link), "and has the begin of an item");
-
-static struct fin_cont_record *record_of(const struct fin_awe *a) { return (struct fin_cont_record *)(uintptr_t)a; }
-static struct fin_awe *awe_of(struct fin_cont_record *e) { return (struct fin_awe *)(void *)e; }
-static struct fin_cancel_item *item_of(struct fin_cont_record *e) { return (struct fin_cancel_item *)(void *)&e->item; }
+#include "core/cont.h"
 
 // ---- records
 
@@ -65,9 +32,7 @@ static bool more_records(struct fin_runtime *rt) {
     return true;
 }
 
-#define RECORD_OF(l) ((struct fin_cont_record *)((char *)(l) - offsetof(struct fin_cont_record, link)))
-
-static struct fin_cont_record *record_new(struct fin_runtime *rt) {
+struct fin_cont_record *fin_cont_record_new(struct fin_runtime *rt) {
     if (!rt->cont_free && !more_records(rt))
         return NULL;
     struct fin_cont_record *e = RECORD_OF(rt->cont_free);
@@ -95,29 +60,10 @@ void fin_cont_pool_end(struct fin_runtime *rt) {
 
 // ---- steps
 
-static void step(void *record) {
+void fin_cont_step(void *record) {
     struct fin_cont_record *e = record;
     e->cont(e->data, e->result);
     fin_host_die("a continuation returned: it has to end with fin_block_on, fin_cont_end or the like");
-}
-
-// Makes the body at the base of the stack the running step of `e`.
-static struct fin_body *become(struct fin_runtime *rt, struct fin_cont_record *e, struct fin_finish_block *top) {
-    struct fin_body *body = (struct fin_body *)top - 1;
-    if (e->item.link.next) {
-        fin_link_remove(&e->item.link);
-        e->item.link.next = NULL;
-    }
-    e->state = FIN_AWE_RUNNING_CONT;
-    e->id = 0;
-    top->parent = e->block;
-    e->block->count++;
-    body->entry = (void *)e->cont;
-    body->name = NULL;
-    body->resume = e;
-    rt->thread.current = top;
-    rt->body = body;
-    return body;
 }
 
 // The paper's stack_attach, and its resumption.
@@ -132,92 +78,23 @@ static void start_step(struct fin_runtime *rt, struct fin_cont_record *e, struct
     body->inner = body->ended = 0;
     if (fin_tracking(rt))
         fin_track_eager_call_(top);
-    fin_arch_on_stack(body, step, e);
+    fin_arch_on_stack(body, fin_cont_step, e);
 }
 
 void fin_cont_resume(struct fin_runtime *rt, struct fin_awe *a) { start_step(rt, record_of(a), fin_stack_take(rt)); }
 
-static struct fin_cont_record *running_record(const struct fin_body *body) {
-    return body && body->block->flags & FIN_FINISH_CONT ? body->resume : NULL;
-}
-
-static struct fin_body *here(struct fin_runtime *rt) { return running_body(rt, pending_of(rt->thread.current)); }
-
 // ---- waiting
 
-// An explicit AWE of this thread, or one that becomes it; 0 or what is wrong.
-static inline __attribute__((always_inline)) int refusal(struct fin_runtime *rt, struct fin_body *body, fin_cont *cont,
-                                                         size_t size) {
-    void **e = fin_tracking(rt) ? fin_host_exception_state() : rt->thread.exceptions;
-    if (!body || !cont)
-        return -EINVAL;
-    if (size > FIN_CONT_STATE)
-        return -E2BIG;
-    return rt->thread.current != body->block || (e && (e[0] || e[1])) ? -EBUSY : 0;
-}
-
-static inline __attribute__((always_inline)) int record_for(struct fin_runtime *rt, struct fin_body *body, fin_cont *cont,
-                                                            size_t size, struct fin_cont_record **out) {
-    int error = refusal(rt, body, cont, size);
-    if (error)
-        return error;
-    struct fin_cont_record *r = running_record(body);
-    if (!r) {
-        r = record_new(rt);
-        if (!r)
-            return -ENOMEM;
-        r->block = written_block(body->block);
-        r->block->count++;
-    }
-    *out = r;
-    return 0;
-}
-
-static void set_continuation(struct fin_cont_record *e, fin_cont *cont, const void *state, size_t size) {
-    typedef uint64_t __attribute__((may_alias, aligned(1))) word;
-    const char *from = state;
-    char *to = e->data;
-    e->cont = cont;
-    e->result = 0;
-    if (from == e->data)
-        return;
-    // Upwards: what lies in the record itself lies higher. A call of memmove would cost more than these few words.
-    for (; size >= sizeof(word); size -= sizeof(word)) {
-        *(word *)to = *(const word *)from;
-        __asm__ volatile("" : : : "memory");
-        to += sizeof(word);
-        from += sizeof(word);
-    }
-    while (size--)
-        *to++ = *from++;
-}
-
-static void queue(struct fin_runtime *rt, struct fin_cont_record *e, int result) {
-    e->result = result;
-    e->id = 0;
-    e->state = rt->tag | FIN_AWE_QUEUED | FIN_AWE_EXPLICIT;
-    fin_link_back(&rt->queue, &e->link);
-}
-
-// From here on any thread may schedule it.
-static void suspend(struct fin_runtime *rt, struct fin_cont_record *e, bool cancellable) {
-    rt->stats.compressed++;
-    if (cancellable) {
-        if (block_cancelled(e->block)) {
-            queue(rt, e, -ECANCELED);
-            return;
-        }
-        e->item.fn = fin_cont_cancel;
-        cancel_link(e->block, item_of(e));
-    }
-    e->id = 0;
-    fin_link_init(&e->link);
-    __atomic_store_n(&e->state, rt->tag | FIN_AWE_SUSPENDED | FIN_AWE_EXPLICIT, __ATOMIC_RELEASE);
-}
-
-// Where another thread was faster, what that one said holds.
+// Where another thread was faster, what that one said holds. Where the AWE waits with an item, in a list of two, that
+// decides.
 void fin_cont_cancel(void *item) {
     struct fin_cont_record *e = (struct fin_cont_record *)((char *)item - offsetof(struct fin_cont_record, item));
+    uint32_t kind = fin_state(awe_of(e)) & FIN_AWE_KIND;
+    if ((kind == FIN_AWE_SUSPENDED || kind == FIN_AWE_WOKEN) && e->link.next != &e->link) {
+        struct fin_cancel_item *decides = (struct fin_cancel_item *)(void *)e->link.next;
+        decides->fn(decides->arg);
+        return;
+    }
     if (fin_claim(awe_of(e), FIN_AWE_QUEUED)) {
         e->result = -ECANCELED;
         fin_link_back(&fin_here()->queue, &e->link);
@@ -229,8 +106,7 @@ static void leave_body(void *p) {
     fin_core_async_done(body->block, body);
 }
 
-// The running body is left for good, as if it had ended. Pre: its AWE, where it is to go on, has been provided for.
-static void leave(struct fin_runtime *rt, struct fin_body *body) {
+void fin_cont_leave(struct fin_runtime *rt, struct fin_body *body) {
     if (fin_tracking(rt)) {
         fin_track_drop(rt);
         fin_track_switch(rt, rt->thread.scheduler);
@@ -238,11 +114,7 @@ static void leave(struct fin_runtime *rt, struct fin_body *body) {
     fin_arch_on_stack(rt->thread.scheduler, leave_body, body);
 }
 
-// The step of a body is over, but its stack goes on: the counterpart of become().
-static void relinquish(struct fin_body *body) { body->block->parent->count--; }
-
-// leave(), where an explicit AWE is the next to run: that one gets the stack. (the paper's stack_handoff)
-static void leave_to_next(struct fin_runtime *rt, struct fin_body *body) {
+void fin_cont_leave_to_next(struct fin_runtime *rt, struct fin_body *body) {
     struct fin_link *l = rt->queue.next;
     bool can = body->block->flags & FIN_FINISH_CONT && body->inner == 0 && !fin_tracking(rt) && l != &rt->queue &&
                (FIN_AWE_OF(l)->state & FIN_AWE_EXTRA) == FIN_AWE_EXPLICIT;
@@ -253,30 +125,13 @@ static void leave_to_next(struct fin_runtime *rt, struct fin_body *body) {
         start_step(rt, RECORD_OF(l), body->block);
         return;
     }
-    leave(rt, body);
+    fin_cont_leave(rt, body);
 }
 
 struct then {
     void (*fn)(struct fin_awe *, void *);
     void *arg;
 };
-
-// The running AWE is to go on with the continuation, and leaves its body. 0 or what is wrong.
-struct leaving {
-    struct fin_runtime *rt;
-    struct fin_body *body;
-    struct fin_cont_record *e;
-};
-
-static inline __attribute__((always_inline)) int stop_with(struct leaving *l, fin_cont *cont, const void *state,
-                                                           size_t size) {
-    l->rt = fin_here();
-    l->body = here(l->rt);
-    int error = record_for(l->rt, l->body, cont, size, &l->e);
-    if (!error)
-        set_continuation(l->e, cont, state, size);
-    return error;
-}
 
 static int block_on(fin_cont *cont, const void *state, size_t size, bool cancellable, const struct then *then) {
     struct leaving l;
@@ -286,7 +141,7 @@ static int block_on(fin_cont *cont, const void *state, size_t size, bool cancell
     suspend(l.rt, l.e, cancellable);
     if (then)
         then->fn(awe_of(l.e), then->arg);
-    leave_to_next(l.rt, l.body);
+    fin_cont_leave_to_next(l.rt, l.body);
     return 0;
 }
 
@@ -297,6 +152,30 @@ int fin_block_on_then(fin_cont *cont, const void *state, size_t size, void (*the
     return block_on(cont, state, size, true, &(struct then){then, arg});
 }
 
+int fin_cont_suspend(fin_cont *cont, const void *state, size_t size, struct fin_cancel_item *item,
+                     void (*then)(struct fin_awe *, void *), void *arg) {
+    struct leaving l;
+    int error = stop_with(&l, cont, state, size);
+    if (error)
+        return error;
+    l.rt->stats.compressed++;
+    fin_link_init(&l.e->link);
+    if (item) {
+        fin_link_init(&item->link);
+        fin_link_back(&item->link, &l.e->link);
+        make_cancellable(l.e);
+    }
+    expose(l.rt, l.e);
+    then(awe_of(l.e), arg);
+    fin_cont_leave_to_next(l.rt, l.body);
+    return 0;
+}
+
+void fin_cont_result(struct fin_awe *a, int result) {
+    if (fin_state(a) & FIN_AWE_EXPLICIT)
+        record_of(a)->result = result;
+}
+
 int fin_cont_go_on(fin_cont *cont, const void *state, size_t size, int result) {
     struct leaving l;
     int error = stop_with(&l, cont, state, size);
@@ -304,7 +183,22 @@ int fin_cont_go_on(fin_cont *cont, const void *state, size_t size, int result) {
         return error;
     l.rt->stats.compressed++;
     queue(l.rt, l.e, result);
-    leave_to_next(l.rt, l.body);
+    fin_cont_leave_to_next(l.rt, l.body);
+    return 0;
+}
+
+int fin_cont_call(fin_cont *cont, const void *state, size_t size, int result) {
+    struct leaving l;
+    int error = stop_with(&l, cont, state, size);
+    if (error)
+        return error;
+    if (!running_record(l.body) || l.body->inner || fin_tracking(l.rt)) {
+        queue(l.rt, l.e, result);
+        fin_cont_leave_to_next(l.rt, l.body);
+    }
+    l.e->result = result;
+    l.body->entry = (void *)cont;
+    fin_arch_on_stack(l.body, fin_cont_step, l.e);
     return 0;
 }
 
@@ -328,7 +222,7 @@ int fin_cont_wait(fin_cont *cont, const void *state, size_t size, void (*start)(
     l.e->id = 0;
     l.e->state = l.rt->tag | FIN_AWE_BUSY | FIN_AWE_EXPLICIT;
     start(awe_of(l.e), arg);
-    leave_to_next(l.rt, l.body);
+    fin_cont_leave_to_next(l.rt, l.body);
     return 0;
 }
 
@@ -336,7 +230,7 @@ void fin_cont_done(struct fin_runtime *rt, struct fin_awe *a, int result) { queu
 
 struct fin_awe *fin_cont_start_(struct fin_finish_block *block, fin_cont *cont, const void *state, size_t size) {
     struct fin_runtime *rt = fin_here();
-    struct fin_cont_record *e = cont && size <= FIN_CONT_STATE ? record_new(rt) : NULL;
+    struct fin_cont_record *e = cont && size <= FIN_CONT_STATE ? fin_cont_record_new(rt) : NULL;
     if (!e)
         return NULL;
     e->block = written_block(block);
@@ -348,9 +242,10 @@ struct fin_awe *fin_cont_start_(struct fin_finish_block *block, fin_cont *cont, 
 
 void fin_cont_over(struct fin_runtime *rt, struct fin_body *body) {
     struct fin_cont_record *e = body->resume;
+    fin_holds_forget(rt, e);
     e->block->count--; // the step still counts
     record_free(rt, e);
-    leave(rt, body);
+    fin_cont_leave(rt, body);
 }
 
 void fin_cont_end(void) {
@@ -362,101 +257,4 @@ void fin_cont_end(void) {
         fin_host_die("fin_cont_end inside a finish block of its own");
     fin_cont_over(rt, body);
     __builtin_unreachable();
-}
-
-// ---- looking at continuations, and handing over
-
-struct fin_awe *fin_awe_self(void) {
-    struct fin_runtime *rt = fin_here();
-    struct fin_cont_record *e = running_record(here(rt));
-    return e ? awe_of(e) : NULL;
-}
-
-static bool is_explicit(const struct fin_awe *a) {
-    uint32_t state = fin_state(a);
-    return state == FIN_AWE_RUNNING_CONT || (fin_state_waits(state) && state & FIN_AWE_EXPLICIT);
-}
-
-fin_cont *fin_cont_of(const struct fin_awe *a) { return is_explicit(a) ? record_of(a)->cont : NULL; }
-void *fin_cont_state(struct fin_awe *a) { return is_explicit(a) ? record_of(a)->data : NULL; }
-
-int fin_thread_handoff(fin_cont *cont, const void *state, size_t size, struct fin_awe *to) {
-    struct fin_runtime *rt = fin_here();
-    struct fin_body *body = here(rt);
-    struct fin_cont_record *e, *next = record_of(to);
-    if (!fin_state_mine(rt, fin_state(to)) || !(fin_state(to) & FIN_AWE_EXPLICIT))
-        return -EINVAL;
-    if (body && (!running_record(body) || body->inner))
-        return -EBUSY;
-    int error = record_for(rt, body, cont, size, &e);
-    if (error)
-        return error;
-    take(rt, to);
-    if (to->id)
-        fin_id_resumed(rt, to);
-    set_continuation(e, cont, state, size);
-    suspend(rt, e, true);
-    rt->stats.handed_off++;
-    relinquish(body);
-    become(rt, next, body->block);
-    return 0;
-}
-
-int fin_thread_handoff_if(fin_cont *known, fin_cont *cont, const void *state, size_t size, struct fin_awe *to) {
-    if (record_of(to)->cont != known) // a stackful AWE's instruction pointer is no continuation
-        return -ESRCH;
-    int error = fin_thread_handoff(cont, state, size, to);
-    if (error == 0)
-        fin_here()->stats.recognized++;
-    return error;
-}
-
-int fin_call_continuation(fin_cont *cont, int result) {
-    struct fin_runtime *rt = fin_here();
-    struct fin_body *body = here(rt);
-    struct fin_cont_record *e = running_record(body);
-    if (!e || !cont)
-        return -EINVAL;
-    if (rt->thread.current != body->block || body->inner)
-        return -EBUSY;
-    e->cont = cont;
-    e->result = result;
-    if (fin_tracking(rt)) { // which wants to see a stack begin anew
-        fin_link_front(&rt->queue, &e->link);
-        e->state = rt->tag | FIN_AWE_QUEUED | FIN_AWE_EXPLICIT;
-        leave(rt, body);
-        return 0;
-    }
-    body->entry = (void *)cont;
-    fin_arch_on_stack(body, step, e);
-    return 0;
-}
-
-// Makes `to` the next to run.
-static void run_next(struct fin_runtime *rt, struct fin_awe *to) {
-    to->state = (to->state & ~(uint32_t)FIN_AWE_KIND) | FIN_AWE_QUEUED;
-    fin_link_front(&rt->queue, &to->link);
-}
-
-int fin_cont_next_(struct fin_awe *to) {
-    struct fin_runtime *rt = fin_here();
-    if (!fin_state_mine(rt, fin_state(to)))
-        return -EINVAL;
-    take(rt, to);
-    run_next(rt, to);
-    return 0;
-}
-
-int fin_cont_switch_(fin_cont *cont, const void *state, size_t size, struct fin_awe *to) {
-    struct leaving l;
-    if (!fin_state_mine(fin_here(), fin_state(to)))
-        return -EINVAL;
-    int error = stop_with(&l, cont, state, size);
-    if (error)
-        return error;
-    take(l.rt, to);
-    suspend(l.rt, l.e, true);
-    run_next(l.rt, to);
-    leave_to_next(l.rt, l.body);
-    return 0;
 }

@@ -51,6 +51,7 @@ struct fin_id_slot {
     uint32_t next; // free list
 };
 
+enum { FIN_HOLDS = 16 }; // locks that frames of AWEs hold at one time; of more nothing is known
 enum { FIN_TICKS = 61 }; // dispatches between two looks at other threads' and the kernel's events
 
 struct fin_runtime {
@@ -69,6 +70,8 @@ struct fin_runtime {
 
     struct fin_cont_slab *cont_slabs; // explicit AWEs
     struct fin_link *cont_free;
+    const void *holds[FIN_HOLDS]; // who holds a lock: locks.h
+    uint32_t holds_most;          // of these, ever in use
 
     struct fin_id_slot *ids;
     uint32_t id_mask, id_count, id_free, id_last_free, id_frees; // mask: the table's size less one
@@ -112,6 +115,15 @@ int fin_cont_may_wait(fin_cont *cont, size_t size);
 // It waits, and start(awe, arg) is called; nobody but fin_cont_done makes it go on.
 int fin_cont_wait(fin_cont *cont, const void *state, size_t size, void (*start)(struct fin_awe *awe, void *arg), void *arg);
 void fin_cont_done(struct fin_runtime *rt, struct fin_awe *a, int result); // own thread
+// It waits for fin_schedule, and then(awe, arg) is called, from when on any thread may do that. Cancelled, it stays where it
+// is and the item runs, whose storage is the caller's until the continuation runs; NULL: it is not cancelled. Pre: the block
+// is not.
+int fin_cont_suspend(fin_cont *cont, const void *state, size_t size, struct fin_cancel_item *item,
+                     void (*then)(struct fin_awe *awe, void *arg), void *arg);
+// What the continuation will be told of one that waits so, from who alone may schedule it. Nothing to a stackful AWE.
+void fin_cont_result(struct fin_awe *a, int result);
+// Its continuation runs with that result: at the base of the stack that it has, where that is its own.
+int fin_cont_call(fin_cont *cont, const void *state, size_t size, int result);
 // It gives up its stack, and its continuation runs soon, with that result.
 int fin_cont_go_on(fin_cont *cont, const void *state, size_t size, int result);
 

@@ -54,6 +54,7 @@ struct fin_thread *fin_thread_begin_(void) {
     fin_id_begin(rt);
     rt->body = NULL;
     rt->name = NULL;
+    rt->holds_most = 0;
     rt->root = (struct fin_finish_block){.flags = FIN_FINISH_CLEAN};
     rt->thread.current = &rt->root;
     rt->stack_size = fin_host_stack_size();

@@ -4,22 +4,39 @@
 
 void fin_cond_init(struct fin_cond *c) { *c = (struct fin_cond)FIN_COND_INIT; }
 
-static inline int wait(struct fin_cond *c, struct fin_mutex *m, bool cancellable) {
-    struct fin_waiter w;
-    w.mutex = m;
-    w.cancellable = cancellable;
+// With a continuation the mutex is no longer the frames', which are lost.
+static int wait(struct fin_cond *c, struct fin_mutex *m, const struct fin_how *how) {
+    bool of_frames = how->cont && m->hold;
+    if (of_frames) {
+        release_lock(m->hold);
+        m->hold = NULL;
+    }
+    int r = fin_how_begin(how);
+    if (r) {
+        if (of_frames)
+            fin_mutex_held(m);
+        return r;
+    }
+    how->w->mutex = m;
+    how->w->has_entry = false;
     fin_latch_acquire(&c->waiters.latch);
-    fin_waiters_insert(&c->waiters, &w, c->waiters.last);
-    return fin_waiter_wait(&c->waiters, &w);
+    fin_waiters_insert(&c->waiters, how->w, c->waiters.last);
+    r = fin_how_wait(how, &c->waiters);
+    fin_mutex_held(m); // again
+    return r;
 }
 
 int fin_cond_wait(struct fin_cond *c, struct fin_mutex *m) {
-    if (fin_cancelled())
-        return -ECANCELED;
-    return wait(c, m, true);
+    struct fin_waiter w;
+    return wait(c, m, FIN_HOW_STACK(&w, false));
 }
 
-void fin_cond_wait_nc(struct fin_cond *c, struct fin_mutex *m) { wait(c, m, false); }
+void fin_cond_wait_nc(struct fin_cond *c, struct fin_mutex *m) {
+    struct fin_waiter w;
+    wait(c, m, FIN_HOW_STACK(&w, true));
+}
+
+FIN_SYNC_ON(fin_cond_wait_on, (struct fin_cond *c, struct fin_mutex *m, FIN_ON_PARAMETERS), wait, c, m)
 
 void fin_cond_signal(struct fin_cond *c) {
     fin_latch_acquire(&c->waiters.latch);

@@ -8,29 +8,36 @@ uint64_t fin_event_read(const struct fin_event *e) { return __atomic_load_n(&e->
 
 // The latch is taken even where the count is there already: so the caller may free the event, as whoever advanced it is
 // done.
-static inline int await(struct fin_event *e, uint64_t count, bool cancellable) {
+static inline __attribute__((always_inline)) int await(struct fin_event *e, uint64_t count, const struct fin_how *how) {
+    int r = fin_how_begin(how);
+    if (r)
+        return r;
     fin_latch_acquire(&e->waiters.latch);
     if (e->count >= count) {
         fin_latch_release(&e->waiters.latch);
-        return 0;
+        return fin_how_pass(how);
     }
-    struct fin_waiter w, *after = e->waiters.last;
-    w.mutex = NULL;
-    w.cancellable = cancellable;
-    w.count = count;
+    struct fin_waiter *after = e->waiters.last;
+    how->w->mutex = NULL;
+    how->w->has_entry = false;
+    how->w->count = count;
     while (after && after->count > count)
         after = after->prev;
-    fin_waiters_insert(&e->waiters, &w, after);
-    return fin_waiter_wait(&e->waiters, &w);
+    fin_waiters_insert(&e->waiters, how->w, after);
+    return fin_how_wait(how, &e->waiters);
 }
 
 int fin_event_await(struct fin_event *e, uint64_t count) {
-    if (fin_cancelled())
-        return -ECANCELED;
-    return await(e, count, true);
+    struct fin_waiter w;
+    return await(e, count, FIN_HOW_STACK(&w, false));
 }
 
-void fin_event_await_nc(struct fin_event *e, uint64_t count) { await(e, count, false); }
+void fin_event_await_nc(struct fin_event *e, uint64_t count) {
+    struct fin_waiter w;
+    await(e, count, FIN_HOW_STACK(&w, true));
+}
+
+FIN_SYNC_ON(fin_event_await_on, (struct fin_event *e, uint64_t count, FIN_ON_PARAMETERS), await, e, count)
 
 void fin_event_advance(struct fin_event *e, uint64_t by) {
     fin_latch_acquire(&e->waiters.latch);

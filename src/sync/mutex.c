@@ -3,40 +3,59 @@
 
 void fin_mutex_init(struct fin_mutex *m) { *m = (struct fin_mutex)FIN_MUTEX_INIT; }
 
-static inline int lock(struct fin_mutex *m, bool cancellable) {
+static inline __attribute__((always_inline)) int lock(struct fin_mutex *m, const struct fin_how *how) {
+    int r = fin_how_begin(how);
+    if (r)
+        return r;
     fin_latch_acquire(&m->waiters.latch);
     if (!m->locked) {
         m->locked = true;
+        if (how->cont)
+            m->hold = NULL;
         fin_latch_release(&m->waiters.latch);
-        return 0;
+        return fin_how_pass(how);
     }
-    return fin_waiter_join(&m->waiters, cancellable);
+    return fin_how_join(how, &m->waiters);
 }
 
 int fin_mutex_lock(struct fin_mutex *m) {
-    if (fin_cancelled())
-        return -ECANCELED;
-    return lock(m, true);
+    struct fin_waiter w;
+    int r = lock(m, FIN_HOW_STACK(&w, false));
+    if (r == 0)
+        fin_mutex_held(m);
+    return r;
 }
 
-void fin_mutex_lock_nc(struct fin_mutex *m) { lock(m, false); }
+void fin_mutex_lock_nc(struct fin_mutex *m) {
+    struct fin_waiter w;
+    lock(m, FIN_HOW_STACK(&w, true));
+    fin_mutex_held(m);
+}
+
+FIN_SYNC_ON(fin_mutex_lock_on, (struct fin_mutex *m, FIN_ON_PARAMETERS), lock, m)
 
 int fin_mutex_trylock(struct fin_mutex *m) {
     fin_latch_acquire(&m->waiters.latch);
     bool was_locked = m->locked;
     m->locked = true;
     fin_latch_release(&m->waiters.latch);
-    return was_locked ? -EBUSY : 0;
+    if (was_locked)
+        return -EBUSY;
+    fin_mutex_held(m);
+    return 0;
 }
 
 // It stays locked where somebody waits: he owns it from here on.
 void fin_mutex_unlock(struct fin_mutex *m) {
+    release_lock(m->hold);
     fin_latch_acquire(&m->waiters.latch);
     struct fin_waiter *w = m->waiters.first;
-    if (w)
+    if (w) {
         fin_waiters_take(&m->waiters, w);
-    else
+        m->hold = NULL; // until frames have it
+    } else {
         m->locked = false;
+    }
     fin_latch_release(&m->waiters.latch);
     if (w)
         fin_waiter_run(w);
@@ -46,7 +65,9 @@ void fin_mutex_pass(struct fin_mutex *m, struct fin_waiter *w) {
     fin_latch_acquire(&m->waiters.latch);
     bool now = !m->locked;
     m->locked = true;
-    if (!now)
+    if (now)
+        m->hold = NULL;
+    else
         fin_waiters_insert(&m->waiters, w, m->waiters.last);
     fin_latch_release(&m->waiters.latch);
     if (now)

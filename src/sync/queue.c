@@ -13,34 +13,36 @@ void fin_queue_enter(struct fin_queue *q, struct fin_queue_entry *e) {
     fin_latch_release(&q->waiters.latch);
 }
 
-static inline int await(struct fin_queue *q, struct fin_queue_entry *e, bool cancellable) {
+static inline __attribute__((always_inline)) int await(struct fin_queue *q, struct fin_queue_entry *e,
+                                                       const struct fin_how *how) {
+    int r = fin_how_begin(how);
+    if (r)
+        return r;
     fin_latch_acquire(&q->waiters.latch);
     if (q->first == e) {
         fin_latch_release(&q->waiters.latch);
-        return 0;
+        return fin_how_pass(how);
     }
-    struct fin_waiter w;
-    w.mutex = NULL;
-    w.cancellable = cancellable;
-    w.next = w.prev = NULL;
-    e->waiter = &w;
-    int result = fin_waiter_wait(&q->waiters, &w);
-    if (result != 0) {
-        // until here fin_queue_leave may look at w, and finds that it does not wait any more
-        fin_latch_acquire(&q->waiters.latch);
-        e->waiter = NULL;
-        fin_latch_release(&q->waiters.latch);
-    }
-    return result;
+    struct fin_waiter *w = how->w;
+    w->mutex = NULL;
+    w->has_entry = true;
+    w->entry = e;
+    w->next = w->prev = NULL;
+    e->waiter = w;
+    return fin_how_wait(how, &q->waiters);
 }
 
 int fin_queue_await_turn(struct fin_queue *q, struct fin_queue_entry *e) {
-    if (fin_cancelled())
-        return -ECANCELED;
-    return await(q, e, true);
+    struct fin_waiter w;
+    return await(q, e, FIN_HOW_STACK(&w, false));
 }
 
-void fin_queue_await_turn_nc(struct fin_queue *q, struct fin_queue_entry *e) { await(q, e, false); }
+void fin_queue_await_turn_nc(struct fin_queue *q, struct fin_queue_entry *e) {
+    struct fin_waiter w;
+    await(q, e, FIN_HOW_STACK(&w, true));
+}
+
+FIN_SYNC_ON(fin_queue_await_turn_on, (struct fin_queue *q, struct fin_queue_entry *e, FIN_ON_PARAMETERS), await, q, e)
 
 int fin_queue_leave(struct fin_queue *q, struct fin_queue_entry *e) {
     struct fin_waiter *w = NULL;
@@ -53,10 +55,8 @@ int fin_queue_leave(struct fin_queue *q, struct fin_queue_entry *e) {
     } else {
         result = 1 + (int)e->left_behind;
         w = q->first ? q->first->waiter : NULL;
-        if (w && w->waiting)
+        if (w)
             fin_waiters_take(&q->waiters, w);
-        else
-            w = NULL;
     }
     fin_latch_release(&q->waiters.latch);
     if (w)

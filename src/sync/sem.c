@@ -6,23 +6,30 @@
 void fin_sem_init(struct fin_sem *s, int value) { *s = (struct fin_sem)FIN_SEM_INIT(value); }
 
 // Invariant: while somebody waits the value is not positive.
-static inline int wait(struct fin_sem *s, bool cancellable) {
+static inline __attribute__((always_inline)) int wait(struct fin_sem *s, const struct fin_how *how) {
+    int r = fin_how_begin(how);
+    if (r)
+        return r;
     fin_latch_acquire(&s->waiters.latch);
     if (s->value > 0) {
         s->value--;
         fin_latch_release(&s->waiters.latch);
-        return 0;
+        return fin_how_pass(how);
     }
-    return fin_waiter_join(&s->waiters, cancellable);
+    return fin_how_join(how, &s->waiters);
 }
 
 int fin_sem_wait(struct fin_sem *s) {
-    if (fin_cancelled())
-        return -ECANCELED;
-    return wait(s, true);
+    struct fin_waiter w;
+    return wait(s, FIN_HOW_STACK(&w, false));
 }
 
-void fin_sem_wait_nc(struct fin_sem *s) { wait(s, false); }
+void fin_sem_wait_nc(struct fin_sem *s) {
+    struct fin_waiter w;
+    wait(s, FIN_HOW_STACK(&w, true));
+}
+
+FIN_SYNC_ON(fin_sem_wait_on, (struct fin_sem *s, FIN_ON_PARAMETERS), wait, s)
 
 int fin_sem_trywait(struct fin_sem *s) {
     fin_latch_acquire(&s->waiters.latch);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
-#include <fin/thread.h>
+#include <fin/sync_on.h>
 
 #include "sync/host.h"
 
@@ -25,6 +25,11 @@ int fin_thread_join(struct fin_thread_handle *h) {
     if (result == 0)
         fin_host_thread_reap(h->os);
     return result;
+}
+
+int fin_thread_ended_on(struct fin_thread_handle *h, struct fin_sync_on *on, fin_cont *cont, const void *state,
+                        size_t size) {
+    return fin_event_await_on(&h->ended, 1, on, cont, state, size);
 }
 
 void fin_thread_join_nc(struct fin_thread_handle *h) {

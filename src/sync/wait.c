@@ -50,6 +50,9 @@ static void cancel(void *arg) {
         unlink(w->at, w);
         w->waiting = false;
         w->result = -ECANCELED;
+        fin_cont_result(w->awe, -ECANCELED);
+        if (w->has_entry)
+            w->entry->waiter = NULL; // fin_queue_leave does not look for it any more
     }
     fin_latch_release(&w->at->latch);
     if (!first)
@@ -68,6 +71,23 @@ static void stopped(void *arg) {
         fin_cancel_item_add(&w->item, cancel, w);
     if (w->mutex)
         fin_mutex_unlock(w->mutex);
+}
+
+static void stopped_on(struct fin_awe *a, void *arg) {
+    struct fin_waiter *w = arg;
+    struct fin_mutex *m = w->mutex;
+    w->awe = a;
+    fin_latch_release(&w->at->latch);
+    if (m)
+        fin_mutex_unlock(m);
+}
+
+int fin_waiter_wait_on(struct fin_waiters *q, struct fin_waiter *w, fin_cont *cont, const void *state, size_t size) {
+    w->at = q;
+    w->waiting = true;
+    w->item.fn = cancel;
+    w->item.arg = w;
+    return fin_cont_suspend(cont, state, size, w->cancellable ? &w->item : NULL, stopped_on, w);
 }
 
 int fin_waiter_wait(struct fin_waiters *q, struct fin_waiter *w) {

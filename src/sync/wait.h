@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// How an AWE waits for an object of this room. All of them work the same way:
+// How an AWE waits for an object of this room, with its stack or with a continuation. All of them work the same way:
 //
 // A waiter is on its object's list from before it stops until somebody decides its wait: a grant (fin_waiters_take and what
 // follows) or a cancel. Both decide under the object's latch by taking the waiter off the list, so exactly one does. Whoever
@@ -9,21 +9,46 @@
 
 #include <errno.h>
 
-#include <fin/awe.h>
-#include <fin/cancel.h>
-#include <fin/sync.h>
+#include <fin/sync_on.h>
+
+#include "core/locks.h"
 
 struct fin_waiter {
     struct fin_waiter *next, *prev;
     struct fin_awe *awe;     // set before the latch is given back for the first time
     struct fin_waiters *at;  // the object waited for
     struct fin_mutex *mutex; // of a condition variable's waiter, which is to have it again before it runs
-    uint64_t count;          // of an event count's waiter
+    union {
+        uint64_t count;                // of an event count's waiter
+        struct fin_queue_entry *entry; // of a queue's, which names it
+    };
     int result;
     bool waiting; // on the list of `at`; guarded by its latch
-    bool cancellable;
+    bool cancellable, has_entry;
     struct fin_cancel_item item;
 };
+
+// How the caller waits: with a continuation, or (cont is NULL) with its stack, in whose frame the waiter lies.
+struct fin_how {
+    struct fin_waiter *w;
+    bool cancellable;
+    fin_cont *cont;
+    const void *state;
+    size_t size;
+};
+
+// 0, or the result where the wait cannot begin. In a cancelled block the continuation runs, and this does not return.
+static inline int fin_how_begin(const struct fin_how *how) {
+    int error = how->cont ? fin_cont_may_wait(how->cont, how->size) : 0;
+    if (error || !how->cancellable || FIN_LIKELY(!fin_self || !block_cancelled(fin_self->current)))
+        return error;
+    return how->cont ? fin_cont_go_on(how->cont, how->state, how->size, -ECANCELED) : -ECANCELED;
+}
+
+// There is nothing to wait for.
+static inline int fin_how_pass(const struct fin_how *how) {
+    return how->cont ? fin_cont_call(how->cont, how->state, how->size, 0) : 0;
+}
 
 // Puts w behind `after`, NULL: first. Latch held.
 void fin_waiters_insert(struct fin_waiters *q, struct fin_waiter *w, struct fin_waiter *after);
@@ -34,6 +59,22 @@ void fin_waiters_take(struct fin_waiters *q, struct fin_waiter *w);
 // Waits. Pre: w is on the list of q, whose latch is held. Gives the latch back, then unlocks w->mutex where there is one.
 // Returns 0 or -ECANCELED.
 int fin_waiter_wait(struct fin_waiters *q, struct fin_waiter *w);
+// The same with a continuation. Does not return. Pre: fin_how_begin.
+int fin_waiter_wait_on(struct fin_waiters *q, struct fin_waiter *w, fin_cont *cont, const void *state, size_t size);
+
+// One of the two. Its waiter has been told what it waits for: all but where, and whether it can be cancelled.
+static inline int fin_how_wait(const struct fin_how *how, struct fin_waiters *q) {
+    how->w->cancellable = how->cancellable;
+    return how->cont ? fin_waiter_wait_on(q, how->w, how->cont, how->state, how->size) : fin_waiter_wait(q, how->w);
+}
+
+// Joins the end of the list and waits.
+static inline int fin_how_join(const struct fin_how *how, struct fin_waiters *q) {
+    how->w->mutex = NULL;
+    how->w->has_entry = false;
+    fin_waiters_insert(q, how->w, q->last);
+    return fin_how_wait(how, q);
+}
 
 // The decision has been made: w is on no list, no latch is held. w's AWE runs on.
 static inline void fin_waiter_run(struct fin_waiter *w) { fin_schedule(w->awe); }
@@ -41,13 +82,17 @@ static inline void fin_waiter_run(struct fin_waiter *w) { fin_schedule(w->awe); 
 // Makes w the owner of its mutex, now or when those before it have had it, and then lets it run. As above.
 void fin_mutex_pass(struct fin_mutex *m, struct fin_waiter *w);
 
-// Joins the end of the list and waits.
-static inline int fin_waiter_join(struct fin_waiters *q, bool cancellable) {
-    struct fin_waiter w;
-    w.mutex = NULL;
-    w.cancellable = cancellable;
-    fin_waiters_insert(q, &w, q->last);
-    return fin_waiter_wait(q, &w);
-}
+// Frames of the running AWE have the mutex.
+static inline void fin_mutex_held(struct fin_mutex *m) { m->hold = hold_lock(); }
+
+_Static_assert(sizeof(struct fin_waiter) == sizeof(struct fin_sync_on), "room for a waiter");
+#define FIN_HOW_STACK(waiter, nc) (&(struct fin_how){waiter, !(nc), NULL, NULL, 0})
+#define FIN_HOW_ON(nc) (&(struct fin_how){(struct fin_waiter *)(void *)on, !(nc), cont, state, size})
+
+// The function that waits with a continuation, and its twin. `function` takes the object's arguments and the struct fin_how.
+#define FIN_SYNC_ON(name, parameters, function, ...)                                                                        \
+    int name parameters { return cont ? function(__VA_ARGS__, FIN_HOW_ON(false)) : -EINVAL; }                               \
+    int name##_nc parameters { return cont ? function(__VA_ARGS__, FIN_HOW_ON(true)) : -EINVAL; }
+#define FIN_ON_PARAMETERS struct fin_sync_on *on, fin_cont *cont, const void *state, size_t size
 
 #endif

@@ -1,13 +1,15 @@
 // SPDX-License-Identifier: BSD-2-Clause
 // A cancel on the waiter's thread against a wake from another: each wait has one outcome, and what was granted is not lost.
+// Once with waiters that keep their stacks, once with such that wait with a continuation.
 #include <errno.h>
 #include <sched.h>
+#include <string.h>
 
 #include <fin.h>
 
 #include "check.h"
 
-enum { ROUNDS = 20000, LEAST = 10 };
+enum { ROUNDS = 12000 };
 
 static struct fin_sem s;
 static struct fin_event go;
@@ -77,11 +79,24 @@ static void race(int (*w)(void), void (*k)(void), void (*prepare)(void), void (*
 
 static void nothing(void) {}
 
+static struct fin_sync_on on;
+static void finished(void *p, int r) {
+    CHECK_EQ(result, 1); // it runs once
+    result = r;
+    if (p && *(void (**)(int))p)
+        (*(void (**)(int))p)(r);
+    memset(&on, 0x5a, sizeof on); // the program's again
+    fin_cont_end();
+}
+#define ON(then) &on, finished, &(void (*)(int)){then}, sizeof(void (*)(int))
+
+static int sem_wait_on(void) { return fin_sem_wait_on(&s, ON(NULL)); }
 static int sem_wait(void) { return fin_sem_wait(&s); }
 static void sem_wake(void) { fin_sem_post(&s); }
 static void sem_settle(int r) { CHECK_EQ(fin_sem_trywait(&s), r == 0 ? -EAGAIN : 0); }
 
 static void mutex_prepare(void) { CHECK_EQ(fin_mutex_trylock(&lock), 0); }
+static int mutex_wait_on(void) { return fin_mutex_lock_on(&lock, ON(NULL)); }
 static int mutex_wait(void) { return fin_mutex_lock(&lock); }
 static void mutex_wake(void) { fin_mutex_unlock(&lock); }
 static void mutex_settle(int r) {
@@ -96,6 +111,15 @@ static int cond_wait(void) {
     fin_mutex_unlock(&m);
     return r;
 }
+static void cond_waited(int r) {
+    (void)r;
+    CHECK_EQ(fin_mutex_trylock(&m), -EBUSY);
+    fin_mutex_unlock(&m);
+}
+static int cond_wait_on(void) {
+    fin_mutex_lock_nc(&m);
+    return fin_cond_wait_on(&c, &m, ON(cond_waited));
+}
 static void cond_wake(void) {
     fin_mutex_lock_nc(&m); // stands between the waiter and the mutex
     fin_cond_signal(&c);
@@ -106,6 +130,7 @@ static void cond_settle(int r) {
     CHECK(!c.waiters.first && !m.waiters.first && !m.locked);
 }
 
+static int event_wait_on(void) { return fin_event_await_on(&e, fin_event_read(&e) + 1, ON(NULL)); }
 static int event_wait(void) { return fin_event_await(&e, fin_event_read(&e) + 1); }
 static void event_wake(void) { fin_event_advance(&e, 1); }
 static void event_settle(int r) {
@@ -122,6 +147,15 @@ static int queue_wait(void) {
     CHECK(r != 0 || left == 1);
     return r;
 }
+static struct fin_queue_entry queued;
+static void queue_waited(int r) {
+    int left = fin_queue_leave(&q, &queued);
+    CHECK(r != 0 || left == 1);
+}
+static int queue_wait_on(void) {
+    fin_queue_enter(&q, &queued);
+    return fin_queue_await_turn_on(&q, &queued, ON(queue_waited));
+}
 static void queue_wake(void) {
     int left = fin_queue_leave(&q, &front);
     CHECK(left == 1 || left == 2);
@@ -137,5 +171,10 @@ int main(void) {
     race(cond_wait, cond_wake, nothing, cond_settle);
     race(event_wait, event_wake, nothing, event_settle);
     race(queue_wait, queue_wake, queue_prepare, queue_settle);
+    race(sem_wait_on, sem_wake, nothing, sem_settle);
+    race(mutex_wait_on, mutex_wake, mutex_prepare, mutex_settle);
+    race(cond_wait_on, cond_wake, nothing, cond_settle);
+    race(event_wait_on, event_wake, nothing, event_settle);
+    race(queue_wait_on, queue_wake, queue_prepare, queue_settle);
     return 0;
 }

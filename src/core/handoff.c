@@ -1,0 +1,98 @@
+// SPDX-License-Identifier: BSD-2-Clause
+// Looking at the continuations of others, and handing them the stack (continuations 2.1, appendix A).
+#include "core/cont.h"
+
+struct fin_awe *fin_awe_self(void) {
+    struct fin_runtime *rt = fin_here();
+    struct fin_cont_record *e = running_record(here(rt));
+    return e ? awe_of(e) : NULL;
+}
+
+static bool is_explicit(const struct fin_awe *a) {
+    uint32_t state = fin_state(a);
+    return state == FIN_AWE_RUNNING_CONT || (fin_state_waits(state) && state & FIN_AWE_EXPLICIT);
+}
+
+fin_cont *fin_cont_of(const struct fin_awe *a) { return is_explicit(a) ? record_of(a)->cont : NULL; }
+void *fin_cont_state(struct fin_awe *a) { return is_explicit(a) ? record_of(a)->data : NULL; }
+
+int fin_thread_handoff(fin_cont *cont, const void *state, size_t size, struct fin_awe *to) {
+    struct fin_runtime *rt = fin_here();
+    struct fin_body *body = here(rt);
+    struct fin_cont_record *e, *next = record_of(to);
+    if (!fin_state_mine(rt, fin_state(to)) || !(fin_state(to) & FIN_AWE_EXPLICIT))
+        return -EINVAL;
+    if (body && (!running_record(body) || body->inner))
+        return -EBUSY;
+    int error = record_for(rt, body, cont, size, &e);
+    if (error)
+        return error;
+    take(rt, to);
+    if (to->id)
+        fin_id_resumed(rt, to);
+    set_continuation(e, cont, state, size);
+    suspend(rt, e, true);
+    rt->stats.handed_off++;
+    relinquish(body);
+    become(rt, next, body->block);
+    return 0;
+}
+
+int fin_thread_handoff_if(fin_cont *known, fin_cont *cont, const void *state, size_t size, struct fin_awe *to) {
+    if (record_of(to)->cont != known) // a stackful AWE's instruction pointer is no continuation
+        return -ESRCH;
+    int error = fin_thread_handoff(cont, state, size, to);
+    if (error == 0)
+        fin_here()->stats.recognized++;
+    return error;
+}
+
+int fin_call_continuation(fin_cont *cont, int result) {
+    struct fin_runtime *rt = fin_here();
+    struct fin_body *body = here(rt);
+    struct fin_cont_record *e = running_record(body);
+    if (!e || !cont)
+        return -EINVAL;
+    if (rt->thread.current != body->block || body->inner)
+        return -EBUSY;
+    e->cont = cont;
+    e->result = result;
+    if (fin_tracking(rt)) { // which wants to see a stack begin anew
+        fin_link_front(&rt->queue, &e->link);
+        e->state = rt->tag | FIN_AWE_QUEUED | FIN_AWE_EXPLICIT;
+        fin_cont_leave(rt, body);
+        return 0;
+    }
+    body->entry = (void *)cont;
+    fin_arch_on_stack(body, fin_cont_step, e);
+    return 0;
+}
+
+// Makes `to` the next to run.
+static void run_next(struct fin_runtime *rt, struct fin_awe *to) {
+    to->state = (to->state & ~(uint32_t)FIN_AWE_KIND) | FIN_AWE_QUEUED;
+    fin_link_front(&rt->queue, &to->link);
+}
+
+int fin_cont_next_(struct fin_awe *to) {
+    struct fin_runtime *rt = fin_here();
+    if (!fin_state_mine(rt, fin_state(to)))
+        return -EINVAL;
+    take(rt, to);
+    run_next(rt, to);
+    return 0;
+}
+
+int fin_cont_switch_(fin_cont *cont, const void *state, size_t size, struct fin_awe *to) {
+    struct leaving l;
+    if (!fin_state_mine(fin_here(), fin_state(to)))
+        return -EINVAL;
+    int error = stop_with(&l, cont, state, size);
+    if (error)
+        return error;
+    take(l.rt, to);
+    suspend(l.rt, l.e, true);
+    run_next(l.rt, to);
+    fin_cont_leave_to_next(l.rt, l.body);
+    return 0;
+}
