@@ -161,7 +161,7 @@ class Awe:
 
 
 class Explicit(Awe):
-    """An AWE that waits with a continuation: struct fin_cont_record in src/core/cont.c. It has no frames."""
+    """An AWE that waits with a continuation: struct fin_cont_record in src/core/cont.h. It has no frames."""
 
     def __init__(self, runtime, record):
         self.runtime, self.awe, self.thread, self.name = runtime, record, runtime.thread, None
