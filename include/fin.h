@@ -14,6 +14,7 @@
 #include <fin/on.h>
 #include <fin/linked.h>
 #include <fin/process.h>
+#include <fin/rpc.h>
 #include <fin/signals.h>
 #include <fin/stats.h>
 #include <fin/stream.h>

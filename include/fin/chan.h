@@ -105,6 +105,7 @@ void fin_chan_abandon(struct fin_chan *c);
 // returns 0, or -EINVAL where nothing is looked at.
 FIN_BLOCKING ssize_t fin_chan_peek(struct fin_chan *c, const void **bytes);
 FIN_BLOCKING ssize_t fin_chan_peek_nc(struct fin_chan *c, const void **bytes);
+ssize_t fin_chan_try_peek(struct fin_chan *c, const void **bytes); // -EAGAIN instead of waiting. Not cancelled
 int fin_chan_release(struct fin_chan *c);
 
 // The longest message that can be sent, in bytes: about half of the options' size. Does not block.

@@ -191,8 +191,46 @@ static ssize_t peek(struct fin_chan *c, const void **bytes, bool nc) {
     return (ssize_t)ump_size(c->in.peeked);
 }
 
-ssize_t fin_chan_peek(struct fin_chan *c, const void **bytes) { return peek(c, bytes, false); }
-ssize_t fin_chan_peek_nc(struct fin_chan *c, const void **bytes) { return peek(c, bytes, true); }
+static inline bool quick_peek(struct fin_chan *c) {
+    if (FIN_UNLIKELY(!c->in.quick))
+        return false;
+    uint64_t header = ump_look(&c->in.ump);
+    if ((header & UMP_KIND) != UMP_MESSAGE || FIN_UNLIKELY(ump_size(header) > c->in.most))
+        return false;
+    c->in.peeked = header;
+    c->in.turn.mutex.locked = true;
+    c->in.quick = false;
+    return true;
+}
+
+// Where it is not there it may take a moment.
+static inline ssize_t quick_or_peek(struct fin_chan *c, const void **bytes, bool nc) {
+    if (FIN_UNLIKELY(!quick_peek(c)) && (!c->in.quick || !fin_ump_spin(&c->in.ump) || !quick_peek(c)))
+        return peek(c, bytes, nc);
+    *bytes = ump_bytes(&c->in.ump);
+    return (ssize_t)ump_size(c->in.peeked);
+}
+
+ssize_t fin_chan_peek(struct fin_chan *c, const void **bytes) {
+    return FIN_UNLIKELY(fin_cancelled()) ? -ECANCELED : quick_or_peek(c, bytes, false);
+}
+
+ssize_t fin_chan_peek_nc(struct fin_chan *c, const void **bytes) { return quick_or_peek(c, bytes, true); }
+
+ssize_t fin_chan_try_peek(struct fin_chan *c, const void **bytes) {
+    if (!turn_enter(&c->in.turn))
+        return -EAGAIN;
+    int r = next_header(c, &c->in.peeked);
+    if (r == 0 && !c->in.peeked)
+        r = nothing(c);
+    if (r == 0) {
+        c->in.turn.mutex.locked = true;
+        c->in.quick = false;
+        *bytes = ump_bytes(&c->in.ump);
+    }
+    in_leave(c);
+    return r == 0 ? (ssize_t)ump_size(c->in.peeked) : r;
+}
 
 int fin_chan_release(struct fin_chan *c) {
     uint64_t header = c->in.peeked;

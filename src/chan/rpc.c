@@ -1,0 +1,363 @@
+// SPDX-License-Identifier: BSD-2-Clause
+// Waiting for answers and requests. All on one thread, so what does not block needs no lock.
+//
+// A message is a word (the id, and whether it is a request or an answer), then its bytes. Of those who wait, one is in
+// fin_chan_peek: the reader. It gives answers to their calls. A request it leaves where it is, as the head of the channel,
+// and nobody reads before that has been taken. Invariant: where somebody waits, there is a reader, or one has been woken to
+// become it, or there is a head and whoever waits for requests has been woken. promote() restores it.
+#include <stdlib.h>
+
+#include <fin/async.h>
+#include <fin/cancel.h>
+
+#include "chan/rpc.h"
+
+enum { FLOOD = 64, TURNS = 16, ON_STACK = 512 };
+
+static void wake(struct waiting *w) {
+    struct fin_awe *a = w->awe;
+    w->awe = NULL;
+    if (a)
+        fin_schedule(a);
+}
+
+static void wake_all(struct fin_rpc *r) {
+    for (struct waiting *w = r->first; w; w = w->next)
+        wake(w);
+}
+
+static void end(struct fin_rpc *r, int why) {
+    r->end = why;
+    wake_all(r);
+}
+
+// Lets one more of those who wait go on, where nobody reads. At a head that is one who wants requests.
+static void promote(struct fin_rpc *r) {
+    if (r->reading)
+        return;
+    for (struct waiting *w = r->first; w; w = w->next) {
+        if (w->awe && (!r->head || w->id == 0)) {
+            wake(w);
+            return;
+        }
+    }
+}
+
+static void join(struct fin_rpc *r, struct waiting *w) {
+    w->prev = r->last;
+    *(r->last ? &r->last->next : &r->first) = w;
+    r->last = w;
+}
+
+static void leave(struct fin_rpc *r, struct waiting *w) {
+    *(w->prev ? &w->prev->next : &r->first) = w->next;
+    *(w->next ? &w->next->prev : &r->last) = w->prev;
+    if (FIN_UNLIKELY(r->first != NULL))
+        promote(r);
+}
+
+static void release_head(struct fin_rpc *r) {
+    r->head = false;
+    fin_chan_release(r->chan);
+}
+
+// A message that is being peeked at, of n bytes. The word is read once.
+static void handle(struct fin_rpc *r, const char *bytes, size_t n) {
+    uint64_t word;
+    if (n < sizeof word) {
+        fin_chan_release(r->chan);
+        end(r, -EPROTO);
+        return;
+    }
+    memcpy(&word, bytes, sizeof word);
+    bytes += sizeof word;
+    n -= sizeof word;
+    if (FIN_LIKELY((uint32_t)word == RPC_ANSWER)) {
+        fin_rpc_answered(r, (uint32_t)(word >> 32), bytes, n);
+    } else if ((uint32_t)word == RPC_REQUEST && !r->client) {
+        r->head = true;
+        r->bytes = bytes;
+        r->size = n;
+        r->id = (uint32_t)(word >> 32);
+        return;
+    } else {
+        end(r, -EPROTO);
+    }
+    fin_chan_release(r->chan);
+}
+
+static bool of_this_wait(ssize_t n) { return n == -ECANCELED || n == -EMFILE || n == -ENFILE || n == -ENOMEM; }
+
+// Waits for a message and handles it. An error is that of this wait alone.
+static int read_one(struct fin_rpc *r, bool nc) {
+    const void *bytes;
+    r->reading = true;
+    ssize_t n = nc ? fin_chan_peek_nc(r->chan, &bytes) : fin_chan_peek(r->chan, &bytes);
+    r->reading = false;
+    if (FIN_LIKELY(n >= 0))
+        handle(r, bytes, (size_t)n);
+    else if (of_this_wait(n))
+        return (int)n;
+    else
+        end(r, (int)n);
+    return 0;
+}
+
+static void cancelled(void *waiting) {
+    struct waiting *w = waiting;
+    w->cancelled = true;
+    wake(w);
+}
+
+static void stop(struct waiting *w, bool nc) {
+    struct fin_cancel_item item;
+    if (!nc)
+        fin_cancel_item_add(&item, cancelled, w);
+    if (!w->cancelled)
+        fin_suspend(&w->awe);
+    if (!nc)
+        fin_cancel_item_remove(&item);
+}
+
+// Has what this one waits for happened? A result wins over a cancel that came at the same time.
+static bool settled(const struct fin_rpc *r, const struct waiting *w) {
+    return w->decided || r->end != 0 || (w->id == 0 && r->head);
+}
+
+// The call's result, 0 for a request that is at the head, or why there will be none.
+static ssize_t await(struct fin_rpc *r, struct waiting *w, bool nc) {
+    ssize_t error = 0;
+    join(r, w);
+    for (unsigned n = 1; !settled(r, w) && error == 0; n++) {
+        if (r->reading || r->head) {
+            stop(w, nc);
+            error = w->cancelled ? -ECANCELED : 0;
+        } else {
+            error = read_one(r, nc);
+            if (r->head && w->id != 0)
+                promote(r);
+        }
+        if (n % FLOOD == 0)
+            fin_yield(); // what nobody asked for keeps nobody else from running
+    }
+    leave(r, w);
+    return w->decided ? w->result : w->id == 0 && r->head ? 0 : error != 0 ? error : r->end;
+}
+
+static int send_word(struct fin_rpc *r, uint32_t id, uint32_t kind, const void *data, size_t size, bool nc) {
+    return fin_chan_send_behind(r->chan, (uint64_t)id << 32 | kind, data, size, nc);
+}
+
+static int send_request(struct fin_rpc *r, const void *request, size_t size, uint32_t *id, bool nc) {
+    if (FIN_UNLIKELY(r->end != 0))
+        return r->end;
+    int error = fin_rpc_call_new(r, id);
+    if (error == 0) {
+        error = send_word(r, *id, RPC_REQUEST, request, size, nc);
+        if (error != 0)
+            fin_rpc_call_end(r, *id);
+    }
+    return error;
+}
+
+int fin_rpc_send(struct fin_rpc *r, const void *request, size_t size, uint32_t *id) {
+    return fin_cancelled() ? -ECANCELED : send_request(r, request, size, id, false);
+}
+
+int fin_rpc_send_nc(struct fin_rpc *r, const void *request, size_t size, uint32_t *id) {
+    return send_request(r, request, size, id, true);
+}
+
+// `keep`: an answer for which there is no room stays.
+static ssize_t recv_answer(struct fin_rpc *r, uint32_t id, void *answer, size_t room, bool keep, bool nc) {
+    struct waiting w = {.id = id, .buffer = answer, .room = room, .keep = keep};
+    ssize_t n = fin_rpc_call_await(r, &w);
+    if (n != -EAGAIN)
+        return n;
+    n = await(r, &w, nc);
+    if (!w.decided)
+        fin_rpc_call_leave(r, id);
+    return n;
+}
+
+ssize_t fin_rpc_recv(struct fin_rpc *r, uint32_t id, void *answer, size_t room) {
+    return fin_cancelled() ? -ECANCELED : recv_answer(r, id, answer, room, true, false);
+}
+
+ssize_t fin_rpc_recv_nc(struct fin_rpc *r, uint32_t id, void *answer, size_t room) {
+    return recv_answer(r, id, answer, room, true, true);
+}
+
+static ssize_t call(struct fin_rpc *r, const void *request, size_t size, void *answer, size_t room, bool nc) {
+    uint32_t id;
+    ssize_t n = send_request(r, request, size, &id, nc);
+    if (n != 0)
+        return n;
+    n = recv_answer(r, id, answer, room, false, nc);
+    if (n < 0)
+        fin_rpc_forget(r, id); // where it is still a call: its answer may come
+    return n;
+}
+
+ssize_t fin_rpc_call(struct fin_rpc *r, const void *request, size_t size, void *answer, size_t room) {
+    return fin_cancelled() ? -ECANCELED : call(r, request, size, answer, room, false);
+}
+
+ssize_t fin_rpc_call_nc(struct fin_rpc *r, const void *request, size_t size, void *answer, size_t room) {
+    return call(r, request, size, answer, room, true);
+}
+
+// 0: there is a request at the head.
+static int await_head(struct fin_rpc *r, bool nc) {
+    struct waiting w = {.id = 0};
+    if (!nc && fin_cancelled())
+        return -ECANCELED;
+    return r->head ? 0 : r->end != 0 ? r->end : (int)await(r, &w, nc);
+}
+
+// Pre: there is a head. Its length as it was when it was checked.
+static ssize_t take_head(struct fin_rpc *r, void *request, size_t room, uint32_t *id) {
+    size_t size = r->size;
+    if (size > room) {
+        promote(r); // another one may have more room
+        return -EMSGSIZE;
+    }
+    memcpy(request, r->bytes, size);
+    *id = r->id;
+    release_head(r);
+    if (r->first)
+        promote(r);
+    return (ssize_t)size;
+}
+
+static ssize_t accept(struct fin_rpc *r, void *request, size_t room, uint32_t *id, bool nc) {
+    int error;
+    do { // another one may take it before this one runs
+        error = await_head(r, nc);
+    } while (error == 0 && !r->head);
+    return error != 0 ? error : take_head(r, request, room, id);
+}
+
+ssize_t fin_rpc_accept(struct fin_rpc *r, void *request, size_t room, uint32_t *id) {
+    return accept(r, request, room, id, false);
+}
+
+ssize_t fin_rpc_accept_nc(struct fin_rpc *r, void *request, size_t room, uint32_t *id) {
+    return accept(r, request, room, id, true);
+}
+
+ssize_t fin_rpc_poll(struct fin_rpc *r, void *request, size_t room, uint32_t *id) {
+    if (r->reading)
+        fin_yield();
+    for (int i = 0; i < FLOOD && !r->reading && !r->head && r->end == 0; i++) {
+        const void *bytes;
+        ssize_t n = fin_chan_try_peek(r->chan, &bytes);
+        if (n == -EAGAIN)
+            break;
+        if (n < 0)
+            end(r, (int)n);
+        else
+            handle(r, bytes, (size_t)n);
+    }
+    if (r->head)
+        return take_head(r, request, room, id);
+    if (r->first)
+        promote(r);
+    return r->end != 0 ? r->end : -EAGAIN;
+}
+
+ssize_t fin_rpc_poll_group(struct fin_rpc *const *group, unsigned count, unsigned *which, void *request, size_t room,
+                           uint32_t *id) {
+    unsigned after = *which;
+    ssize_t error = -EAGAIN;
+    for (unsigned i = 1; i <= count; i++) {
+        unsigned at = (unsigned)(((uint64_t)after + i) % count);
+        ssize_t n = fin_rpc_poll(group[at], request, room, id);
+        if (n == -EAGAIN || (n < 0 && n != -EMSGSIZE && error != -EAGAIN))
+            continue;
+        *which = at;
+        if (n >= 0 || n == -EMSGSIZE)
+            return n;
+        error = n;
+    }
+    return error;
+}
+
+int fin_rpc_reply(struct fin_rpc *r, uint32_t id, const void *answer, size_t size) {
+    return send_word(r, id, RPC_ANSWER, answer, size, false);
+}
+
+int fin_rpc_reply_nc(struct fin_rpc *r, uint32_t id, const void *answer, size_t size) {
+    return send_word(r, id, RPC_ANSWER, answer, size, true);
+}
+
+struct serving {
+    struct fin_rpc *rpc;
+    fin_rpc_fn *fn;
+    void *arg;
+    int error;
+};
+
+// The request moves to this async's own stack, where it fits.
+static void serve_one(void *arg) {
+    struct serving *s = arg;
+    struct fin_rpc *r = s->rpc;
+    uint64_t on_stack[ON_STACK / 8];
+    uint32_t id;
+    void *request = r->size <= sizeof on_stack ? on_stack : malloc(r->size);
+    if (!request) {
+        s->error = -ENOMEM;
+        return;
+    }
+    ssize_t n = take_head(r, request, r->size, &id);
+    s->fn(r, id, request, (size_t)n, s->arg);
+    if (request != on_stack)
+        free(request);
+}
+
+int fin_rpc_serve(struct fin_rpc *r, fin_rpc_fn *fn, void *arg) {
+    struct serving s = {r, fn, arg, 0};
+    int error = 0;
+    r->serving++;
+    fin_finish {
+        for (unsigned n = 1; error == 0; n++) {
+            error = await_head(r, false);
+            if (error == 0 && r->head) {
+                fin_async_call(serve_one, &s);
+                error = s.error;
+            }
+            if (n % TURNS == 0)
+                fin_yield(); // a client without pauses keeps nobody else from running
+        }
+    }
+    r->serving--;
+    return error;
+}
+
+int fin_rpc_open(struct fin_rpc **out, struct fin_chan *c, unsigned flags) {
+    if (flags & ~(unsigned)FIN_RPC_CLIENT)
+        return -EINVAL;
+    struct fin_rpc *r = calloc(1, sizeof *r);
+    if (!r)
+        return -ENOMEM;
+    r->chan = c;
+    r->client = flags & FIN_RPC_CLIENT;
+    *out = r;
+    return 0;
+}
+
+int fin_rpc_close(struct fin_rpc *r) {
+    if (r->first || r->reading || r->serving)
+        return -EBUSY;
+    if (r->head)
+        release_head(r);
+    int error = fin_chan_close(r->chan);
+    if (error != 0)
+        return error;
+    fin_rpc_calls_end(r);
+    free(r);
+    return 0;
+}
+
+size_t fin_rpc_most(const struct fin_rpc *r) { return fin_chan_most(r->chan) - sizeof(uint64_t); }
+uint64_t fin_rpc_strays(const struct fin_rpc *r) { return r->strays; }

@@ -1,0 +1,61 @@
+// SPDX-License-Identifier: BSD-2-Clause
+// An end that calls and serves: rpc.c has those who wait and the requests, calls.c the table of this end's calls.
+#ifndef FIN_CHAN_RPC_H
+#define FIN_CHAN_RPC_H
+
+#include <fin/awe.h>
+#include <fin/rpc.h>
+
+#include "chan/chan.h"
+
+enum { RPC_REQUEST = 1, RPC_ANSWER = 2 };
+
+// An AWE that waits; in its frame, and on the list of its end all that time.
+struct waiting {
+    struct waiting *next, *prev;
+    struct fin_awe *awe; // while it is suspended
+    uint32_t id;         // of the call whose answer it waits for; 0: for requests
+    bool decided, cancelled, keep;
+    void *buffer;
+    size_t room;
+    ssize_t result;
+};
+
+struct call {
+    uint32_t id;   // index below, generation above; of the next use while it is free
+    uint32_t next; // of the free ones, first come first
+    enum { CALL_FREE, CALL_SENT, CALL_AWAITED, CALL_ANSWERED, CALL_FORGOTTEN } state;
+    struct waiting *waiting; // awaited
+    void *answer;            // answered; NULL: there was no memory
+    size_t size;
+};
+
+struct fin_rpc {
+    struct fin_chan *chan;
+    struct waiting *first, *last;
+    bool reading; // an AWE is in fin_chan_peek
+    bool head;    // a request is being peeked at, these are its
+    uint32_t id;
+    const char *bytes;
+    size_t size;
+    int end;          // 0, or why nothing comes any more
+    unsigned serving; // dispatch loops
+    bool client;
+    struct call *calls;
+    uint32_t count, free, last_free; // `free`: index of the first, or `count` where there is none
+    uint64_t strays;
+};
+
+// Makes a call. 0; -ENOSPC, -ENOMEM.
+int fin_rpc_call_new(struct fin_rpc *r, uint32_t *id);
+// It was not sent.
+void fin_rpc_call_end(struct fin_rpc *r, uint32_t id);
+// Its answer, where that has come; -EAGAIN: w waits for it from here on; -ESRCH, -EBUSY, -EMSGSIZE, -ENOMEM.
+ssize_t fin_rpc_call_await(struct fin_rpc *r, struct waiting *w);
+// Its waiter, who was not decided, goes.
+void fin_rpc_call_leave(struct fin_rpc *r, uint32_t id);
+// An answer has come. Its bytes may change while they are copied.
+void fin_rpc_answered(struct fin_rpc *r, uint32_t id, const void *bytes, size_t size);
+void fin_rpc_calls_end(struct fin_rpc *r);
+
+#endif
