@@ -33,16 +33,15 @@ static inline void turn_leave(struct turn *t) {
         fin_latch_release(&t->mutex.waiters.latch);
 }
 
+// Waits for it where it has to. 0 or -ECANCELED.
+FIN_BLOCKING int fin_turn_take(struct turn *t, bool nc);
+
 static inline int turn_take(struct turn *t, bool nc) {
-    if (FIN_LIKELY(!t->shared && !t->mutex.locked)) {
-        if (!nc && FIN_UNLIKELY(fin_cancelled()))
-            return -ECANCELED;
-        t->mutex.locked = true;
-        return 0;
-    }
-    if (!nc)
-        return fin_mutex_lock(&t->mutex);
-    fin_mutex_lock_nc(&t->mutex);
+    if (FIN_UNLIKELY(t->shared || t->mutex.locked))
+        return fin_turn_take(t, nc);
+    if (!nc && FIN_UNLIKELY(fin_cancelled()))
+        return -ECANCELED;
+    t->mutex.locked = true;
     return 0;
 }
 
