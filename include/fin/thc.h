@@ -22,6 +22,8 @@
 #pragma GCC system_header
 #endif
 
+#include <fin/thc_ipc.h>
+
 #ifndef errval_t
 typedef int errval_t;
 #endif

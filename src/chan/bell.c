@@ -213,6 +213,14 @@ void fin_bell_drop_fds(struct ump_rx *rx) {
     parcel_done(rx);
 }
 
+void fin_bell_stop(struct ump_rx *rx) {
+    rx->gone = true;
+    if (rx->meeting)
+        fin_event_advance(&rx->meeting->message, 1);
+    else
+        shutdown(rx->fd, SHUT_RD);
+}
+
 void fin_bell_end(struct ump_tx *tx, struct ump_rx *rx) {
     while (rx->parcels)
         fin_bell_drop_fds(rx);

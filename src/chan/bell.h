@@ -38,6 +38,8 @@ FIN_BLOCKING int fin_bell_send_fds(struct ump_tx *tx, const int *fds, int count,
 int fin_bell_take_fds(struct ump_rx *rx, int *fds, int most);
 void fin_bell_drop_fds(struct ump_rx *rx);
 
+// Who sleeps for a message wakes up, and finds the sender gone.
+void fin_bell_stop(struct ump_rx *rx);
 // Tells the other side that this one is gone.
 void fin_bell_end(struct ump_tx *tx, struct ump_rx *rx);
 void fin_meeting_end(struct meeting *m);

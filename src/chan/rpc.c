@@ -21,14 +21,10 @@ static void wake(struct waiting *w) {
         fin_schedule(a);
 }
 
-static void wake_all(struct fin_rpc *r) {
+static void end(struct fin_rpc *r, int why) {
+    r->end = r->end ? r->end : why;
     for (struct waiting *w = r->first; w; w = w->next)
         wake(w);
-}
-
-static void end(struct fin_rpc *r, int why) {
-    r->end = why;
-    wake_all(r);
 }
 
 // Lets one more of those who wait go on, where nobody reads. At a head that is one who wants requests.
@@ -357,6 +353,11 @@ int fin_rpc_close(struct fin_rpc *r) {
     fin_rpc_calls_end(r);
     free(r);
     return 0;
+}
+
+void fin_rpc_stop(struct fin_rpc *r, int why) {
+    end(r, why);
+    fin_bell_stop(&r->chan->in.ump); // the reader
 }
 
 size_t fin_rpc_most(const struct fin_rpc *r) { return fin_chan_most(r->chan) - sizeof(uint64_t); }

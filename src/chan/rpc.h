@@ -46,6 +46,10 @@ struct fin_rpc {
     uint64_t strays;
 };
 
+// rpc.c: nothing more comes, and all who wait are told so.
+void fin_rpc_stop(struct fin_rpc *r, int why);
+
+// calls.c
 // Makes a call. 0; -ENOSPC, -ENOMEM.
 int fin_rpc_call_new(struct fin_rpc *r, uint32_t *id);
 // It was not sent.
