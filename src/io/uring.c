@@ -9,6 +9,7 @@
 #include <poll.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/eventfd.h>
 #include <unistd.h>
 
 #include "io/linked.h"
@@ -294,7 +295,8 @@ static void look(struct io *io, int64_t ns) {
         e->user_data = TO_WAKE;
         u->wake_armed = true;
     }
-    enter(io, ns);
+    // The queue may have been full: then what completed meanwhile can run by now.
+    enter(io, fin_link_empty(&io->rt->queue) ? ns : 0);
 }
 
 bool fin_uring_interrupted(int result) {
@@ -438,24 +440,25 @@ static int begin(struct io *io) {
     return 0;
 }
 
+static void wait_until(struct io *io, uint64_t until) {
+    for (uint64_t now; io->uring.in_flight && (now = fin_now()) < until;)
+        enter(io, (int64_t)(until - now));
+}
+
 // Nothing may be in flight when the memory of the thread goes away, and no read of wake_fd when another thread takes it
-// over. Where AWEs are left that wait, all is cancelled: kernels before 5.19 cannot, and leave that to the ring's own end.
+// over. Where AWEs are left that wait, all is cancelled, and again what was between two places: kernels before 5.19 cannot,
+// and leave that to the ring's own end.
 static void end(struct io *io) {
     struct uring *u = &io->uring;
-    struct io_uring_sqe *e;
-    if (u->wake_armed) {
-        e = fin_uring_entry(io);
-        io_uring_prep_cancel64(e, TO_WAKE, 0);
-        e->user_data = TO_NOBODY;
-    }
+    if (u->wake_armed)
+        eventfd_write(io->wake_fd, 1);
     while (u->wake_armed)
         enter(io, -1);
-    if (u->in_flight && io->can.cancel_all) {
-        e = fin_uring_entry(io);
+    for (unsigned tries = 0; u->in_flight && io->can.cancel_all; tries += tries < MOST_TRIES) {
+        struct io_uring_sqe *e = fin_uring_entry(io);
         io_uring_prep_cancel64(e, 0, IORING_ASYNC_CANCEL_ANY | IORING_ASYNC_CANCEL_ALL);
         e->user_data = TO_NOBODY;
-        while (u->in_flight)
-            enter(io, -1);
+        wait_until(io, fin_now() + (FIN_MS << tries));
     }
     io->fd = -1;
     io_uring_queue_exit(&u->ring);

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
 // Cancellation against completion, many thousands of times: what a cancelled receive or send reported is what the peer saw,
-// in bytes and their order; what a cancelled accept returned is what was connected.
+// in bytes and their order; what a cancelled accept returned is what was connected. FIN_RACES=1000000 in the environment asks
+// for so many races in all, and their counts.
 #define _GNU_SOURCE
 #include <fcntl.h>
 #include <pthread.h>
@@ -8,7 +9,7 @@
 
 #include "net.h"
 
-enum { MOST = 6000, CHUNK = 3000 };
+enum { MOST = 6000, CHUNK = 3000, PHASES = 9 };
 
 static int rounds;
 
@@ -266,11 +267,13 @@ static void sending_to_pipe(void) {
             phase;                                                                                                          \
         CHECK(cancelled > 0);                                                                                               \
         CHECK(done > 0);                                                                                                    \
+        if (getenv("FIN_RACES"))                                                                                            \
+            printf("%-25s %9d done %9d cancelled\n", #phase, done, cancelled);                                              \
         cancelled = done = 0;                                                                                               \
     } while (0)
 
 int main(void) {
-    rounds = getenv("FIN_FEW") ? 300 : MOST;
+    rounds = getenv("FIN_RACES") ? atoi(getenv("FIN_RACES")) / PHASES + 1 : getenv("FIN_FEW") ? 300 : MOST;
     stream_pair(fd);
     RACE(receiving(false));
     RACE(receiving(true));
