@@ -38,7 +38,10 @@ class Bench:
 
 def output_of(command, timeout=120):
     """What a command prints, or RuntimeError with what it complained of."""
-    done = subprocess.run(command, capture_output=True, text=True, timeout=timeout, check=False)
+    try:
+        done = subprocess.run(command, capture_output=True, text=True, timeout=timeout, check=False)
+    except subprocess.TimeoutExpired:
+        raise RuntimeError(f'does not end within {timeout} s: {" ".join(command)}') from None
     if done.returncode != 0:
         lines = (done.stderr or done.stdout).strip().splitlines()
         raise RuntimeError(lines[-1] if lines else f'{command[0]} ended with {done.returncode}')

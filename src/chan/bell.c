@@ -3,6 +3,7 @@
 #include "chan/bell.h"
 
 #include <fcntl.h>
+#include <sched.h>
 #include <stdlib.h>
 #include <sys/socket.h>
 #include <unistd.h>
@@ -12,13 +13,23 @@
 #include "chan/wait.h"
 
 enum { AT_ONCE = 4096 }; // packets taken in one go: more than a socket holds
+enum { TRIES = 1000 };   // where the kernel has no memory now: a ring that nobody hears would be a hang
+
+static bool again(ssize_t r, int *tries) {
+    if (r >= 0 || (errno != ENOBUFS && errno != ENOMEM && errno != EINTR) || ++*tries == TRIES)
+        return false;
+    sched_yield();
+    return true;
+}
 
 void fin_bell_ring(struct fin_event *bell, int fd) {
     static const char byte = 0;
+    int tries = 0;
     if (bell)
         fin_event_advance(bell, 1);
     else // where it is full the other side has packets to wake up for; where it is gone, our own waits tell
-        send(fd, &byte, 1, MSG_DONTWAIT | MSG_NOSIGNAL);
+        while (again(send(fd, &byte, 1, MSG_DONTWAIT | MSG_NOSIGNAL), &tries)) {
+        }
 }
 
 static int await(struct fin_event *bell, uint64_t heard, bool nc) {
@@ -114,8 +125,12 @@ void fin_bell_empty(struct ump_rx *rx) {
     }
     for (int i = 0; i < AT_ONCE && rx->parcels < UMP_PARCELS && !rx->gone && !rx->broken; i++) {
         struct packet p;
-        packet_init(&p);
-        ssize_t n = recvmsg(rx->fd, &p.m, MSG_DONTWAIT | MSG_CMSG_CLOEXEC);
+        ssize_t n;
+        int tries = 0;
+        do {
+            packet_init(&p);
+            n = recvmsg(rx->fd, &p.m, MSG_DONTWAIT | MSG_CMSG_CLOEXEC);
+        } while (again(n, &tries));
         if (n < 0 && errno == EAGAIN)
             return;
         packet_came(rx, &p, n < 0 ? -errno : n);

@@ -48,9 +48,10 @@ static int place_descriptors(struct start *s) {
     for (size_t i = 0; i < how->fd_count; i++)
         if (how->fds[i].child >= above)
             above = how->fds[i].child + 1;
-    s->report = fcntl(s->report, F_DUPFD_CLOEXEC, above);
-    if (s->report < 0)
+    int report = fcntl(s->report, F_DUPFD_CLOEXEC, above);
+    if (report < 0)
         return -1;
+    s->report = report;
     for (size_t i = 0; i < how->fd_count; i++) {
         int own = how->fds[i].own, null = -1;
         if (own == FIN_SPAWN_NULL)

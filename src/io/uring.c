@@ -401,9 +401,12 @@ static void describe(struct io *io, unsigned setup) {
         bool can;
         const char *name;
     } features[] = {
-        {setup & IORING_SETUP_DEFER_TASKRUN, "deferred work"}, {setup & IORING_SETUP_SINGLE_ISSUER, "single issuer"},
-        {can->registered_ring, "registered ring"},             {can->multishot_accept, "multishot accept"},
-        {can->multishot_receive, "multishot receive"},         {can->buffer_rings, "buffer rings"},
+        {setup & IORING_SETUP_DEFER_TASKRUN, "deferred work"},
+        {setup & IORING_SETUP_SINGLE_ISSUER, "single issuer"},
+        {can->registered_ring, "registered ring"},
+        {can->multishot_accept, "multishot accept"},
+        {can->multishot_receive, "multishot receive"},
+        {can->buffer_rings, "buffer rings"},
         {can->zero_copy, "zero-copy send"},
     };
     size_t n = 0;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
 // Cancellation against completion, many thousands of times: what a cancelled receive or send reported is what the peer saw,
-// in bytes and their order; what a cancelled accept returned is what was connected. FIN_RACES=1000000 in the environment asks
-// for so many races in all, and their counts.
+// in bytes and their order; what a cancelled accept returned is what was connected. FIN_RACES=1000000 in the environment
+// asks for so many races in all, and their counts.
 #define _GNU_SOURCE
 #include <fcntl.h>
 #include <pthread.h>

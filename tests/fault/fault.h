@@ -1,0 +1,33 @@
+// SPDX-License-Identifier: BSD-2-Clause
+// One failure at a time, at every point: a scenario is run in a child of its own for each call of it, or of the library in
+// it, that asks the system for something; that call fails, nothing else does. What is to hold: no crash, no hang, an error
+// that says what failed or what follows from it, and afterwards the same process does the whole again without any error, and
+// has no more memory, maps and descriptors than one in which nothing failed.
+//
+//     PROGRAM        all of it        PROGRAM show        and what each failure led to
+//     PROGRAM N [soft]        the point N alone, in this process: for a debugger
+#ifndef FIN_TESTS_FAULT_H
+#define FIN_TESTS_FAULT_H
+
+#include <errno.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include <fin.h>
+
+#include "process.h"
+
+// The scenario, once; on a thread of its own. It gives back all that it took.
+void scenario(void);
+// Its threads that may overlap or not: what each takes is kept for the next.
+extern const int threads;
+
+// Is it no error? Where it is one, it is one that can be now.
+bool fine(long r);
+// Was there one by now?
+bool failed(void);
+// Is it fine, of a function that says why in errno.
+static inline bool fine_errno(long r) { return fine(r < 0 ? -errno : r); }
+
+#endif

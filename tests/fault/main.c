@@ -1,0 +1,177 @@
+// SPDX-License-Identifier: BSD-2-Clause
+// Runs a scenario in one child for each point. See fault.h.
+#define _GNU_SOURCE
+#include <liburing.h>
+#include <pthread.h>
+#include <sys/mman.h>
+#include <sys/wait.h>
+
+#include "points.h"
+
+enum { SECONDS = 20, TEXT = 4096, FEW = 10 };
+
+static char *complaint; // what the child wrote
+static bool show;
+
+// What a failure may lead to: others are cancelled, or find that nobody is there.
+static bool follows(int error) {
+    static const int known[] = {ECANCELED, EPIPE,   ECONNRESET, ECONNREFUSED, ECONNABORTED,
+                                ESHUTDOWN, ENODATA, ENOBUFS,    ENOMEM};
+    for (size_t i = 0; i < sizeof known / sizeof *known; i++)
+        if (error == known[i])
+            return true;
+    return false;
+}
+
+bool fine(long r) {
+    if (r >= 0)
+        return true;
+    int none = 0;
+    __atomic_compare_exchange_n(&points->first, &none, (int)-r, false, __ATOMIC_SEQ_CST, __ATOMIC_SEQ_CST);
+    if (!points->name[0])
+        fprintf(stderr, "%s, where nothing failed\n", strerror((int)-r));
+    else if (-r != points->error && !follows((int)-r))
+        fprintf(stderr, "%s, where %s failed: %s\n", strerror((int)-r), points->name, strerror(points->error));
+    else
+        return false;
+    _exit(2);
+}
+
+bool failed(void) { return __atomic_load_n(&points->first, __ATOMIC_SEQ_CST) != 0; }
+
+static void *on_thread(void *unused) {
+    scenario();
+    return unused;
+}
+
+int __real_pthread_create(pthread_t *t, const pthread_attr_t *a, void *(*fn)(void *), void *arg);
+
+static void once(void) {
+    pthread_t t;
+    CHECK_EQ(__real_pthread_create(&t, NULL, on_thread, NULL), 0);
+    pthread_join(t, NULL);
+}
+
+static void clean(void) {
+    points->name[0] = 0;
+    points->first = 0;
+    once();
+    CHECK_EQ(points->first, 0);
+}
+
+static void body(long point, bool soft) {
+    alarm(SECONDS);
+    points->chosen = point;
+    points->soft = soft;
+    points->armed = true;
+    once();
+    points->armed = false;
+    struct points was = *points;
+    clean();
+    clean();
+    was.blocks = points->blocks;
+    was.mapped = points->mapped;
+    was.descriptors = open_descriptors();
+    *points = was;
+    points->ended = true;
+}
+
+static void in_child(long point, bool soft) {
+    int fd = memfd_create("complaint", MFD_CLOEXEC), status;
+    *points = (struct points){.completions = points->completions};
+    fflush(NULL);
+    pid_t pid = fork();
+    CHECK(pid >= 0 && fd >= 0);
+    if (pid == 0) {
+        dup2(fd, STDERR_FILENO);
+        body(point, soft);
+        _exit(0);
+    }
+    CHECK_EQ(waitpid(pid, &status, 0), pid);
+    memset(complaint, 0, TEXT);
+    CHECK(pread(fd, complaint, TEXT - 1, 0) >= 0);
+    close(fd);
+    // An async that finds no memory for a stack has nobody to tell, so that the program ends with a message.
+    bool told = WIFSIGNALED(status) && WTERMSIG(status) == SIGABRT && points->error == ENOMEM &&
+                (strncmp(complaint, "fin: no memory for another stack\n", 33) == 0 ||
+                 strncmp(complaint, "fin: no memory for a thread's runtime\n", 38) == 0);
+    if (status != 0 && !told) {
+        fprintf(stderr, "point %ld%s, %s: status 0x%x%s\n%s", point, soft ? " soft" : "", points->name, (unsigned)status,
+                WIFSIGNALED(status) && WTERMSIG(status) == SIGALRM ? ": it hangs" : "", complaint);
+        exit(1);
+    }
+    if (show && points->name[0])
+        printf("%4ld %-30s %-28s %s\n", point, points->name, strerror(points->error),
+               told            ? complaint
+               : points->first ? strerror(points->first)
+                               : "no error");
+}
+
+static bool near(long a, long b) { return labs(a - b) <= threads; }
+
+static void compare(long point, bool soft, const struct points *none) {
+    if (!points->ended || (near(points->descriptors, none->descriptors) && near(points->blocks, none->blocks) &&
+                           near(points->mapped, none->mapped)))
+        return;
+    fprintf(stderr, "point %ld%s, %s: %d descriptors, %ld blocks, %ld pages are left, not %d, %ld, %ld\n", point,
+            soft ? " soft" : "", points->name, points->descriptors, points->blocks, points->mapped, none->descriptors,
+            none->blocks, none->mapped);
+    exit(1);
+}
+
+// Does the kernel have requests that complete with what is asked for?
+static bool can_inject(void) {
+    struct io_uring ring;
+    struct io_uring_cqe *c;
+    int r = -1;
+    if (io_uring_queue_init(2, &ring, 0) != 0)
+        return false;
+    struct io_uring_sqe *e = io_uring_get_sqe(&ring);
+    io_uring_prep_nop(e);
+    e->len = (unsigned)-EIO;
+    e->rw_flags = INJECT_RESULT;
+    if (io_uring_submit_and_wait(&ring, 1) == 1 && io_uring_peek_cqe(&ring, &c) == 0)
+        r = c->res;
+    io_uring_queue_exit(&ring);
+    return r == -EIO;
+}
+
+// What comes at some runs is not there at others: three in a row that are not there are the end. With FIN_FEW in the
+// environment, others at each run.
+static long sweep(bool soft) {
+    in_child(-1, soft);
+    struct points none = *points;
+    long failures = 0, step = getenv("FIN_FEW") ? none.count / FEW + 1 : 1;
+    CHECK(none.ended);
+    for (long point = getpid() % step, beyond = 0; beyond < 3; point += step) {
+        in_child(point, soft);
+        compare(point, soft, &none);
+        beyond = points->name[0] ? 0 : beyond + 1;
+        failures += points->name[0] != 0;
+    }
+    return failures;
+}
+
+int main(int argc, char **argv) {
+    if (on_valgrind() || ON_TSAN)
+        SKIP("a child for each point, of what runs many times slower here");
+    const char *want = argc > 1 ? argv[1] : "";
+    points = mmap(NULL, sizeof *points + TEXT, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+    CHECK(points != MAP_FAILED);
+    complaint = (char *)(points + 1);
+    struct points *now = points;
+    points = NULL;
+    now->completions = can_inject();
+    points = now;
+    signal(SIGPIPE, SIG_IGN);
+    show = strcmp(want, "show") == 0;
+    if (want[0] >= '0' && want[0] <= '9') {
+        body(atol(want), argc > 2);
+        return 0;
+    }
+    long hard = sweep(false), soft = sweep(true);
+    CHECK(hard > 0);
+    CHECK(soft > 0);
+    printf("%ld failures, %ld interruptions\n", hard, soft);
+    return 0;
+}

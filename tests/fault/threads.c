@@ -1,0 +1,67 @@
+// SPDX-License-Identifier: BSD-2-Clause
+// Several threads: the pool for what blocks, threads of Fin, a lock and an event between them, timeouts.
+#define _GNU_SOURCE
+#include <fin/offload.h>
+
+#include "fault.h"
+
+enum { WORKERS = 3 };
+const int threads = WORKERS;
+
+static struct fin_mutex mutex = FIN_MUTEX_INIT;
+static struct fin_event done;
+static int started, count, offloaded;
+
+static void add(void *unused) {
+    (void)unused;
+    __atomic_add_fetch(&offloaded, 1, __ATOMIC_SEQ_CST);
+}
+
+static void work(void *unused) {
+    (void)unused;
+    for (int i = 0; i < 3; i++) {
+        fin_mutex_lock_nc(&mutex);
+        fine(fin_sleep(1000)); // the others wait
+        count++;
+        fin_mutex_unlock(&mutex);
+    }
+    fin_event_advance(&done, 1);
+}
+
+static void on_threads(void) {
+    struct fin_thread_handle h[WORKERS];
+    started = count = 0;
+    fin_event_init(&done);
+    while (started < WORKERS && fine(fin_thread_start(&h[started], work, NULL)))
+        started++;
+    fin_timeout(10 * FIN_S) { // of which one that cannot have its time is cancelled at once
+        fine(fin_event_await(&done, (uint64_t)started));
+    }
+    for (int i = 0; i < started; i++)
+        fin_thread_join_nc(&h[i]);
+    CHECK_EQ(count, 3 * started);
+}
+
+static void offload(void) {
+    fin_shared int good = 0;
+    offloaded = 0;
+    fin_finish {
+        for (int i = 0; i < WORKERS; i++) {
+            fin_async { good += fine(fin_offload(add, NULL)); };
+        }
+    }
+    CHECK_EQ(offloaded, good);
+}
+
+static void cancelled(int r) {
+    CHECK(r < 0);
+    fine(r == -ECANCELED ? 0 : r);
+}
+
+void scenario(void) {
+    on_threads();
+    offload();
+    fin_timeout(1000) {
+        fin_async { cancelled(fin_sleep(3600 * FIN_S)); };
+    }
+}
