@@ -82,7 +82,8 @@ static inline void FIN_BLOCKING fin_suspend_then(struct fin_awe **slot, void (*t
 }
 
 // Makes a suspended AWE runnable, at the tail of its owner's queue. From any thread, but not from a signal handler; wakes
-// the owner where it is idle. Returns 0; -EALREADY where it was scheduled before, -EINVAL where it is no AWE that waits.
+// the owner where it is idle. Returns 0; -EALREADY where it was scheduled before, has been taken by a directed yield or is
+// saved for one; -EINVAL where it is no AWE that waits.
 // Does not block. Once it returned 0 the AWE may be gone: the pointer is not to be used again.
 int fin_schedule(struct fin_awe *a);
 

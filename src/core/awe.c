@@ -62,7 +62,8 @@ static int why_not(uint32_t state) {
     uint32_t kind = state & FIN_AWE_KIND;
     if (state == FIN_AWE_RUNNING || state == FIN_AWE_RUNNING_CONT)
         return -EALREADY;
-    return fin_state_waits(state) && (kind == FIN_AWE_QUEUED || kind == FIN_AWE_WOKEN) ? -EALREADY : -EINVAL;
+    return fin_state_waits(state) && (kind == FIN_AWE_QUEUED || kind == FIN_AWE_WOKEN || kind == FIN_AWE_SAVED) ? -EALREADY
+                                                                                                                : -EINVAL;
 }
 
 // Runs at the tail or the head of the queue of this thread, or goes to the inbox of the owner.

@@ -66,6 +66,17 @@ void fin_drain_inbox(struct fin_runtime *rt) {
     }
 }
 
+// Who woke it has claimed it, and is few instructions away from putting it into the inbox. To run it before that would leave
+// in the inbox what runs. (models/awe.pml)
+void fin_drain_until(struct fin_runtime *rt, const struct fin_awe *woken) {
+    for (;;) {
+        fin_drain_inbox(rt);
+        if ((fin_state(woken) & FIN_AWE_KIND) == FIN_AWE_QUEUED)
+            return;
+        fin_host_give_way();
+    }
+}
+
 // On the scheduler stack: looks at the other sources of work, sleeps while there is none, then runs the first AWE.
 void fin_find_work(void *arg) {
     struct fin_runtime *rt = arg;

@@ -223,7 +223,7 @@ static inline void take(struct fin_runtime *rt, struct fin_awe *to) {
             fin_link_remove(&to->link);
             return;
         }
-        fin_drain_inbox(rt); // another thread woke it: now it is queued
+        fin_drain_until(rt, to); // another thread woke it: now it is queued
     }
     unqueue(rt, &to->link);
 }

@@ -29,6 +29,9 @@ void fin_host_sleep(struct fin_runtime *rt);
 // Any thread.
 void fin_host_wake(struct fin_runtime *rt);
 
+// Lets another thread have the CPU.
+void fin_host_give_way(void);
+
 // The two words of C++ exception state of the calling OS thread, or NULL in a program without C++.
 void **fin_host_exception_state(void);
 

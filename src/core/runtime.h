@@ -100,6 +100,7 @@ static inline struct fin_runtime *fin_here(void) { return (struct fin_runtime *)
 void fin_continue_pending(struct fin_runtime *rt, struct fin_finish_block *p); // never returns
 void fin_queue_pending(struct fin_runtime *rt, struct fin_finish_block *from);
 void fin_drain_inbox(struct fin_runtime *rt);
+void fin_drain_until(struct fin_runtime *rt, const struct fin_awe *woken); // it is queued
 
 // cancel.c
 void fin_cancel_leave(struct fin_finish_block *b);

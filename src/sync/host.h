@@ -5,9 +5,6 @@
 
 #include <stdint.h>
 
-// Lets another thread have the CPU.
-void fin_host_give_way(void);
-
 // Starts an OS thread that runs fn(arg), then, after its runtime has ended, ended(arg). Returns 0 or -errno.
 int fin_host_thread_start(uintptr_t *thread, void (*fn)(void *), void (*ended)(void *), void *arg);
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
 #include "sync/wait.h"
 
-#include "sync/host.h"
+#include "core/host.h"
 
 enum { SPINS = 100 };
 

@@ -5,6 +5,7 @@
 #include <stdbool.h>
 #include <stdlib.h>
 
+#include "core/host.h"
 #include "sync/host.h"
 
 struct start {
