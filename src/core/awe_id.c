@@ -151,73 +151,87 @@ static inline __attribute__((always_inline)) void yield_slow(struct fin_awe *a, 
         dispatch(rt);
 }
 
-static inline __attribute__((always_inline)) bool yield_fast(struct fin_awe *a, struct fin_thread *t, int how, uintptr_t to,
-                                                             uintptr_t from) {
+// The slow ways get `to` as the upper half of a word: see directed().
+#define YIELD(name, how)                                                                                                    \
+    static __attribute__((noinline)) void name(struct fin_awe *a, struct fin_thread *t, uint64_t word, uintptr_t from) {    \
+        yield_slow(a, t, how, (uint32_t)(word >> 32), (uint32_t)from);                                                      \
+    }
+YIELD(yield_save, SAVES | QUEUES)
+YIELD(yield_to, DIRECTED | QUEUES)
+YIELD(yield_to_save, DIRECTED | SAVES | QUEUES)
+YIELD(switch_save, SAVES)
+YIELD(switch_to_save, DIRECTED | SAVES)
+YIELD(switch_to, DIRECTED)
+
+typedef void slow_yield(struct fin_awe *a, struct fin_thread *t, uint64_t word, uintptr_t from);
+
+// What bounds a switch is its number of loads and stores. So each thing is loaded once, state and id of the AWE to run are
+// compared as one word, which is also what says that the id names it, and `to` is kept only as a part of that word, for want
+// of registers: one more would be saved for the way that does not return.
+static inline __attribute__((always_inline)) void directed(struct fin_awe *a, struct fin_thread *t, int how, uintptr_t to,
+                                                           uintptr_t from, slow_yield *slow) {
     struct fin_runtime *rt = fin_rt(t);
     struct fin_id_slot *target = slot_of(rt, (uint32_t)to), *self = slot_of(rt, (uint32_t)from);
     struct fin_awe *next = target->awe;
-    if (FIN_UNLIKELY(target->id != (uint32_t)to || !next))
-        return false;
+    uint64_t word = rt->tag | FIN_AWE_NAMED | FIN_AWE_SAVED | (uint64_t)to << 32;
+    __asm__("" : "+r"(word)); // so that `to` is not kept beside it
+    if (FIN_UNLIKELY(!next))
+        return slow(a, t, word, from);
     // who does not queue itself is mostly continued by those who do not either
-    if (how & QUEUES ? !can_take_plain(rt, next) : !is_saved_plain(rt, next))
-        return false;
-    if (!plain(rt))
-        return false;
-    if (how & SAVES && FIN_UNLIKELY(self->id != (uint32_t)from || (self->awe && self != target)))
-        return false;
-    if (!tick(rt))
-        return false;
+    uint64_t differs = FIN_STATE_WORD(next) ^ word;
+    if (FIN_UNLIKELY(differs) && FIN_UNLIKELY(!(how & QUEUES) || differs != (FIN_AWE_SAVED ^ FIN_AWE_QUEUED)))
+        return slow(a, t, word, from);
+    struct fin_finish_block *block = plain_block(rt);
+    if (FIN_UNLIKELY(!block))
+        return slow(a, t, word, from);
+    if (how & SAVES && (FIN_UNLIKELY(self->id != (uint32_t)from) || FIN_UNLIKELY(self->awe && self != target)))
+        return slow(a, t, word, from);
+    if (FIN_UNLIKELY(!tick(rt)))
+        return slow(a, t, word, from);
     target->awe = NULL;
     if (how & SAVES)
         self->awe = a;
-    stop_plain(rt, a, (how & QUEUES ? FIN_AWE_QUEUED : FIN_AWE_SAVED) | (how & SAVES ? FIN_AWE_NAMED : 0),
-               how & SAVES ? (uint32_t)from : 0);
+    a->block = block;
+    a->body = rt->body;
+    uint32_t state = (uint32_t)word ^ (how & QUEUES ? FIN_AWE_SAVED ^ FIN_AWE_QUEUED : 0);
+    FIN_STATE_WORD(a) = how & SAVES ? state | (uint64_t)from << 32 : state ^ FIN_AWE_NAMED;
     if (how & QUEUES)
         take_plain_for(rt, next, a);
     resume_plain(rt, next);
-    return true;
 }
 
-#define YIELD_SLOW(name, how)                                                                                               \
-    static __attribute__((noinline)) void name(struct fin_awe *a, struct fin_thread *t, uintptr_t to, uintptr_t from) {     \
-        yield_slow(a, t, how, (uint32_t)to, (uint32_t)from);                                                                \
-    }
-YIELD_SLOW(yield_save, SAVES | QUEUES)
-YIELD_SLOW(yield_to, DIRECTED | QUEUES)
-YIELD_SLOW(yield_to_save, DIRECTED | SAVES | QUEUES)
-YIELD_SLOW(switch_save, SAVES)
-YIELD_SLOW(switch_to_save, DIRECTED | SAVES)
-YIELD_SLOW(switch_to, DIRECTED)
-
-FIN_ENTRY void fin_core_yield_save_(struct fin_awe *a, struct fin_thread *t, uintptr_t from) {
-    yield_save(a, t, 0, from);
-}
+FIN_ENTRY void fin_core_yield_save_(struct fin_awe *a, struct fin_thread *t, uintptr_t from) { yield_save(a, t, 0, from); }
 
 FIN_ENTRY void fin_core_yield_to_id_(struct fin_awe *a, struct fin_thread *t, uintptr_t to) {
-    if (!yield_fast(a, t, DIRECTED | QUEUES, to, 0))
-        yield_to(a, t, to, 0);
+    directed(a, t, DIRECTED | QUEUES, to, 0, yield_to);
 }
 
 FIN_ENTRY void fin_core_yield_to_save_(struct fin_awe *a, struct fin_thread *t, uintptr_t to, uintptr_t from) {
-    if (!yield_fast(a, t, DIRECTED | SAVES | QUEUES, to, from))
-        yield_to_save(a, t, to, from);
+    directed(a, t, DIRECTED | SAVES | QUEUES, to, from, yield_to_save);
 }
 
 FIN_ENTRY void fin_core_switch_save_(struct fin_awe *a, struct fin_thread *t, uintptr_t from) {
-    switch_save(a, t, 0, from);
+    struct fin_runtime *rt = fin_rt(t);
+    struct fin_id_slot *self = slot_of(rt, (uint32_t)from);
+    struct fin_awe *next = next_plain(rt);
+    if (FIN_UNLIKELY(!next || !plain(rt)) || FIN_UNLIKELY(self->id != (uint32_t)from || self->awe)) {
+        switch_save(a, t, 0, from);
+        return;
+    }
+    self->awe = a;
+    stop_plain(rt, a, FIN_AWE_SAVED | FIN_AWE_NAMED, (uint32_t)from);
+    run_plain(rt, next);
 }
 
 FIN_ENTRY void fin_core_switch_to_save_(struct fin_awe *a, struct fin_thread *t, uintptr_t to, uintptr_t from) {
-    if (!yield_fast(a, t, DIRECTED | SAVES, to, from))
-        switch_to_save(a, t, to, from);
+    directed(a, t, DIRECTED | SAVES, to, from, switch_to_save);
 }
 
 FIN_ENTRY void fin_core_switch_to_(struct fin_awe *a, struct fin_thread *t, uintptr_t to, struct fin_awe **slot) {
     struct fin_id_slot *target = live(fin_rt(t), (uint32_t)to);
     if (slot && target && target->awe)
         *slot = a;
-    if (!yield_fast(a, t, DIRECTED, to, 0))
-        switch_to(a, t, to, 0);
+    directed(a, t, DIRECTED, to, 0, switch_to);
 }
 
 void fin_id_end(struct fin_runtime *rt) {

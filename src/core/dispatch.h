@@ -111,12 +111,15 @@ static inline struct fin_finish_block *stop(struct fin_runtime *rt, struct fin_a
 }
 
 // The fast paths test this and the like first, and go to the slow path with a jump; then nothing in them can fail and no
-// register needs saving. True: no async is pending, no C++ exception is in flight, no sanitizer follows.
-static inline bool plain(const struct fin_runtime *rt) {
-    const struct fin_finish_block *b = rt->thread.current;
-    return FIN_LIKELY(b->pending == NULL && (b->flags & FIN_FINISH_CLEAN) != 0) &&
-           FIN_LIKELY(rt->thread.exceptions[0] == NULL) && FIN_LIKELY(rt->thread.exceptions[1] == NULL);
+// register needs saving. The current block, where no async is pending, no C++ exception is in flight and no sanitizer
+// follows; otherwise NULL.
+static inline struct fin_finish_block *plain_block(const struct fin_runtime *rt) {
+    struct fin_finish_block *b = rt->thread.current;
+    void **e = rt->thread.exceptions;
+    return FIN_LIKELY(!b->pending && b->flags & FIN_FINISH_CLEAN) && FIN_LIKELY(!e[0] && !e[1]) ? b : NULL;
 }
+
+static inline bool plain(const struct fin_runtime *rt) { return plain_block(rt) != NULL; }
 
 // stop() where plain().
 static inline void stop_plain(struct fin_runtime *rt, struct fin_awe *a, uint32_t kind, uint32_t id) {
@@ -257,11 +260,8 @@ static inline void take_plain_for(struct fin_runtime *rt, struct fin_awe *to, st
 
 // A switch more; false where it is time to look for events first.
 static inline bool tick(struct fin_runtime *rt) {
-    if (FIN_LIKELY(--rt->ticks != 0)) {
-        // What was loaded so far is loaded again where needed: no register is saved for it.
-        __asm__ volatile("" : : : "memory");
+    if (FIN_LIKELY(--rt->ticks != 0))
         return true;
-    }
     rt->ticks = 1;
     return false;
 }
