@@ -21,5 +21,6 @@
 #include <fin/sync.h>
 #include <fin/sync_on.h>
 #include <fin/thread.h>
+#include <fin/waitset.h>
 
 #endif

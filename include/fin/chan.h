@@ -80,7 +80,8 @@ FIN_BLOCKING int fin_chan_send_nc(struct fin_chan *c, const void *data, size_t s
 int fin_chan_try_send(struct fin_chan *c, const void *data, size_t size); // -EAGAIN instead of waiting. Not cancelled
 
 // Receives a message, and returns its length; waits for one. -EMSGSIZE where it is longer than `size`: it stays. After all
-// that was sent: -ESHUTDOWN where the other end was closed, -ECONNRESET where its process died; -EPROTO.
+// that was sent: -ESHUTDOWN where the other end was closed, -ECONNRESET where its process died; -EPROTO. -EBUSY where it
+// would wait and the end is in a waitset (fin/waitset.h), unless its handler calls.
 FIN_BLOCKING ssize_t fin_chan_recv(struct fin_chan *c, void *buffer, size_t size);
 FIN_BLOCKING ssize_t fin_chan_recv_nc(struct fin_chan *c, void *buffer, size_t size);
 ssize_t fin_chan_try_recv(struct fin_chan *c, void *buffer, size_t size); // -EAGAIN instead of waiting. Not cancelled

@@ -10,6 +10,7 @@
 
 #include <fin/io.h>
 
+#include "chan/chan.h"
 #include "chan/wait.h"
 
 enum { AT_ONCE = 4096 }; // packets taken in one go: more than a socket holds
@@ -22,14 +23,34 @@ static bool again(ssize_t r, int *tries) {
     return true;
 }
 
-void fin_bell_ring(struct fin_event *bell, int fd) {
+// Where it is full the other side has packets to wake up for; where it is gone, our own waits tell.
+static void send_ring(int fd) {
     static const char byte = 0;
     int tries = 0;
-    if (bell)
-        fin_event_advance(bell, 1);
-    else // where it is full the other side has packets to wake up for; where it is gone, our own waits tell
-        while (again(send(fd, &byte, 1, MSG_DONTWAIT | MSG_NOSIGNAL), &tries)) {
-        }
+    while (again(send(fd, &byte, 1, MSG_DONTWAIT | MSG_NOSIGNAL), &tries)) {
+    }
+}
+
+static void meeting_ring(struct meeting *m) {
+    fin_event_advance(&m->message, 1);
+    fin_latch_acquire(&m->latch);
+    if (m->watch)
+        fin_waitset_rung(m->watch);
+    fin_latch_release(&m->latch);
+}
+
+void fin_bell_ring_message(struct ump_tx *tx) {
+    if (tx->meeting)
+        meeting_ring(tx->meeting);
+    else
+        send_ring(tx->fd);
+}
+
+void fin_bell_ring_room(struct ump_rx *rx) {
+    if (rx->meeting)
+        fin_event_advance(&rx->meeting->room, 1);
+    else
+        send_ring(rx->fd);
 }
 
 static int await(struct fin_event *bell, uint64_t heard, bool nc) {
@@ -240,7 +261,7 @@ void fin_bell_end(struct ump_tx *tx, struct ump_rx *rx) {
     while (rx->parcels)
         fin_bell_drop_fds(rx);
     if (tx->meeting) {
-        fin_event_advance(&tx->meeting->message, 1);
+        meeting_ring(tx->meeting);
         fin_event_advance(&rx->meeting->room, 1);
     } else {
         close(tx->fd);

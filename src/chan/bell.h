@@ -18,12 +18,14 @@ struct parcel {
 
 struct meeting {
     struct fin_event message, room; // rings so far
-    struct fin_latch latch;         // of the parcels
+    struct fin_latch latch;         // of the rest
     struct parcel *first, *last;
+    struct fin_waitset_source *watch; // the receiver's, in a waitset
 };
 
 // The bell of a meeting, or a packet to the socket's other end. Does not block.
-void fin_bell_ring(struct fin_event *bell, int fd);
+void fin_bell_ring_message(struct ump_tx *tx);
+void fin_bell_ring_room(struct ump_rx *rx);
 
 // Sleep until there is a ring after `heard`, or the other side is gone; both are told in *rx and *tx. Returns 0; -ECANCELED;
 // or -EMFILE, -ENFILE, -ENOMEM where the thread cannot get what it waits with.

@@ -87,6 +87,23 @@ static int nothing(struct fin_chan *c) {
     return rx->gone && !fin_ump_arrived(rx) ? fin_ump_end_of(rx) : -EAGAIN;
 }
 
+int fin_chan_look(struct fin_chan *c, bool deep) {
+    struct ump_rx *rx = &c->in.ump;
+    int found = FIN_CHAN_NOTHING;
+    if (!turn_enter(&c->in.turn))
+        return found;
+    if (deep)
+        fin_bell_empty(rx); // then the ring: what was sent comes before the end
+    if (rx->broken)
+        found = FIN_CHAN_HAS_ENDED;
+    else if (ump_look(rx) != 0)
+        found = FIN_CHAN_HAS_MESSAGE;
+    else if (rx->gone)
+        found = FIN_CHAN_HAS_ENDED;
+    turn_leave(&c->in.turn);
+    return found;
+}
+
 static ssize_t try_take(struct fin_chan *c, const struct place *p) {
     if (!turn_enter(&c->in.turn))
         return -EAGAIN;

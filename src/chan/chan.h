@@ -4,6 +4,7 @@
 #define FIN_CHAN_CHAN_H
 
 #include <fin/chan.h>
+#include <fin/waitset.h>
 
 #include "chan/bell.h"
 #include "chan/turn.h"
@@ -36,10 +37,20 @@ struct fin_chan {
     struct out out;
     struct in in;
     struct shared_map *map;
+    struct fin_waitset_source watch; // its place in a waitset
 };
 
 // send.c: sends the word and the data as one message. As fin_chan_send and fin_chan_send_nc.
 FIN_BLOCKING int fin_chan_send_behind(struct fin_chan *c, uint64_t word, const void *data, size_t size, bool nc);
+
+// chan.c: what a receiver would find. Told by whoever may receive; `deep`: looks at the socket, too.
+enum { FIN_CHAN_NOTHING, FIN_CHAN_HAS_MESSAGE, FIN_CHAN_HAS_ENDED };
+int fin_chan_look(struct fin_chan *c, bool deep);
+
+// dispatch.c: the sender has rung, or the source was triggered. Its latch is held, which keeps it in its set.
+void fin_waitset_rung(struct fin_waitset_source *s);
+// waitset.c: takes it out of the set that it is in, if it is in one.
+void fin_waitset_leave(struct fin_waitset_source *s);
 
 // region.c
 int fin_chan_memory_new(size_t size);           // a sealed memfd, or -errno

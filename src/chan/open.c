@@ -316,6 +316,7 @@ int fin_chan_take_nc(struct fin_chan **out, int fd, unsigned flags) { return tak
 int fin_chan_close(struct fin_chan *c) {
     if (c->out.turn.mutex.locked || c->in.turn.mutex.locked)
         return -EBUSY;
+    fin_waitset_leave(&c->watch);
     fin_ump_end(&c->out.ump, &c->in.ump);
     map_release(c->map);
     free(c);

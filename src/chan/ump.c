@@ -41,7 +41,7 @@ void fin_ump_ring(struct ump_tx *tx, uint64_t armed) {
     if (armed == UMP_CLOSED)
         fin_ump_no_receiver(tx, -EPIPE);
     else
-        fin_bell_ring(tx->meeting ? &tx->meeting->message : NULL, tx->fd);
+        fin_bell_ring_message(tx);
 }
 
 void fin_ump_acknowledge(struct ump_rx *rx) {
@@ -52,7 +52,7 @@ void fin_ump_acknowledge(struct ump_rx *rx) {
     if (armed == 0 || armed == rx->rung)
         return;
     rx->rung = armed;
-    fin_bell_ring(rx->meeting ? &rx->meeting->room : NULL, rx->fd);
+    fin_bell_ring_room(rx);
 }
 
 bool fin_ump_refresh(struct ump_tx *tx, uint32_t lines) {
@@ -78,10 +78,9 @@ int fin_ump_end_of(const struct ump_rx *rx) {
     return __atomic_load_n(&rx->peer->closed, __ATOMIC_RELAXED) ? -ESHUTDOWN : -ECONNRESET;
 }
 
-void fin_ump_arm(struct ump_rx *rx) {
-    __atomic_store_n(&rx->own->armed, ++rx->armed, __ATOMIC_RELAXED);
-    if (rx->alone)
-        return;
+void fin_ump_arm(struct ump_rx *rx) { __atomic_store_n(&rx->own->armed, ++rx->armed, __ATOMIC_RELAXED); }
+
+void fin_ump_barrier(void) {
     __atomic_thread_fence(__ATOMIC_SEQ_CST);
     if (can_barrier)
         syscall(SYS_membarrier, MEMBARRIER_CMD_GLOBAL_EXPEDITED, 0, 0);
@@ -127,6 +126,8 @@ static bool came_message(void *rx) { return fin_ump_arrived(rx); }
 static int sleep_for_message(struct ump_rx *rx, bool nc) {
     uint64_t heard = rx->meeting ? fin_event_read(&rx->meeting->message) : 0;
     fin_ump_arm(rx);
+    if (!rx->alone)
+        fin_ump_barrier();
     int r = fin_ump_arrived(rx) ? 0 : fin_bell_await_message(rx, heard, nc);
     fin_ump_disarm(rx);
     return r;
@@ -139,6 +140,8 @@ int fin_ump_await_message(struct ump_rx *rx, bool nc) {
     while (!fin_ump_arrived(rx)) {
         if (rx->gone) // seen before the ring was looked at: nothing can come after that
             return fin_ump_end_of(rx);
+        if (rx->watched)
+            return -EBUSY;
         r = sleep_for_message(rx, nc);
         if (r != 0)
             return r;

@@ -22,11 +22,14 @@ void fin_ump_no_receiver(struct ump_tx *tx, int why);
 
 bool fin_ump_arrived(const struct ump_rx *rx); // a message, or what makes every call fail
 int fin_ump_end_of(const struct ump_rx *rx);   // why nothing comes any more; -EAGAIN while the sender lives
-void fin_ump_arm(struct ump_rx *rx);           // afterwards the ring must be looked at again
+// After both the ring must be looked at again. The barrier serves many that were armed; on one that is alone it is not
+// needed.
+void fin_ump_arm(struct ump_rx *rx);
+void fin_ump_barrier(void);
 void fin_ump_disarm(struct ump_rx *rx);
 
 // 0: there is a message; -ESHUTDOWN, -ECONNRESET: the sender closed or died, and there is none; -EPROTO, -ECANCELED, a
-// shortage.
+// shortage; -EBUSY where a waitset waits for it.
 FIN_BLOCKING int fin_ump_await_message(struct ump_rx *rx, bool nc);
 // 0: there is room; -EPIPE, -EPROTO, -ECANCELED, a shortage.
 FIN_BLOCKING int fin_ump_await_room(struct ump_tx *tx, uint32_t lines, bool nc);

@@ -62,6 +62,7 @@ int main(void) {
         meet(&started, &sent, 2 * i - 1);
         wait_a_little(&seed);
         fin_ump_arm(&rx);
+        fin_ump_barrier();
         bool there = ump_look(&rx) != 0;
         meet(&started, &sent, 2 * i);
         bool bell = fin_event_read(&meeting.message) != heard;

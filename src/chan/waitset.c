@@ -1,0 +1,235 @@
+// SPDX-License-Identifier: BSD-2-Clause
+// Who is in a waitset. See waitset.h for its locks.
+#define _GNU_SOURCE
+#include <stdlib.h>
+#include <sys/epoll.h>
+#include <sys/eventfd.h>
+#include <unistd.h>
+
+#include "chan/waitset.h"
+
+static struct fin_latch changes;
+
+int fin_waitset_new(struct fin_waitset **out) {
+    struct fin_waitset *w = malloc(sizeof *w);
+    if (!w)
+        return -ENOMEM;
+    *w = (struct fin_waitset){.users = 1, .ticks = 1, .epoll = -1, .bell = -1};
+    for (int i = 0; i < GROUPS; i++)
+        fin_link_init(&w->group[i]);
+    *out = w;
+    return 0;
+}
+
+void fin_waitset_retain(struct fin_waitset *w) { __atomic_add_fetch(&w->users, 1, __ATOMIC_RELAXED); }
+
+void fin_waitset_drop(struct fin_waitset *w) {
+    if (__atomic_sub_fetch(&w->users, 1, __ATOMIC_ACQ_REL) != 0)
+        return;
+    if (w->epoll >= 0) {
+        close(w->epoll);
+        close(w->bell);
+    }
+    free(w);
+}
+
+// The latch that keeps a member in its set while its sender rings.
+static struct fin_latch *own_latch(struct fin_waitset_source *s) {
+    struct meeting *m = s->chan ? s->chan->in.ump.meeting : NULL;
+    return m ? &m->latch : &s->latch;
+}
+
+static bool has_socket(const struct fin_waitset_source *s) { return s->chan && !s->chan->in.ump.meeting; }
+
+static int epoll_change(struct fin_waitset *w, int op, struct fin_waitset_source *s) {
+    struct epoll_event e = {.events = EPOLLIN | EPOLLRDHUP | EPOLLET, .data.ptr = s};
+    return epoll_ctl(w->epoll, op, s ? s->chan->in.ump.fd : w->bell, &e) == 0 ? 0 : -errno;
+}
+
+// The epoll, and a bell in it for who brings news that no socket brings.
+static int epoll_open(struct fin_waitset *w) {
+    if (w->epoll >= 0)
+        return 0;
+    w->bell = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
+    w->epoll = w->bell < 0 ? -1 : epoll_create1(EPOLL_CLOEXEC);
+    int r = w->epoll < 0 ? -errno : epoll_change(w, EPOLL_CTL_ADD, NULL);
+    if (r == 0)
+        return 0;
+    if (w->bell >= 0)
+        close(w->bell);
+    if (w->epoll >= 0)
+        close(w->epoll);
+    w->epoll = w->bell = -1;
+    return r;
+}
+
+// Latch of the set. What has happened meanwhile is found when it is placed.
+static int enter(struct fin_waitset *w, struct fin_waitset_source *s) {
+    int r = has_socket(s) ? epoll_open(w) : 0;
+    if (r == 0 && has_socket(s))
+        r = epoll_change(w, EPOLL_CTL_ADD, s);
+    if (r == 0)
+        __atomic_store_n(&s->set, w, __ATOMIC_RELAXED);
+    return r;
+}
+
+static void watch(struct fin_waitset_source *s, bool now) {
+    if (!s->chan)
+        return;
+    if (s->chan->in.ump.meeting)
+        s->chan->in.ump.meeting->watch = now ? s : NULL;
+    s->chan->in.ump.watched = now;
+}
+
+static int add(struct fin_waitset *w, struct fin_waitset_source *s, fin_waitset_fn *fn, void *arg) {
+    int r = -EBUSY;
+    fin_latch_acquire(&changes);
+    fin_latch_acquire(own_latch(s));
+    fin_latch_acquire(&w->waiters.latch);
+    if (!s->set && !(s->chan && s->chan->in.turn.mutex.locked))
+        r = enter(w, s);
+    if (r == 0) {
+        s->fn = fn;
+        s->arg = arg;
+        s->told = false;
+        s->triggered = s->chan != NULL;
+        watch(s, true);
+        fin_waitset_place(w, s);
+    }
+    fin_waitset_release(w);
+    fin_latch_release(own_latch(s));
+    fin_latch_release(&changes);
+    return r;
+}
+
+int fin_waitset_add(struct fin_waitset *w, struct fin_chan *c, fin_waitset_fn *fn, void *arg) {
+    c->watch.chan = c;
+    return add(w, &c->watch, fn, arg);
+}
+
+int fin_waitset_add_source(struct fin_waitset *w, struct fin_waitset_source *s, fin_waitset_fn *fn, void *arg) {
+    return add(w, s, fn, arg);
+}
+
+// Latch of the set.
+static void leave(struct fin_waitset *w, struct fin_waitset_source *s) {
+    fin_waitset_delist(w, s);
+    if (has_socket(s))
+        epoll_change(w, EPOLL_CTL_DEL, s);
+    if (s->held)
+        s->held->source = NULL;
+    s->held = NULL;
+    __atomic_store_n(&s->set, NULL, __ATOMIC_RELAXED);
+}
+
+// With `changes`.
+static void take_out(struct fin_waitset_source *s) {
+    struct fin_latch *latch = own_latch(s);
+    struct fin_waitset *w = s->set;
+    fin_latch_acquire(latch);
+    fin_latch_acquire(&w->waiters.latch);
+    leave(w, s);
+    watch(s, false);
+    fin_waitset_release(w);
+    fin_latch_release(latch);
+}
+
+static int remove_from(struct fin_waitset *w, struct fin_waitset_source *s) {
+    int r = -ENOENT;
+    fin_latch_acquire(&changes);
+    if (s->set && (!w || s->set == w)) {
+        take_out(s);
+        r = 0;
+    }
+    fin_latch_release(&changes);
+    return r;
+}
+
+int fin_waitset_remove(struct fin_waitset *w, struct fin_chan *c) { return remove_from(w, &c->watch); }
+int fin_waitset_remove_source(struct fin_waitset *w, struct fin_waitset_source *s) { return remove_from(w, s); }
+
+void fin_waitset_leave(struct fin_waitset_source *s) {
+    if (__atomic_load_n(&s->set, __ATOMIC_RELAXED)) // its owner closes it: nobody else puts it in or moves it
+        remove_from(NULL, s);
+}
+
+// From one set to another, with the latches of both. Where a handler runs, who called it now has to do with `to`.
+static int transfer(struct fin_waitset *from, struct fin_waitset *to, struct fin_waitset_source *s) {
+    struct fin_waitset_holder_ *h = s->held;
+    int r = enter(to, s);
+    if (r != 0)
+        return r;
+    leave(from, s);
+    s->set = to;
+    s->triggered = true;
+    if (!h) {
+        fin_waitset_place(to, s);
+        return 0;
+    }
+    fin_waitset_enlist(to, s, ASIDE);
+    s->held = h;
+    *h = (struct fin_waitset_holder_){s, to, true};
+    fin_waitset_retain(to);
+    return 0;
+}
+
+int fin_waitset_move(struct fin_waitset *to, struct fin_chan *c) {
+    struct fin_waitset_source *s = &c->watch;
+    fin_latch_acquire(&changes);
+    struct fin_waitset *from = s->set;
+    if (!from || from == to) {
+        fin_latch_release(&changes);
+        return from ? 0 : -ENOENT;
+    }
+    fin_latch_acquire(own_latch(s));
+    fin_latch_acquire(&from->waiters.latch);
+    fin_latch_acquire(&to->waiters.latch);
+    bool again = s->held && s->held->moved;
+    int r = transfer(from, to, s);
+    fin_waitset_release(to);
+    fin_waitset_release(from);
+    fin_latch_release(own_latch(s));
+    fin_latch_release(&changes);
+    if (r == 0 && again)
+        fin_waitset_drop(from); // the holder's use
+    return r;
+}
+
+void fin_waitset_return(struct fin_waitset_holder_ *h) {
+    fin_latch_acquire(&changes);
+    struct fin_waitset *w = h->set;
+    fin_latch_acquire(&w->waiters.latch);
+    fin_waitset_given_back(w, h);
+    fin_waitset_release(w);
+    fin_latch_release(&changes);
+    fin_waitset_drop(w);
+}
+
+static struct fin_waitset_source *any_member(struct fin_waitset *w) {
+    for (int i = PENDING; i < GROUPS; i++)
+        if (fin_waitset_any(w, i))
+            return FIN_SOURCE_OF(w->group[i].next);
+    return NULL;
+}
+
+void fin_waitset_close(struct fin_waitset *w) {
+    struct fin_waitset_source *s;
+    fin_latch_acquire(&changes);
+    do {
+        fin_latch_acquire(&w->waiters.latch);
+        w->closed = true;
+        s = any_member(w);
+        fin_waitset_release(w);
+        if (s)
+            take_out(s);
+    } while (s);
+    fin_latch_release(&changes);
+    fin_waitset_drop(w);
+}
+
+void fin_waitset_trigger(struct fin_waitset_source *s) {
+    fin_latch_acquire(&s->latch);
+    if (s->set)
+        fin_waitset_rung(s);
+    fin_latch_release(&s->latch);
+}

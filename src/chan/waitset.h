@@ -1,0 +1,67 @@
+// SPDX-License-Identifier: BSD-2-Clause
+// What the files of waitsets share.
+//
+// Locks: `changes` (waitset.c), of all that puts members in and takes them out; then a channel's or source's own latch,
+// which keeps it in its set while its sender rings; then the latch of one set, or in a move of two.
+//
+// Every member is on the list of its group. Of an armed one the sender rings: between processes through a socket that the
+// set's epoll watches (IDLE), within a process by fin_waitset_rung (ASIDE).
+//
+// Invariants, whenever the latch is free:
+// - While somebody sleeps nobody is POLLED: all are armed. So what comes is told.
+// - While somebody sleeps and there is a PENDING one, somebody has been woken and has not looked yet.
+// - While a follower sleeps and there are sockets, a leader sleeps in the epoll, or somebody has been woken to be one.
+// Who leaves a call, for whatever reason, goes through fin_waitset_release, which wakes the next where that is needed.
+#ifndef FIN_CHAN_WAITSET_H
+#define FIN_CHAN_WAITSET_H
+
+#include <fin/waitset.h>
+
+#include "chan/chan.h"
+#include "core/link.h"
+#include "sync/wait.h"
+
+enum { NOWHERE, PENDING, POLLED, IDLE, ASIDE, GROUPS };
+
+struct fin_waitset {
+    struct fin_waiters waiters; // who sleeps as a follower; the latch guards all
+    struct fin_link group[GROUPS];
+    uint32_t count[GROUPS];
+    uint32_t users; // the set itself; who waits; who calls a handler
+    uint32_t ticks; // until what the kernel tells is to be heard
+    int epoll, bell; // -1 while nothing needs them
+    bool led;        // somebody sleeps in the epoll
+    bool rung;       // and the bell was rung for it
+    bool closed;
+};
+
+// In the frame of who calls a handler. The set is the one that the member is in by now; where it was moved the holder is a
+// user of that one, too.
+struct fin_waitset_holder_ {
+    struct fin_waitset_source *source; // NULL: it has been removed
+    struct fin_waitset *set;
+    bool moved;
+};
+
+static inline bool fin_waitset_sleepers(const struct fin_waitset *w) { return w->waiters.first || w->led; }
+static inline bool fin_waitset_any(const struct fin_waitset *w, int group) { return w->count[group] != 0; }
+
+#define FIN_SOURCE_OF(l) ((struct fin_waitset_source *)((char *)(l) - offsetof(struct fin_waitset_source, link)))
+
+// All with the latch of the set.
+void fin_waitset_place(struct fin_waitset *w, struct fin_waitset_source *s); // on no list: into a group, by what is in it
+void fin_waitset_enlist(struct fin_waitset *w, struct fin_waitset_source *s, int group);
+// Disarms it, too.
+void fin_waitset_delist(struct fin_waitset *w, struct fin_waitset_source *s);
+void fin_waitset_hear(struct fin_waitset *w); // what the kernel tells
+void fin_waitset_given_back(struct fin_waitset *w, struct fin_waitset_holder_ *h); // its handler has returned
+void fin_waitset_release(struct fin_waitset *w); // the latch
+
+// The last user frees it. Without the latch.
+void fin_waitset_drop(struct fin_waitset *w);
+void fin_waitset_retain(struct fin_waitset *w); // with it
+
+// Its handler has returned, and it had been moved meanwhile.
+void fin_waitset_return(struct fin_waitset_holder_ *h);
+
+#endif
