@@ -220,7 +220,11 @@ int fin_offer_send(struct offer *o, int fd) {
     c->cmsg_type = SCM_RIGHTS;
     c->cmsg_len = CMSG_LEN(sizeof fds);
     memcpy(CMSG_DATA(c), fds, sizeof fds);
-    if (sendmsg(fd, &p.m, MSG_DONTWAIT | MSG_NOSIGNAL) != (ssize_t)sizeof p.hello)
+    ssize_t n;
+    do
+        n = sendmsg(fd, &p.m, MSG_DONTWAIT | MSG_NOSIGNAL);
+    while (n < 0 && errno == EINTR);
+    if (n != (ssize_t)sizeof p.hello)
         return errno ? -errno : -EPROTO;
     chan_begin(o->chan, o->map, 0, o->lines, (int[]){fd, o->pair[0]});
     close_all(fds, 2);

@@ -29,9 +29,12 @@ struct taker {
     struct waiter waiter;
     struct fin_link link; // next is NULL where it waits no longer
     struct io *io;
+    uint32_t held;
 };
 
 static void give(struct taker *t, int result) {
+    if (result >= 0)
+        t->held = fin_io_hold(t->io, result);
     fin_link_remove(&t->link);
     t->link.next = NULL;
     fin_io_resume(t->io, &t->waiter, result);
@@ -107,6 +110,8 @@ static int wait_for_one(struct fin_acceptor *a, bool nc) {
     fin_io_suspend(&t.waiter);
     if (!nc)
         fin_cancel_item_remove(&t.waiter.item);
+    if (t.waiter.result >= 0)
+        fin_io_take(t.io, t.held);
     return t.waiter.result;
 }
 

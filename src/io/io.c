@@ -61,6 +61,40 @@ static void wake(struct fin_poller *p) {
 
 void fin_io_woken(struct io *io) { __atomic_store_n(&io->woken, 0, __ATOMIC_SEQ_CST); }
 
+uint32_t fin_io_hold(struct io *io, int fd) {
+    struct held *h = &io->held;
+    if (h->free == h->room) {
+        uint32_t more = h->room ? 2 * h->room : 64;
+        int *place = realloc(h->place, more * sizeof *place);
+        if (!place)
+            return UINT32_MAX;
+        for (uint32_t i = h->room; i < more; i++)
+            place[i] = ~(int)(i + 1);
+        h->place = place;
+        h->room = more;
+    }
+    uint32_t i = h->free;
+    h->free = (uint32_t)~h->place[i];
+    h->place[i] = fd;
+    return i;
+}
+
+void fin_io_take(struct io *io, uint32_t i) {
+    struct held *h = &io->held;
+    if (i == UINT32_MAX)
+        return;
+    h->place[i] = ~(int)h->free;
+    h->free = i;
+}
+
+static void close_held(struct held *h) {
+    for (uint32_t i = 0; i < h->room; i++)
+        if (h->place[i] >= 0)
+            close(h->place[i]);
+    free(h->place);
+    *h = (struct held){0};
+}
+
 static void end(struct fin_poller *p) {
     struct io *io = (struct io *)p;
     io->ending = true;
@@ -70,6 +104,7 @@ static void end(struct fin_poller *p) {
         struct owned *o = FIN_OF(struct owned, link, io->owned.next);
         o->lost(o);
     }
+    close_held(&io->held);
     free(io->files);
     io->files = NULL;
     give_back(io);

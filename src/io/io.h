@@ -80,6 +80,12 @@ struct timers {
     uint64_t started; // how many ever were
 };
 
+// Descriptors that AWEs have been given which have not run since. Free places are a list of ~next.
+struct held {
+    int *place;
+    uint32_t room, free;
+};
+
 // The I/O of a thread. It is never freed, and its wake_fd never closed, because a waker may be late: the next thread that
 // takes it over may find itself woken for nothing.
 struct io {
@@ -94,6 +100,7 @@ struct io {
     bool ending; // no AWE will run any more
     struct can can;
     struct fin_link owned; // objects of the program
+    struct held held;
     struct files *files;   // registered ones, or NULL
     union {
         struct uring uring;
@@ -133,6 +140,10 @@ static inline int fin_io_here(struct io **io) {
 void fin_owned_add(struct owned *o, struct io *io, void (*lost)(struct owned *));
 void fin_owned_remove(struct owned *o);
 bool fin_owned_here(const struct owned *o);
+// The thread may end before the AWE that is to have the descriptor runs: the end closes those that nobody took. Where it was
+// put; where there is no memory to remember it, nowhere.
+uint32_t fin_io_hold(struct io *io, int fd);
+void fin_io_take(struct io *io, uint32_t place);
 static inline FIN_BLOCKING void fin_io_suspend(struct waiter *w) { fin_suspend(&w->awe); }
 // on.c: a waiter without an AWE is that of a struct fin_on.
 void fin_on_completed(struct io *io, struct waiter *w);

@@ -11,6 +11,7 @@ struct on {
     struct fin_awe *awe;
     struct call call;
     bool polls; // the request is a wait for readiness, after which the call is tried again
+    uint8_t unstarted;
 };
 
 struct on_timer {
@@ -51,6 +52,8 @@ static bool again(struct on *on, int result) {
         return false;
     if (on->polls && (result >= 0 || interrupted))
         start_call(on);
+    else if (result == -ECANCELED && ++on->unstarted < MOST_UNSTARTED)
+        start_call(on);
     else if (!on->polls && result == -EAGAIN && events)
         start_poll(on, events);
     else if (!on->polls && interrupted)
@@ -84,7 +87,11 @@ void fin_on_completed(struct io *io, struct waiter *w) {
     if (again(on, result))
         return;
     fin_cancel_item_remove(&w->item);
-    if (result < 0)
+    if (on->request.tag & TO_FD && result >= 0)
+        fin_io_take(io, on->request.position);
+    if (result == -ECANCELED && !on->request.cancelled)
+        result = -EAGAIN;
+    else if (result < 0)
         result = fin_uring_failed(&on->request, &on->call, result);
     else if (result > 0 && on->call.off == UINT64_MAX && (uint32_t)result != on->call.len)
         fin_uring_short(&on->call, result);
@@ -117,7 +124,7 @@ static int wait_for(struct fin_on *storage, const struct call *c, fin_cont *cont
     on->call = *c;
     r->waiter.awe = NULL;
     r->io = io;
-    r->pending = r->tries = 0;
+    r->pending = r->tries = on->unstarted = 0;
     r->flags = 0;
     r->cancelled = r->withdrawn = false;
     fin_cancel_item_add(&r->waiter.item, fin_uring_cancel, r);

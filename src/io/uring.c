@@ -16,7 +16,7 @@
 #include "io/uring.h"
 
 enum { ENTRIES = 256, COMPLETIONS = 4096, SMALL = 8 };
-enum { MOST_UNSTARTED = 100, MOST_TRIES = 6 };
+enum { MOST_TRIES = 6 };
 
 static void enter(struct io *io, int64_t ns);
 
@@ -156,6 +156,8 @@ static void completed_slow(struct request *r, int result, uint32_t flags) {
         r->flags = flags;
         r->pending &= (uint8_t)~RESULT;
         r->pending |= flags & IORING_CQE_F_MORE ? RELEASE : 0;
+        if (r->tag & TO_FD && result >= 0)
+            r->position = fin_io_hold(r->io, result);
         if (r->cancelled)
             fin_timer_remove(&r->again);
     }
@@ -166,7 +168,7 @@ static void completed_slow(struct request *r, int result, uint32_t flags) {
 static void completed(struct request *r, int result, uint32_t flags) {
     if (FIN_UNLIKELY(fin_on_valgrind) && !(flags & IORING_CQE_F_NOTIF))
         fin_uring_written(r->call, result);
-    if (FIN_UNLIKELY(r->cancelled || (flags & (IORING_CQE_F_MORE | IORING_CQE_F_NOTIF)))) {
+    if (FIN_UNLIKELY(r->cancelled || (r->tag & TO_FD) || (flags & (IORING_CQE_F_MORE | IORING_CQE_F_NOTIF)))) {
         completed_slow(r, result, flags);
         return;
     }
@@ -307,6 +309,8 @@ static int once(struct request *r, const struct call *c) {
     r->call = c;
     fin_uring_start(r, TO_REQUEST);
     fin_io_suspend(&r->waiter);
+    if (r->tag & TO_FD && r->waiter.result >= 0)
+        fin_io_take(r->io, r->position);
     return r->waiter.result;
 }
 

@@ -10,6 +10,9 @@
 enum { TO_REQUEST, TO_CANCEL, TO_SHOT, TO_SHOT_CANCEL, TO_STEP, TO_STEP_CANCEL, TO_KIND = 7, TO_FD = 8, TO_TAG = 15 };
 enum { TO_NOBODY = 0, TO_WAKE = 1 }; // without an address
 
+// How often what the ring got no thread for is tried again, before it is an error.
+enum { MOST_UNSTARTED = 100 };
+
 // What is to come: a result, the end of a cancellation, word that a buffer that was sent from is free.
 enum { RESULT = 1, CANCEL = 2, RELEASE = 4 };
 
@@ -18,7 +21,7 @@ struct request {
     struct waiter waiter;
     struct io *io;
     const struct call *call;
-    unsigned position; // in the submission queue, counted from the start of the ring
+    unsigned position; // in the submission queue, counted from the start of the ring; later where the descriptor is held
     uint32_t flags;    // of the completion
     uint8_t pending, tries, tag;
     bool cancelled, withdrawn;

@@ -5,7 +5,7 @@
 // has no more memory, maps and descriptors than one in which nothing failed.
 //
 //     PROGRAM        all of it        PROGRAM show        and what each failure led to
-//     PROGRAM N [soft]        the point N alone, in this process: for a debugger
+//     PROGRAM N [0, 1 or 2]        the point N alone, in this process: for a debugger
 #ifndef FIN_TESTS_FAULT_H
 #define FIN_TESTS_FAULT_H
 

@@ -12,6 +12,7 @@ enum { SECONDS = 20, TEXT = 4096, FEW = 10 };
 
 static char *complaint; // what the child wrote
 static bool show;
+static const char *const how_names[] = {"failed", "interrupted", "not started"};
 
 // What a failure may lead to: others are cancelled, or find that nobody is there.
 static bool follows(int error) {
@@ -28,7 +29,9 @@ bool fine(long r) {
         return true;
     int none = 0;
     __atomic_compare_exchange_n(&points->first, &none, (int)-r, false, __ATOMIC_SEQ_CST, __ATOMIC_SEQ_CST);
-    if (!points->name[0])
+    if (points->how != HARD && points->armed)
+        fprintf(stderr, "%s, where %s was to be tried again\n", strerror((int)-r), points->name);
+    else if (!points->name[0])
         fprintf(stderr, "%s, where nothing failed\n", strerror((int)-r));
     else if (-r != points->error && !follows((int)-r))
         fprintf(stderr, "%s, where %s failed: %s\n", strerror((int)-r), points->name, strerror(points->error));
@@ -59,10 +62,10 @@ static void clean(void) {
     CHECK_EQ(points->first, 0);
 }
 
-static void body(long point, bool soft) {
+static void body(long point, enum how how) {
     alarm(SECONDS);
     points->chosen = point;
-    points->soft = soft;
+    points->how = how;
     points->armed = true;
     once();
     points->armed = false;
@@ -76,7 +79,7 @@ static void body(long point, bool soft) {
     points->ended = true;
 }
 
-static void in_child(long point, bool soft) {
+static void in_child(long point, enum how how) {
     int fd = memfd_create("complaint", MFD_CLOEXEC), status;
     *points = (struct points){.completions = points->completions};
     fflush(NULL);
@@ -84,7 +87,7 @@ static void in_child(long point, bool soft) {
     CHECK(pid >= 0 && fd >= 0);
     if (pid == 0) {
         dup2(fd, STDERR_FILENO);
-        body(point, soft);
+        body(point, how);
         _exit(0);
     }
     CHECK_EQ(waitpid(pid, &status, 0), pid);
@@ -96,7 +99,7 @@ static void in_child(long point, bool soft) {
                 (strncmp(complaint, "fin: no memory for another stack\n", 33) == 0 ||
                  strncmp(complaint, "fin: no memory for a thread's runtime\n", 38) == 0);
     if (status != 0 && !told) {
-        fprintf(stderr, "point %ld%s, %s: status 0x%x%s\n%s", point, soft ? " soft" : "", points->name, (unsigned)status,
+        fprintf(stderr, "point %ld %s, %s: status 0x%x%s\n%s", point, how_names[how], points->name, (unsigned)status,
                 WIFSIGNALED(status) && WTERMSIG(status) == SIGALRM ? ": it hangs" : "", complaint);
         exit(1);
     }
@@ -109,12 +112,12 @@ static void in_child(long point, bool soft) {
 
 static bool near(long a, long b) { return labs(a - b) <= threads; }
 
-static void compare(long point, bool soft, const struct points *none) {
+static void compare(long point, enum how how, const struct points *none) {
     if (!points->ended || (near(points->descriptors, none->descriptors) && near(points->blocks, none->blocks) &&
                            near(points->mapped, none->mapped)))
         return;
-    fprintf(stderr, "point %ld%s, %s: %d descriptors, %ld blocks, %ld pages are left, not %d, %ld, %ld\n", point,
-            soft ? " soft" : "", points->name, points->descriptors, points->blocks, points->mapped, none->descriptors,
+    fprintf(stderr, "point %ld %s, %s: %d descriptors, %ld blocks, %ld pages are left, not %d, %ld, %ld\n", point,
+            how_names[how], points->name, points->descriptors, points->blocks, points->mapped, none->descriptors,
             none->blocks, none->mapped);
     exit(1);
 }
@@ -138,14 +141,14 @@ static bool can_inject(void) {
 
 // What comes at some runs is not there at others: three in a row that are not there are the end. With FIN_FEW in the
 // environment, others at each run.
-static long sweep(bool soft) {
-    in_child(-1, soft);
+static long sweep(enum how how) {
+    in_child(-1, how);
     struct points none = *points;
     long failures = 0, step = getenv("FIN_FEW") ? none.count / FEW + 1 : 1;
     CHECK(none.ended);
     for (long point = getpid() % step, beyond = 0; beyond < 3; point += step) {
-        in_child(point, soft);
-        compare(point, soft, &none);
+        in_child(point, how);
+        compare(point, how, &none);
         beyond = points->name[0] ? 0 : beyond + 1;
         failures += points->name[0] != 0;
     }
@@ -166,12 +169,11 @@ int main(int argc, char **argv) {
     signal(SIGPIPE, SIG_IGN);
     show = strcmp(want, "show") == 0;
     if (want[0] >= '0' && want[0] <= '9') {
-        body(atol(want), argc > 2);
+        body(atol(want), argc > 2 ? (enum how)atoi(argv[2]) : HARD);
         return 0;
     }
-    long hard = sweep(false), soft = sweep(true);
-    CHECK(hard > 0);
-    CHECK(soft > 0);
-    printf("%ld failures, %ld interruptions\n", hard, soft);
+    long hard = sweep(HARD), soft = sweep(INTERRUPTED), none = sweep(UNSTARTED);
+    CHECK(hard > 0 && soft > 0);
+    printf("%ld failures, %ld interruptions, %ld not started\n", hard, soft, none);
     return 0;
 }

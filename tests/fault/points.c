@@ -39,8 +39,10 @@ static bool fails(const char *name, int error) {
     return true;
 }
 
-// Hard: it failed. Soft: it was interrupted, or is not possible at the moment, and is to be tried again.
-static int either(int hard, int soft) { return points && points->soft ? soft : hard; }
+// It failed; or it was interrupted, and is to be tried again.
+static int either(int hard, int soft) {
+    return !points || points->how == HARD ? hard : points->how == INTERRUPTED ? soft : 0;
+}
 
 #define POINT(type, name, parameters, arguments, failed, hard, soft)                                                        \
     type __real_##name parameters;                                                                                          \
@@ -149,9 +151,9 @@ ssize_t __wrap_write(int fd, const void *p, size_t n) {
 POINT(ssize_t, pread64, (int fd, void *p, size_t n, off_t at), (fd, p, n, at), -1, EIO, EINTR)
 POINT(ssize_t, pwrite64, (int fd, const void *p, size_t n, off_t at), (fd, p, n, at), -1, EIO, EINTR)
 POINT(ssize_t, preadv64v2, (int fd, const struct iovec *v, int n, off_t at, int flags), (fd, v, n, at, flags), -1, EIO,
-      EAGAIN)
+      flags &RWF_NOWAIT ? EAGAIN : EINTR)
 POINT(ssize_t, pwritev64v2, (int fd, const struct iovec *v, int n, off_t at, int flags), (fd, v, n, at, flags), -1, EIO,
-      EAGAIN)
+      flags &RWF_NOWAIT ? EAGAIN : EINTR)
 POINT(ssize_t, send, (int fd, const void *p, size_t n, int flags), (fd, p, n, flags), -1, ENOBUFS, EINTR)
 POINT(ssize_t, recv, (int fd, void *p, size_t n, int flags), (fd, p, n, flags), -1, ENOMEM, EINTR)
 POINT(ssize_t, sendmsg, (int fd, const struct msghdr *m, int flags), (fd, m, flags), -1, ENOBUFS, EINTR)
@@ -159,7 +161,7 @@ POINT(ssize_t, recvmsg, (int fd, struct msghdr *m, int flags), (fd, m, flags), -
 POINT(int, connect, (int fd, const struct sockaddr *a, socklen_t n), (fd, a, n), -1, ENETUNREACH, 0)
 POINT(int, bind, (int fd, const struct sockaddr *a, socklen_t n), (fd, a, n), -1, EADDRINUSE, 0)
 POINT(int, listen, (int fd, int n), (fd, n), -1, ENOBUFS, 0)
-POINT(int, ftruncate64, (int fd, off_t n), (fd, n), -1, ENOSPC, EINTR)
+POINT(int, ftruncate64, (int fd, off_t n), (fd, n), -1, ENOSPC, 0)
 POINT(int, fallocate64, (int fd, int mode, off_t at, off_t n), (fd, mode, at, n), -1, ENOSPC, EINTR)
 POINT(int, fsync, (int fd), (fd), -1, EIO, EINTR)
 POINT(int, unlinkat, (int dir, const char *path, int flags), (dir, path, flags), -1, EIO, 0)
@@ -227,9 +229,11 @@ struct io_uring_probe *__wrap_io_uring_get_probe_ring(struct io_uring *r) {
 static int completion_error(const struct io_uring_sqe *e) {
     if (!points->completions || e->opcode == IORING_OP_NOP)
         return 0;
-    if (!points->soft)
+    if (points->how == HARD)
         return ENOMEM;
-    return e->opcode == IORING_OP_CLOSE || e->opcode == IORING_OP_CONNECT || e->opcode == IORING_OP_ASYNC_CANCEL ? 0 : EINTR;
+    if (e->opcode == IORING_OP_CLOSE || e->opcode == IORING_OP_CONNECT || e->opcode == IORING_OP_ASYNC_CANCEL)
+        return 0;
+    return points->how == INTERRUPTED ? EINTR : ECANCELED;
 }
 
 static void spoil_requests(struct io_uring *r) {

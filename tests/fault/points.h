@@ -7,8 +7,13 @@
 
 enum { INJECT_RESULT = 1 }; // IORING_NOP_INJECT_RESULT of Linux 6.10
 
+// How: as errors; as interruptions; as what io_uring says of a request that it got no thread for. The last two are to be
+// tried again by the library.
+enum how { HARD, INTERRUPTED, UNSTARTED };
+
 struct points {
-    bool armed, soft, completions;
+    bool armed, completions;
+    enum how how;
     long count, chosen;  // calls so far that can fail; the one that does
     char name[40];       // of that one
     int error;           // that it failed with
