@@ -142,7 +142,7 @@ static void inbox_init(struct inbox *in, struct post *post) {
 //
 // Where the callback runs on the receiver's own thread, fin_yield_to passes control with the message: the receiver runs at
 // once, ahead of the queue, and the callback returns when the thread comes round to it again.
-static bool on_message(void *arg, int message) {
+static FIN_BLOCKING bool on_message(void *arg, int message) {
     struct inbox *in = arg;
     fin_latch_acquire(&in->latch);
     bool waiting = in->state == TH_WAITING, room = waiting || in->state == EMPTY;
@@ -326,7 +326,7 @@ static FIN_BLOCKING void storm(struct inbox *in, struct post *p, int messages) {
            cancelled);
 }
 
-int main(int argc, char **argv) {
+FIN_BLOCKING int main(int argc, char **argv) {
     struct post post;
     struct inbox inbox;
     inbox_init(&inbox, &post);

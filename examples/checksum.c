@@ -183,7 +183,7 @@ static double seconds_of(clockid_t clock) {
     return (double)t.tv_sec + (double)t.tv_nsec / 1e9;
 }
 
-static void read_once(const struct tree *tree, struct way *w, int round, const struct total *expected) {
+static FIN_BLOCKING void read_once(const struct tree *tree, struct way *w, int round, const struct total *expected) {
     double began = seconds_of(CLOCK_MONOTONIC), cpu = seconds_of(CLOCK_PROCESS_CPUTIME_ID);
     struct total total = w->in_flight ? sum_tree(tree, w->in_flight) : sum_tree_blocking(tree);
     w->seconds[round] = seconds_of(CLOCK_MONOTONIC) - began;
@@ -203,7 +203,8 @@ static double median(double *values, int count) {
 }
 
 // All ways in turn, `rounds` times: what else happens on the machine meets them alike.
-static void compare(const struct tree *tree, const char *what, bool cached, int rounds, const struct total *expected) {
+static FIN_BLOCKING void compare(const struct tree *tree, const char *what, bool cached, int rounds,
+                                 const struct total *expected) {
     struct way ways[] = {{.name = "open, read, close"},
                          {.name = "Fin,  1 in flight", .in_flight = 1},
                          {.name = "Fin,  8 in flight", .in_flight = 8},
@@ -223,7 +224,7 @@ static void compare(const struct tree *tree, const char *what, bool cached, int 
     }
 }
 
-int main(int argc, char **argv) {
+FIN_BLOCKING int main(int argc, char **argv) {
     bool brief = has_option(argc, argv, "--short");
     const char *root = argc > 1 && argv[1][0] != '-' ? argv[1] : "/usr/include";
     struct tree tree = {0};

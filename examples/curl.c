@@ -150,7 +150,7 @@ struct connection {
     int fd;
 };
 
-static bool send_all(int fd, const char *p, size_t n) {
+static FIN_BLOCKING bool send_all(int fd, const char *p, size_t n) {
     while (n > 0) {
         ssize_t sent = fin_send(fd, p, n, 0);
         if (sent <= 0)
@@ -161,7 +161,7 @@ static bool send_all(int fd, const char *p, size_t n) {
     return true;
 }
 
-static bool answer(int fd, const char *path) {
+static FIN_BLOCKING bool answer(int fd, const char *path) {
     static const char block[4096];
     char head[128];
     long size = strtol(path, NULL, 10);
@@ -179,7 +179,7 @@ static bool answer(int fd, const char *path) {
     return true;
 }
 
-static void converse(void *connection) {
+static FIN_BLOCKING void converse(void *connection) {
     int fd = ((struct connection *)connection)->fd;
     char request[2048];
     size_t have = 0;
@@ -266,7 +266,7 @@ static FIN_BLOCKING int from_elsewhere(struct loop *l, int count, char **urls) {
     return failed;
 }
 
-int main(int argc, char **argv) {
+FIN_BLOCKING int main(int argc, char **argv) {
     struct loop loop, *l = &loop;
     bool quick = has_option(argc, argv, "--short");
     int port, listener = listen_somewhere(&port);

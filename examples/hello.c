@@ -116,7 +116,7 @@ static FIN_BLOCKING void check(bool echo) {
            echo ? "echo:" : "http:", CLIENTS, TURNS * (echo ? 1 : PIPELINED), seconds);
 }
 
-int main(int argc, char **argv) {
+FIN_BLOCKING int main(int argc, char **argv) {
     long port = option_value(argc, argv, "--serve", 0);
     if (port) {
         struct sockaddr_in address = {.sin_port = htons((uint16_t)port)};

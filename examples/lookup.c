@@ -214,7 +214,7 @@ static void end(const char *outcome, uint32_t address) {
     printf("%-32s %8.1f ms\n", text, (double)(fin_now() - started) / 1e6);
 }
 
-int main(int argc, char **argv) {
+FIN_BLOCKING int main(int argc, char **argv) {
     bool brief = has_option(argc, argv, "--short");
     uint64_t ms = brief ? FIN_MS / 10 : FIN_MS; // the unit of all delays
     struct server servers[SERVERS] = {{.name = "near", .delay = 2 * ms},

@@ -265,7 +265,7 @@ static void report(const struct load *load, uint64_t connecting, uint64_t tradin
            1024.0 * (double)(load->memory - before) / load->count);
 }
 
-int main(int argc, char **argv) {
+FIN_BLOCKING int main(int argc, char **argv) {
     bool brief = has_option(argc, argv, "--short");
     struct load load = {.address.sin_port = htons((uint16_t)option_value(argc, argv, "--serve", 0)),
                         .quotes = (int)option_value(argc, argv, "--seconds", brief ? 3 : 10)};

@@ -50,7 +50,7 @@ struct run {
 };
 
 // 0, or -errno where there are no such reads.
-static int measure(const struct run *run, struct cost *cost) {
+static FIN_BLOCKING int measure(const struct run *run, struct cost *cost) {
     struct raid raid;
     int error = open_raid(&raid, run->paths, run->block, run->reads, 2 * (uint64_t)run->depth, run->direct);
     if (error == 0) {
@@ -67,7 +67,7 @@ static int measure(const struct run *run, struct cost *cost) {
     return error;
 }
 
-static void print_run(const struct run *run) {
+static FIN_BLOCKING void print_run(const struct run *run) {
     struct cost cost;
     int error = measure(run, &cost);
     char name[32];
@@ -81,7 +81,7 @@ static void print_run(const struct run *run) {
     fflush(stdout);
 }
 
-static void show(struct run run, bool brief) {
+static FIN_BLOCKING void show(struct run run, bool brief) {
     static const int depths[] = {1, 8, 64, 1024};
     printf("  I/O through %s\n", fin_io_backend());
     for (size_t block = PAGE; block <= STRIPE; block *= STRIPE / PAGE) {
@@ -101,7 +101,7 @@ static void show(struct run run, bool brief) {
     }
 }
 
-static void make_and_show(bool brief) {
+static FIN_BLOCKING void make_and_show(bool brief) {
     char directory[] = "fin-reads-XXXXXX", *paths[2];
     EXPECT(mkdtemp(directory) != NULL);
     for (int i = 0; i < 2; i++)
@@ -116,7 +116,7 @@ static void make_and_show(bool brief) {
     rmdir(directory);
 }
 
-int main(int argc, char **argv) {
+FIN_BLOCKING int main(int argc, char **argv) {
     if (argc < 3) {
         make_and_show(has_option(argc, argv, "--short"));
         return 0;

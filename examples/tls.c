@@ -115,7 +115,7 @@ static void begin(struct server *s, const struct certificate *c) {
     EXPECT(getsockname(s->listener, (struct sockaddr *)&s->address, &size) == 0);
 }
 
-int main(int argc, char **argv) {
+FIN_BLOCKING int main(int argc, char **argv) {
     struct server server, *s = &server;
     struct certificate certificate;
     int lines = has_option(argc, argv, "--short") ? 100 : 10000;

@@ -189,13 +189,13 @@ struct lazy_site {
     }
 };
 
-inline lazy_site site(block &, block &owner) { return {&owner}; }
-inline eager_site site(body_scope, block &owner) { return {&owner}; }
+FIN_BLOCKING inline lazy_site site(block &, block &owner) { return {&owner}; }
+FIN_BLOCKING inline eager_site site(body_scope, block &owner) { return {&owner}; }
 
-__attribute__((always_inline)) inline void call_site(block &b, void (*fn)(void *), void *arg) {
+FIN_BLOCKING __attribute__((always_inline)) inline void call_site(block &b, void (*fn)(void *), void *arg) {
     lazy_call(b, fn, arg);
 }
-__attribute__((always_inline)) inline void call_site(body_scope, void (*fn)(void *), void *arg) {
+FIN_BLOCKING __attribute__((always_inline)) inline void call_site(body_scope, void (*fn)(void *), void *arg) {
     eager_call(NULL, fn, arg);
 }
 
@@ -331,7 +331,7 @@ template <class Body> FIN_BLOCKING auto offload_nc(Body &&body) -> decltype(body
          &fin_cancel_must_be_inside_fin_finish [[maybe_unused]] = fin_async_must_be_inside_fin_finish,                \
          &label [[maybe_unused]] = fin_async_must_be_inside_fin_finish;                                               \
          fin_async_must_be_inside_fin_finish.open(); fin_async_must_be_inside_fin_finish.close())
-#define FIN_CXX_LAMBDA_ [&]([[maybe_unused]] ::fin::detail::body_scope fin_async_must_be_inside_fin_finish)
+#define FIN_CXX_LAMBDA_ [&]([[maybe_unused]] ::fin::detail::body_scope fin_async_must_be_inside_fin_finish) FIN_BLOCKING
 
 #define fin_finish FIN_CXX_FINISH_(0u, fin_no_label_)
 #define fin_finish_as(label) FIN_CXX_FINISH_(0u, fin_cancel_as_needs_fin_finish_as_##label)
@@ -345,7 +345,8 @@ template <class Body> FIN_BLOCKING auto offload_nc(Body &&body) -> decltype(body
 #define fin_async                                                                                                     \
     ::fin::detail::site(fin_async_must_be_inside_fin_finish, fin_cancel_must_be_inside_fin_finish) % FIN_CXX_LAMBDA_
 #define fin_async_eager                                                                                               \
-    ((void)fin_async_must_be_inside_fin_finish, ::fin::detail::eager_site{&fin_cancel_must_be_inside_fin_finish}) %   \
+    ((void)fin_async_must_be_inside_fin_finish,                                                                       \
+     ::fin::detail::site(::fin::detail::body_scope(), fin_cancel_must_be_inside_fin_finish)) %                        \
         FIN_CXX_LAMBDA_
 #undef fin_async_call
 #undef fin_cancel

@@ -131,6 +131,14 @@ FIN_INLINE_ void fin_eager_call_(struct fin_finish_block *block, void (*fn)(void
          *const label __attribute__((unused)) = &fin_block_, *fin_once_ = &fin_block_;                                      \
          fin_once_; fin_once_ = NULL)
 
+// FIN_CHECK_BLOCKING: a function with an async counts as one that calls what may block.
+#if defined(__clang__) && defined(FIN_CHECK_BLOCKING)
+FIN_BLOCKING FIN_INLINE_ void fin_async_may_block_(void) {}
+#define FIN_CHECK_ASYNC_ fin_async_may_block_()
+#else
+#define FIN_CHECK_ASYNC_ ((void)0)
+#endif
+
 // Inside an async body the name that an async looks for has another type: that is how it knows.
 #define FIN_IN_BODY_                                                                                                        \
     __builtin_types_compatible_p(__typeof__(fin_async_must_be_inside_fin_finish), struct fin_body_scope_ *)
@@ -152,6 +160,7 @@ FIN_INLINE_ void fin_eager_call_(struct fin_finish_block *block, void (*fn)(void
     } while (0)
 #define FIN_SITE_CALL_(fn, arg)                                                                                             \
     do {                                                                                                                    \
+        FIN_CHECK_ASYNC_;                                                                                                   \
         void (*fin_fn_)(void *) = (fn);                                                                                     \
         void *fin_arg_ = (arg);                                                                                             \
         if (FIN_IN_BODY_ || !FIN_IN_OWNER_(fin_async_must_be_inside_fin_finish))                                            \
@@ -161,6 +170,7 @@ FIN_INLINE_ void fin_eager_call_(struct fin_finish_block *block, void (*fn)(void
     } while (0)
 #define FIN_SITE_EAGER_CALL_(fn, arg)                                                                                       \
     do {                                                                                                                    \
+        FIN_CHECK_ASYNC_;                                                                                                   \
         (void)fin_async_must_be_inside_fin_finish;                                                                          \
         fin_eager_call_(NULL, fn, arg);                                                                                     \
     } while (0)
@@ -190,6 +200,12 @@ void fin_block_run_(void *block);
     fin_body_ = ^(FIN_BODY_SCOPE_)
 #define FIN_ASYNC_(n) FIN_BODY_(FIN_SITE_CALL_, n)
 #define FIN_ASYNC_EAGER_(n) FIN_BODY_(FIN_SITE_EAGER_CALL_, n)
+#elif defined(FIN_CHECK_BLOCKING)
+// Programs for GCC are checked without blocks: the body in its place. That is not what it means, so it must not be linked.
+void fin_checked_code_does_not_run_(void);
+#define FIN_ASYNC_(n)                                                                                                       \
+    if ((void)fin_async_must_be_inside_fin_finish, FIN_CHECK_ASYNC_, fin_checked_code_does_not_run_(), 1)
+#define FIN_ASYNC_EAGER_(n) FIN_ASYNC_(n)
 #else
 #define FIN_ASYNC_(n) fin_async_with_a_body_needs_fblocks_in_clang_use_fin_async_call
 #define FIN_ASYNC_EAGER_(n) FIN_ASYNC_(n)

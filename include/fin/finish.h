@@ -13,9 +13,15 @@
 extern "C" {
 #endif
 
-// A function so marked may block: other AWEs of the thread may run before it returns. It is documentation for readers and
-// tools; the compilers do not act on it.
+// A function so marked may block: other AWEs of the thread may run before it returns. Compilers do not act on it, except
+// Clang with -DFIN_CHECK_BLOCKING -Wthread-safety: it reports where a function that is not marked calls one that is, or has
+// an async (ac 2.1). See docs/blocking.md.
+#if defined(__clang__) && defined(FIN_CHECK_BLOCKING)
+extern const struct __attribute__((capability("mark"))) fin_mark_ { char none; } FIN_BLOCKING_;
+#define FIN_BLOCKING __attribute__((requires_capability(FIN_BLOCKING_)))
+#else
 #define FIN_BLOCKING
+#endif
 
 #if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
 #define FIN_SANITIZED 1

@@ -1,0 +1,37 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: BSD-2-Clause
+"""samples.py finds what is wrong with a page, and where: samples_test.py TOOLS BUILD"""
+import pathlib
+import subprocess
+import sys
+import tempfile
+
+tools, build = sys.argv[1:]
+GOOD = '```c\n#include <stdio.h>\nint main(void) { puts("one"); return 0; }\n```\n'
+PARTS = '<!-- part main -->\n```c\nint main(void) { return f(); }\n```\n<!-- part f, hidden\nint f(void) { return 0; }\n-->\n'
+CASES = {  # page: what is said about it
+    GOOD + '```text\none\n```\n': '1 programs, 1 with output',
+    GOOD + '\n```text\no...\n```\n': '1 programs, 1 with output',
+    GOOD + '```text\ntwo\n```\n': 'page.md:1: prints something else',
+    '\n' + GOOD.replace('return 0', 'return 3'): 'page.md:2: ends with 3',
+    GOOD.replace('"one"', 'one'): 'page.md:3:',
+    '```c\nint a;\n```\n': 'page.md:1: neither a program nor a part',
+    '```sh\nls\n```\n': 'page.md:1: a block of kind "sh"',
+    '```text\none\n```\n': 'page.md:1: which program prints this',
+    GOOD.rstrip('`\n'): 'a block does not end',
+    '<!-- part f -->\n\n<!-- run -->\n': 'part f has no block',
+    PARTS + '<!-- run -->\n': '1 programs, 0 with output',
+    PARTS + '<!-- run g -->\n': 'no such part: g',
+    PARTS + '<!-- new -->\n<!-- run -->\n': 'no such part',
+}
+bad = 0
+with tempfile.TemporaryDirectory() as scratch:
+    page = pathlib.Path(scratch) / 'page.md'
+    for text, expected in CASES.items():
+        page.write_text(text)
+        run = subprocess.run([f'{tools}/samples.py', build, page], capture_output=True, text=True)
+        said = run.stdout + run.stderr
+        if expected not in said or (run.returncode == 0) != (' programs, ' in expected):
+            bad += 1
+            print(f'--- {text}--- {run.returncode}, expected "{expected}":\n{said}')
+sys.exit(bool(bad))
