@@ -8,9 +8,9 @@
 Samples are the fenced blocks. One of `c` or `cpp` with a main in it is a program. Otherwise a comment in front of it,
 <!-- part NAME -->, makes it a part; a comment <!-- part NAME, hidden, and lines of code, up to -->, is one that readers do
 not see. A part replaces the earlier one of its name, so a page can grow one program. <!-- run --> makes a program of all
-parts so far, in the order in which their names came up first, but `main` last; <!-- run NAME... --> of these. A block of `text` right after
-a program, or after `run`, is what it prints; a line of it that ends in ... stands for any that begins so. Environment
-variables stand in front of names: <!-- run A=B NAME -->. <!-- new --> forgets all parts.
+parts so far, in the order in which their names came up first, but `main` last; <!-- run NAME... --> of these. <!-- new -->
+forgets all parts. A block of `text` right after a program, or after `run`, is what it prints; a line of it that ends in ...
+stands for any that begins so. Environment variables stand in front of names: <!-- run A=B NAME -->.
 
 All blocks are samples, so that nothing is shown which does not work: commands are indented instead of fenced."""
 import concurrent.futures

@@ -8,7 +8,8 @@ import tempfile
 
 tools, build = sys.argv[1:]
 GOOD = '```c\n#include <stdio.h>\nint main(void) { puts("one"); return 0; }\n```\n'
-PARTS = '<!-- part main -->\n```c\nint main(void) { return f(); }\n```\n<!-- part f, hidden\nint f(void) { return 0; }\n-->\n'
+PARTS = '<!-- part main -->\n```c\nint main(void) { return f(); }\n```\n' \
+        '<!-- part f, hidden\nint f(void) { return 0; }\n-->\n'
 CASES = {  # page: what is said about it
     GOOD + '```text\none\n```\n': '1 programs, 1 with output',
     GOOD + '\n```text\no...\n```\n': '1 programs, 1 with output',
