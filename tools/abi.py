@@ -14,8 +14,10 @@ import tempfile
 
 
 def abidw(library, include):
-    return subprocess.run(['abidw', '--headers-dir', include, '--drop-private-types', '--exported-interfaces-only', '--no-corpus-path',
-                           '--no-comp-dir-path', '--no-show-locs', library], check=True, capture_output=True, text=True).stdout
+    options = ['--drop-private-types', '--exported-interfaces-only', '--no-corpus-path', '--no-comp-dir-path',
+               '--no-show-locs']
+    return subprocess.run(['abidw', '--headers-dir', include, *options, library],
+                          check=True, capture_output=True, text=True).stdout
 
 
 def breaks(record, library):

@@ -44,6 +44,7 @@ BUILDS = {
                    ['-Db_sanitize=thread', '-Db_lundef=false', '-Doptimization=1', *TWO], ['-t', '2']),
     'valgrind': ({**GCC, **FEW}, ['-Doptimization=1', *ONE], ['-t', '4', *VALGRIND]),
     'aarch64-gcc': (FEW, ['--cross-file', 'tools/aarch64.ini', *ONE], ['-t', '2']),
+    'musl': (FEW, ['--cross-file', 'tools/musl.ini', '-Drooms=core,io,sync', *ONE], ['-t', '2']),
     'aarch64-clang': (FEW, ['--cross-file', 'tools/aarch64-clang.ini', *CORE], ['-t', '2']),
 }
 failures = []  # told again at the end, where the last lines of a long log are what one sees

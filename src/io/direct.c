@@ -9,6 +9,7 @@
 #include <unistd.h>
 
 #include "io/io.h"
+#include "io/libc.h"
 
 static long transfer(const struct call *c) {
     void *p = (void *)c->addr;

@@ -17,6 +17,7 @@
 #include <fin/io.h>
 
 #include "io/reap.h"
+#include "io/libc.h"
 
 #ifndef P_PIDFD
 #define P_PIDFD 3

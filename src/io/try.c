@@ -12,6 +12,7 @@
 #include <unistd.h>
 
 #include "io/io.h"
+#include "io/libc.h"
 
 // Calls that have no flag for it are made on a descriptor that does not block for the moment. The flag belongs to the open
 // file, which other threads may use the same way.

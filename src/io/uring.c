@@ -126,7 +126,7 @@ static void vectors_written(const struct call *c, size_t n) {
         fin_track_written(m.msg_name, m.msg_namelen);
         fin_track_written(m.msg_control, m.msg_controllen);
     }
-    for (size_t i = 0; i < m.msg_iovlen && n; i++) {
+    for (size_t i = 0; i < (size_t)m.msg_iovlen && n; i++) {
         size_t part = m.msg_iov[i].iov_len < n ? m.msg_iov[i].iov_len : n;
         fin_track_written(m.msg_iov[i].iov_base, part);
         n -= part;

@@ -1,7 +1,9 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-2-Clause
 """Installs a build elsewhere, and builds programs there that know nothing but what is installed, through pkg-config and
-through CMake, shared and static: install.py BUILD PREFIX LIBDIR VERSION -- CC... -- CXX..."""
+through CMake, shared and static: install.py BUILD PREFIX LIBDIR VERSION -- CC... -- CXX...
+Without a build, "-", it is the Debian packages in the current directory that are looked at."""
+import glob
 import os
 import re
 import shutil
@@ -71,7 +73,11 @@ def main():
     if compilers['c'][0] == 'ccache':
         compilers = {k: v[1:] for k, v in compilers.items()}
     with tempfile.TemporaryDirectory() as root:
-        run('meson', 'install', '-C', build, '--no-rebuild', '--quiet', '--destdir', root)
+        if build == '-':
+            for package in glob.glob('lib*.deb'):
+                run('dpkg-deb', '-x', package, root)
+        else:
+            run('meson', 'install', '-C', build, '--no-rebuild', '--quiet', '--destdir', root)
         place = root + prefix
         lib = os.path.join(place, libdir)
         check_files(lib, version)

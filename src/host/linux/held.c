@@ -14,10 +14,10 @@
 #include <time.h>
 #include <ucontext.h>
 #include <unistd.h>
-#if __has_include(<execinfo.h>)
+#ifdef __GLIBC__
 #include <execinfo.h>
 #else
-#define backtrace(ips, most) 0
+#define backtrace(ips, most) ((void)(ips), 0)
 #endif
 
 #include "host/linux/running.h"

@@ -113,7 +113,7 @@ __attribute__((weak)) void *__cxa_get_globals(void);
 
 void **fin_host_exception_state(void) { return __cxa_get_globals ? __cxa_get_globals() : NULL; }
 
-extern void *__libc_stack_end;
+extern void *__libc_stack_end __attribute__((weak)); // glibc's
 
 void fin_host_os_stack(void **lo, size_t *size) {
     pthread_attr_t attr;
@@ -123,7 +123,8 @@ void fin_host_os_stack(void **lo, size_t *size) {
     } else { // the main thread, and no descriptor is left for /proc/self/maps: what surely belongs to it
         const size_t below = 256 * 1024;
         *lo = (char *)__builtin_frame_address(0) - below;
-        *size = (size_t)((char *)__libc_stack_end - (char *)*lo);
+        char *hi = &__libc_stack_end ? __libc_stack_end : (char *)__builtin_frame_address(0);
+        *size = (size_t)(hi - (char *)*lo);
     }
 }
 
