@@ -11,6 +11,7 @@
 #include <fin/io.h>
 
 #include "chan/chan.h"
+#include "chan/lmp.h"
 #include "chan/wait.h"
 
 enum { AT_ONCE = 4096 }; // packets taken in one go: more than a socket holds
@@ -251,10 +252,12 @@ void fin_bell_drop_fds(struct ump_rx *rx) {
 
 void fin_bell_stop(struct ump_rx *rx) {
     rx->gone = true;
-    if (rx->meeting)
+    if (rx->meeting) {
         fin_event_advance(&rx->meeting->message, 1);
-    else
+        fin_lmp_wake(rx->meeting);
+    } else {
         shutdown(rx->fd, SHUT_RD);
+    }
 }
 
 void fin_bell_end(struct ump_tx *tx, struct ump_rx *rx) {
@@ -262,6 +265,7 @@ void fin_bell_end(struct ump_tx *tx, struct ump_rx *rx) {
         fin_bell_drop_fds(rx);
     if (tx->meeting) {
         meeting_ring(tx->meeting);
+        fin_lmp_wake(tx->meeting);
         fin_event_advance(&rx->meeting->room, 1);
     } else {
         close(tx->fd);

@@ -16,7 +16,10 @@ struct parcel {
     int count, fds[UMP_FDS];
 };
 
+struct lmp_waiter; // lmp.c
+
 struct meeting {
+    struct lmp_waiter *waiter;      // of one thread: who waits for a message
     struct fin_event message, room; // rings so far
     struct fin_latch latch;         // of the rest
     struct parcel *first, *last;

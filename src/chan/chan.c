@@ -4,6 +4,7 @@
 
 #include "chan/bell.h"
 #include "chan/chan.h"
+#include "chan/lmp.h"
 #include "chan/wait.h"
 #include "core/runtime.h"
 
@@ -161,16 +162,33 @@ static inline ssize_t quick_wait(struct fin_chan *c, void *buffer, size_t size) 
     return FIN_LIKELY(n >= 0) || !c->in.quick || !fin_ump_spin(&c->in.ump) ? n : quick_recv(c, buffer, size);
 }
 
+// From a sender of this thread, past the ring. -EAGAIN where it is not that simple.
+static inline ssize_t recv_here(struct fin_chan *c, void *buffer, size_t size, bool nc) {
+    struct ump_rx *rx = &c->in.ump;
+    if (!rx->alone || !c->in.quick || ump_look(rx) != 0 || rx->gone || rx->peer->closed)
+        return -EAGAIN;
+    c->in.turn.mutex.locked = true;
+    c->in.quick = false;
+    ssize_t n = fin_lmp_recv(rx, buffer, size, nc);
+    in_give(c);
+    return n;
+}
+
+static __attribute__((noinline)) ssize_t recv_slowly(struct fin_chan *c, void *buffer, size_t size, bool nc) {
+    ssize_t n = recv_here(c, buffer, size, nc);
+    return n != -EAGAIN ? n : recv_any(c, &(struct place){buffer, size, NULL, NULL}, nc);
+}
+
 ssize_t fin_chan_recv(struct fin_chan *c, void *buffer, size_t size) {
     if (FIN_UNLIKELY(fin_cancelled()))
         return -ECANCELED;
     ssize_t n = quick_wait(c, buffer, size);
-    return FIN_LIKELY(n >= 0) ? n : recv_any(c, &(struct place){buffer, size, NULL, NULL}, false);
+    return FIN_LIKELY(n >= 0) ? n : recv_slowly(c, buffer, size, false);
 }
 
 ssize_t fin_chan_recv_nc(struct fin_chan *c, void *buffer, size_t size) {
     ssize_t n = quick_wait(c, buffer, size);
-    return FIN_LIKELY(n >= 0) ? n : recv_any(c, &(struct place){buffer, size, NULL, NULL}, true);
+    return FIN_LIKELY(n >= 0) ? n : recv_slowly(c, buffer, size, true);
 }
 
 ssize_t fin_chan_try_recv(struct fin_chan *c, void *buffer, size_t size) {

@@ -2,6 +2,7 @@
 // The calls that send. Each has a quick half, for a message of one line on an end that one thread uses, and one for the
 // rest.
 #include "chan/chan.h"
+#include "chan/lmp.h"
 #include "chan/wait.h"
 
 // The quick half is for those of an end that is not shared, while nobody has the turn.
@@ -12,7 +13,7 @@ static int out_take(struct fin_chan *c, bool nc) {
     return r;
 }
 
-static void out_give(struct fin_chan *c) { c->out.quick = turn_give(&c->out.turn); }
+static void out_give(struct fin_chan *c) { c->out.quick = turn_give(&c->out.turn) && !c->out.ump.alone; }
 
 struct message {
     const void *data;
@@ -41,6 +42,8 @@ static void put(struct fin_chan *c, const struct message *m) {
         tx->dirty = tx->head + lines + tx->lines;
     }
     ump_publish(tx, size, m->count ? UMP_WITH_FDS : UMP_MESSAGE, lines);
+    if (tx->alone)
+        fin_lmp_arrived(tx);
 }
 
 static int put_waiting(struct fin_chan *c, const struct message *m, bool nc) {
@@ -91,14 +94,23 @@ static inline bool quick_send(struct fin_chan *c, const void *data, size_t size)
     return true;
 }
 
+// To who waits for it on this thread.
+static inline bool hand(struct fin_chan *c, const void *data, size_t size) {
+    return c->out.ump.alone && FIN_LIKELY(!c->out.turn.mutex.locked) && fin_lmp_hand(&c->out.ump, data, size);
+}
+
+static __attribute__((noinline)) int send_slowly(struct fin_chan *c, const void *data, size_t size, bool nc) {
+    return send_any(c, &(struct message){data, size, NULL, 0, NULL}, nc);
+}
+
 int fin_chan_send(struct fin_chan *c, const void *data, size_t size) {
     if (FIN_UNLIKELY(fin_cancelled()))
         return -ECANCELED;
-    return FIN_LIKELY(quick_send(c, data, size)) ? 0 : send_any(c, &(struct message){data, size, NULL, 0, NULL}, false);
+    return FIN_LIKELY(quick_send(c, data, size)) || hand(c, data, size) ? 0 : send_slowly(c, data, size, false);
 }
 
 int fin_chan_send_nc(struct fin_chan *c, const void *data, size_t size) {
-    return FIN_LIKELY(quick_send(c, data, size)) ? 0 : send_any(c, &(struct message){data, size, NULL, 0, NULL}, true);
+    return FIN_LIKELY(quick_send(c, data, size)) || hand(c, data, size) ? 0 : send_slowly(c, data, size, true);
 }
 
 int fin_chan_send_behind(struct fin_chan *c, uint64_t word, const void *data, size_t size, bool nc) {
@@ -157,6 +169,8 @@ int fin_chan_commit(struct fin_chan *c, size_t used) {
         return -EINVAL;
     c->out.reserved = 0;
     ump_publish(&c->out.ump, used, UMP_MESSAGE, ump_lines(used));
+    if (c->out.ump.alone)
+        fin_lmp_arrived(&c->out.ump);
     out_give(c);
     return 0;
 }

@@ -9,6 +9,7 @@
 #include <fin/cancel.h>
 
 #include "chan/bell.h"
+#include "chan/lmp.h"
 #include "chan/wait.h"
 #include "core/dispatch.h"
 
@@ -133,8 +134,20 @@ static int sleep_for_message(struct ump_rx *rx, bool nc) {
     return r;
 }
 
+static int await_here(struct ump_rx *rx, bool nc) {
+    while (!fin_ump_arrived(rx)) {
+        rx->gone |= rx->peer->closed;
+        int r = rx->gone ? fin_ump_end_of(rx) : fin_lmp_await(rx, nc);
+        if (r != 0)
+            return r;
+    }
+    return rx->broken ? -EPROTO : 0;
+}
+
 int fin_ump_await_message(struct ump_rx *rx, bool nc) {
-    int r = rx->alone ? -EAGAIN : look(came_message, rx, nc);
+    if (rx->alone)
+        return await_here(rx, nc);
+    int r = look(came_message, rx, nc);
     if (r == -ECANCELED)
         return r;
     while (!fin_ump_arrived(rx)) {

@@ -1,0 +1,73 @@
+// SPDX-License-Identifier: BSD-2-Clause
+#include "chan/lmp.h"
+
+#include "core/dispatch.h"
+
+// In the frame of an AWE that is suspended; only this thread knows it.
+struct lmp_waiter {
+    struct fin_awe *awe;
+    struct fin_cancel_item item;
+    struct meeting *at;
+    void *buffer; // NULL: it only wants to know
+    size_t size;
+    ssize_t result;
+};
+
+static inline void go_on(struct lmp_waiter *w, ssize_t result) {
+    w->at->waiter = NULL;
+    w->result = result;
+    fin_schedule_own(fin_rt(fin_self), w->awe);
+}
+
+bool fin_lmp_hand(struct ump_tx *tx, const void *data, size_t size) {
+    struct lmp_waiter *w = tx->meeting->waiter;
+    if (!w || !w->buffer || size > w->size)
+        return false;
+    if (FIN_LIKELY(size <= UMP_FIRST))
+        ump_copy_line(w->buffer, data, size);
+    else
+        memcpy(w->buffer, data, size);
+    go_on(w, (ssize_t)size);
+    return true;
+}
+
+void fin_lmp_wake(struct meeting *m) {
+    if (m->waiter)
+        go_on(m->waiter, -EAGAIN);
+}
+
+void fin_lmp_arrived(struct ump_tx *tx) { fin_lmp_wake(tx->meeting); }
+
+// Not where it is on the run queue already: it has its message.
+static void cancelled(void *waiter) {
+    struct lmp_waiter *w = waiter;
+    if (w->at->waiter == w)
+        go_on(w, -ECANCELED);
+}
+
+ssize_t fin_lmp_recv(struct ump_rx *rx, void *buffer, size_t size, bool nc) {
+    struct fin_thread *t = fin_thread_here_();
+    struct fin_finish_block *b = written_block(t->current);
+    struct lmp_waiter w;
+    w.at = rx->meeting;
+    w.buffer = buffer;
+    w.size = size;
+    w.item.link.next = NULL;
+    if (!nc) {
+        if (FIN_UNLIKELY(block_cancelled(b)))
+            return -ECANCELED;
+        w.item.fn = cancelled;
+        w.item.arg = &w;
+        cancel_link(b, &w.item);
+    }
+    rx->meeting->waiter = &w;
+    fin_suspend(&w.awe);
+    if (w.item.link.next)
+        fin_link_remove(&w.item.link);
+    return w.result;
+}
+
+int fin_lmp_await(struct ump_rx *rx, bool nc) {
+    ssize_t n = fin_lmp_recv(rx, NULL, 0, nc);
+    return n == -ECANCELED ? -ECANCELED : 0;
+}

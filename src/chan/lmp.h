@@ -1,0 +1,27 @@
+// SPDX-License-Identifier: BSD-2-Clause
+// LMP: a channel between AWEs of one thread. A receiver that finds nothing leaves word where it waits; the sender gives it
+// the message there, past the ring, and puts it on the run queue (continuations 3.3). Only what nobody waits for goes into
+// the ring. Invariant: where a receiver waits, the ring is empty.
+#ifndef FIN_CHAN_LMP_H
+#define FIN_CHAN_LMP_H
+
+#include <sys/types.h>
+
+#include "chan/bell.h"
+
+// Pre: both ends are on this thread; nobody else has the turn.
+
+// The message goes to who waits. False: nobody waits who has room for it.
+bool fin_lmp_hand(struct ump_tx *tx, const void *data, size_t size);
+// A message is in the ring: whoever waits is to look.
+void fin_lmp_arrived(struct ump_tx *tx);
+// The same where the sender is gone.
+void fin_lmp_wake(struct meeting *m);
+
+// Waits for a message that is copied to the buffer: its length; -EAGAIN: look into the ring, and whether the sender is gone;
+// -ECANCELED. Pre: the ring is empty, and the sender is there.
+FIN_BLOCKING ssize_t fin_lmp_recv(struct ump_rx *rx, void *buffer, size_t size, bool nc);
+// Waits until there is something in the ring, or the sender is gone: 0; -ECANCELED.
+FIN_BLOCKING int fin_lmp_await(struct ump_rx *rx, bool nc);
+
+#endif
