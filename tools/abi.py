@@ -6,23 +6,26 @@
     tools/abi.py record LIBRARY RECORD INCLUDE    writes the record: at a release, and before the first one at a change
 
 Additions are no break. A release whose interface breaks gets another soversion (meson.build)."""
+import os
 import re
 import shutil
 import subprocess
 import sys
 import tempfile
 
+PRIVATE = ['--suppressions', os.path.join(os.path.dirname(os.path.abspath(__file__)), '..', 'package', 'abi.suppress')]
+
 
 def abidw(library, include):
     options = ['--drop-private-types', '--exported-interfaces-only', '--no-corpus-path', '--no-comp-dir-path',
                '--no-show-locs']
-    return subprocess.run(['abidw', '--headers-dir', include, *options, library],
+    return subprocess.run(['abidw', '--headers-dir', include, *options, *PRIVATE, library],
                           check=True, capture_output=True, text=True).stdout
 
 
 def breaks(record, library):
     """abidiff's exit status is a set of bits: 4 says that something changed, 8 that it surely breaks programs."""
-    done = subprocess.run(['abidiff', '--no-added-syms', record, library], capture_output=True, text=True)
+    done = subprocess.run(['abidiff', *PRIVATE, '--no-added-syms', record, library], capture_output=True, text=True)
     if done.returncode & 3:
         sys.exit('abidiff failed:\n' + done.stdout + done.stderr)
     return done.stdout if done.returncode else ''
