@@ -9,7 +9,7 @@ const char *const wrong_names[] = {"nothing",       "async-later",   "async-bloc
                                    "cancel-inward", "cancel-always", "cancel-and-do", "no-completion", "pool-leaks"};
 static_assert(sizeof wrong_names / sizeof *wrong_names == static_cast<size_t>(Wrong::EnumEnd), "a name each");
 
-enum { MOST_DEPTH = 64, MOST_RESULTS = 1000 };
+enum { MOST_DEPTH = 64, MOST_WORK = 500000 };
 
 bool Buffer::push_left(uint8_t v) {
     if (count == MOST)
@@ -46,7 +46,7 @@ std::vector<Config> Semantics::evaluate(const Config &s) {
 }
 
 void Semantics::evaluate(const Config &s, std::vector<Config> &out) {
-    if (depth == MOST_DEPTH || out.size() > MOST_RESULTS) {
+    if (depth == MOST_DEPTH || ++work > MOST_WORK) {
         beyond = true;
         return;
     }

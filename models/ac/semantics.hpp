@@ -103,7 +103,7 @@ private:
 
     Commands &commands;
     Wrong wrong;
-    unsigned depth = 0;
+    unsigned depth = 0, work = 0;
 };
 
 } // namespace ac

@@ -24,7 +24,7 @@
 // One of the two sees the other's store if B and b are full barriers. b would cost every message the time that its line
 // takes to get here from the other processor. So the receiver's B is membarrier(2), which makes b happen on every processor
 // that runs a process that registered for it, and b is none but for the compiler. Where either side cannot, b is a fence.
-// Waiting for room is the same with the roles exchanged: rare on both sides, so both have a fence.
+// Waiting for room is the same with the roles exchanged: rare on both sides, so both have a fence. (models/chan.pml)
 #ifndef FIN_CHAN_UMP_H
 #define FIN_CHAN_UMP_H
 

@@ -6,6 +6,8 @@
 // Invariant: whenever an AWE is resumed, no finish block of the thread has a pending async. So a search for one can stop at
 // the first block marked CLEAN: all blocks around that one were begun before the running AWE was resumed, and the code that
 // could start an async in them is not running. The block itself is looked at: its own owner may be.
+//
+// models/awe.pml has the states of an AWE, and who may change them.
 #ifndef FIN_CORE_DISPATCH_H
 #define FIN_CORE_DISPATCH_H
 

@@ -4,7 +4,7 @@
 //
 // A request lives in the frame of its call and its address names it. The call returns only when the kernel is done with it:
 // after its own completion and, where it was cancelled, after that of the cancellation. So no cancellation can meet a later
-// request at the same address, and nobody writes to a buffer afterwards.
+// request at the same address, and nobody writes to a buffer afterwards. (models/cancel.pml)
 #define _GNU_SOURCE
 #include <poll.h>
 #include <stdio.h>

@@ -4,6 +4,7 @@
 // A waiter is on its object's list from before it stops until somebody decides its wait: a grant (fin_waiters_take and what
 // follows) or a cancel. Both decide under the object's latch by taking the waiter off the list, so exactly one does. Whoever
 // decided makes the AWE run after giving the latch back, and may not look at the waiter again: it is gone by then.
+// (models/wait.pml)
 #ifndef FIN_SYNC_WAIT_H
 #define FIN_SYNC_WAIT_H
 

@@ -1,0 +1,100 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: BSD-2-Clause
+"""Checks models with SPIN: check.py MODEL.pml...
+
+Each as it stands, where nothing may fail; and once for each way to make it wrong that its comment lists, where something
+must fail. The functions that it stands for must be where its comment says, and one of their files must name the model.
+`check.py MODEL.pml=N` shows how number N fails, step by step."""
+import os
+import pathlib
+import re
+import shutil
+import subprocess
+import sys
+import tempfile
+
+TOP = pathlib.Path(__file__).resolve().parent.parent
+SHORT = 100  # characters of what failed
+
+
+def build(model, directory):
+    shutil.copy(model, os.path.join(directory, 'model.pml'))
+    spin = subprocess.run(['spin', '-a', 'model.pml'], cwd=directory, capture_output=True, text=True)
+    if spin.returncode:
+        sys.exit(f'{model}: {spin.stdout}')
+    # The models take the number of what is wrong from the environment: so each is compiled once.
+    subprocess.run(['gcc', '-w', '-O1', '-DSAFETY', '-include', 'stdlib.h', '-o', 'pan', 'pan.c'], cwd=directory, check=True)
+
+
+def explore(directory, wrong):
+    """What failed, or None; and the number of states."""
+    env = {**os.environ, 'WRONG': str(wrong)}
+    out = subprocess.run(['./pan', '-m1000000', '-w22'], cwd=directory, env=env, capture_output=True, text=True).stdout
+    errors = re.search(r'errors: (\d+)', out)
+    states = re.search(r'(\d+) states, stored', out)
+    if not errors or not states or 'max search depth too small' in out or 'out of memory' in out:
+        sys.exit('the exploration is not complete: ' + out)
+    failed = re.search(r'^pan:\d+: (.*)$', out, re.M)
+    return failed.group(1)[:SHORT] if errors.group(1) != '0' else None, int(states.group(1))
+
+
+def show(directory, wrong):
+    explore(directory, wrong)
+    subprocess.run(['./pan', '-r', '-n'], cwd=directory, env={**os.environ, 'WRONG': str(wrong)})
+
+
+def check_source(model):
+    """Reads `It stands for: a, b (src/x.h, y.c); c (src/z.c).`"""
+    text = open(model).read().replace('\n// ', ' ')
+    stands = re.search(r'It stands for: (.*)', text)
+    named = not stands
+    for functions, files in re.findall(r'([^();]+)\((src/[^)]+)\)', stands.group(1)) if stands else []:
+        first, *others = files.split(', ')
+        paths = [TOP / first, *((TOP / first).with_name(f) for f in others)]
+        source = '\n'.join(p.read_text() for p in paths)
+        named |= 'models/' + os.path.basename(model) in source
+        missing = [f for f in re.findall(r'\w+', functions) if not re.search(rf'\b{f}\b', source)]
+        if missing:
+            print(f'{model}: {missing} not in {files}')
+            return False
+    if not named:
+        print(f'{model}: none of the files that it stands for names it')
+    return named
+
+
+def check(model):
+    name = os.path.basename(model)
+    with tempfile.TemporaryDirectory() as directory:
+        build(model, directory)
+        failed, states = explore(directory, 0)
+        if failed:
+            print(f'{name}: {failed}')
+            show(directory, 0)
+            return False
+        print(f'{name}: {states} states, nothing fails')
+        found = True
+        for n, what in re.findall(r'^// WRONG (\d+) (.*)$', open(model).read(), re.M):
+            failed, _ = explore(directory, n)
+            print(f'    {n}. {what}: {failed or "NOTHING FAILS"}')
+            found &= failed is not None
+        return found
+
+
+def main():
+    if not shutil.which('spin') or not shutil.which('gcc'):
+        print('skipped: no spin, or no gcc')
+        return 77
+    good = True
+    for argument in sys.argv[1:]:
+        model, _, wrong = argument.partition('=')
+        if wrong:
+            with tempfile.TemporaryDirectory() as directory:
+                build(model, directory)
+                show(directory, wrong)
+        else:
+            good &= check_source(model) and check(model)
+    return 0 if good else 1
+
+
+if __name__ == '__main__':
+    sys.exit(main())
