@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// Counters of the calling thread's runtime.
+// Counters of the calling thread's runtime. With FIN_STATS=1 in the environment a program prints those of all its threads
+// when it ends: how often AWEs blocked, for what, and with or without a stack (continuations, tables 1 and 2).
 #ifndef FIN_STATS_H
 #define FIN_STATS_H
 
@@ -9,22 +10,46 @@
 extern "C" {
 #endif
 
+// What AWEs wait for.
+enum fin_reason {
+    FIN_FOR_PROGRAM, // what it says itself: fin_suspend, fin_block_on, the handoffs
+    FIN_FOR_TURN,    // fin_yield_on. fin_yield and its like are in `switches` only
+    FIN_FOR_FINISH,  // the end of a finish block
+    FIN_FOR_SYNC,    // fin/sync.h
+    FIN_FOR_IO,
+    FIN_FOR_TIME,    // sleep
+    FIN_FOR_MESSAGE, // of a channel
+    FIN_REASONS
+};
+
+struct fin_blocks {
+    uint64_t with_stack;
+    uint64_t with_continuation; // and without a stack
+    uint64_t handed_off;        // of these, whose stack went to the next AWE at once
+    uint64_t recognized;        // of these, whose continuation was known to the one before, and not called
+};
+
 struct fin_stats {
     uint64_t detached;        // asyncs whose body blocked, so that the owner went on without it
     uint64_t suspended;       // fin_suspend and what is built on it
     uint64_t compressed;      // AWEs that blocked with a continuation instead of a stack
     uint64_t handed_off;      // of these, whose stack went to the next AWE at once
     uint64_t recognized;      // continuations that a handoff recognized
+    uint64_t switches;        // times that an AWE was resumed, but for the handoffs
     uint64_t woken_remotely;  // AWEs that another thread scheduled
     uint64_t slept;           // times that the thread had nothing to run
     uint64_t cancelled;       // cancel items run
     uint64_t stacks;          // stacks that exist
-    uint64_t stacks_used;     // of these, not spare
+    uint64_t stacks_used;     // of these, not spare; one is the runtime's own
+    uint64_t stacks_most;     // the largest of the samples of stacks_used,
+    uint64_t stacks_sum;      // their sum,
+    uint64_t stacks_samples;  // and how many: one at each look for events
     uint64_t stacks_released; // times that an idle stack's memory went back to the system
     uint64_t unguarded;       // stacks for which the system had no guard page
     uint64_t requests;        // of I/O that went into the ring's queue
     uint64_t completions;     // that came out of it, also those that no AWE waits for
     uint64_t entered;         // system calls for both
+    struct fin_blocks blocks[FIN_REASONS];
 };
 
 // Fills in the counters of the calling thread. Does not block.

@@ -38,12 +38,14 @@ struct fin_cont_record *fin_cont_record_new(struct fin_runtime *rt) {
     struct fin_cont_record *e = RECORD_OF(rt->cont_free);
     rt->cont_free = e->link.next;
     e->item.link.next = NULL;
+    fin_link_init(&e->link);
     e->owner = rt;
     return e;
 }
 
 static void record_free(struct fin_runtime *rt, struct fin_cont_record *e) {
     e->state = 0;
+    fin_cancel_item_remove(item_of(e));
     e->link.next = rt->cont_free;
     rt->cont_free = &e->link;
 }
@@ -71,7 +73,7 @@ static void start_step(struct fin_runtime *rt, struct fin_cont_record *e, struct
     top->pending = NULL;
     top->away = NULL;
     top->count = 0;
-    top->flags = FIN_FINISH_EAGER | FIN_FINISH_CLEAN | FIN_FINISH_CONT;
+    top->flags = STEP;
     top->home_sp = NULL;
     struct fin_body *body = become(rt, e, top);
     body->block = top;
@@ -81,21 +83,32 @@ static void start_step(struct fin_runtime *rt, struct fin_cont_record *e, struct
     fin_arch_on_stack(body, fin_cont_step, e);
 }
 
-void fin_cont_resume(struct fin_runtime *rt, struct fin_awe *a) { start_step(rt, record_of(a), fin_stack_take(rt)); }
+void fin_cont_resume(struct fin_runtime *rt, struct fin_awe *a) {
+    fin_link_init(&a->link);
+    start_step(rt, record_of(a), fin_stack_take(rt));
+}
 
 // ---- waiting
+
+bool fin_cont_link_item(struct fin_cont_record *e) {
+    if (block_cancelled(e->block))
+        return false;
+    e->item.fn = fin_cont_cancel;
+    cancel_link(e->block, item_of(e));
+    return true;
+}
 
 // Where another thread was faster, what that one said holds. Where the AWE waits with an item, in a list of two, that
 // decides.
 void fin_cont_cancel(void *item) {
     struct fin_cont_record *e = (struct fin_cont_record *)((char *)item - offsetof(struct fin_cont_record, item));
     uint32_t kind = fin_state(awe_of(e)) & FIN_AWE_KIND;
-    if ((kind == FIN_AWE_SUSPENDED || kind == FIN_AWE_WOKEN) && e->link.next != &e->link) {
+    if ((kind == FIN_AWE_SUSPENDED || kind == FIN_AWE_WOKEN) && e->cancellable && e->link.next != &e->link) {
         struct fin_cancel_item *decides = (struct fin_cancel_item *)(void *)e->link.next;
         decides->fn(decides->arg);
         return;
     }
-    if (fin_claim(awe_of(e), FIN_AWE_QUEUED)) {
+    if (e->cancellable && fin_claim(awe_of(e), FIN_AWE_QUEUED)) {
         e->result = -ECANCELED;
         fin_link_back(&fin_here()->queue, &e->link);
     }
@@ -114,17 +127,21 @@ void fin_cont_leave(struct fin_runtime *rt, struct fin_body *body) {
     fin_arch_on_stack(rt->thread.scheduler, leave_body, body);
 }
 
-void fin_cont_leave_to_next(struct fin_runtime *rt, struct fin_body *body) {
+void fin_cont_leave_to_next(struct fin_runtime *rt, struct fin_body *body, enum fin_reason reason) {
     struct fin_link *l = rt->queue.next;
     bool can = body->block->flags & FIN_FINISH_CONT && body->inner == 0 && !fin_tracking(rt) && l != &rt->queue &&
                (FIN_AWE_OF(l)->state & FIN_AWE_EXTRA) == FIN_AWE_EXPLICIT;
     if (FIN_LIKELY(can) && tick(rt)) {
-        rt->stats.handed_off++;
+        struct fin_cont_record *e = RECORD_OF(l);
+        rt->stats.blocks[reason].handed_off++;
         unqueue_first(rt, l);
-        relinquish(body);
-        start_step(rt, RECORD_OF(l), body->block);
+        fin_link_init(l);
+        FIN_STATE_WORD(awe_of(e)) = FIN_AWE_RUNNING_CONT;
+        take_over(e, body->block);
+        fin_arch_on_stack(body, fin_cont_step, e);
         return;
     }
+    rt->stats.blocks[reason].with_continuation++;
     fin_cont_leave(rt, body);
 }
 
@@ -141,7 +158,7 @@ static int block_on(fin_cont *cont, const void *state, size_t size, bool cancell
     suspend(l.rt, l.e, cancellable);
     if (then)
         then->fn(awe_of(l.e), then->arg);
-    fin_cont_leave_to_next(l.rt, l.body);
+    fin_cont_leave_to_next(l.rt, l.body, FIN_FOR_PROGRAM);
     return 0;
 }
 
@@ -152,14 +169,13 @@ int fin_block_on_then(fin_cont *cont, const void *state, size_t size, void (*the
     return block_on(cont, state, size, true, &(struct then){then, arg});
 }
 
-int fin_cont_suspend(fin_cont *cont, const void *state, size_t size, struct fin_cancel_item *item,
+int fin_cont_suspend(enum fin_reason reason, fin_cont *cont, const void *state, size_t size, struct fin_cancel_item *item,
                      void (*then)(struct fin_awe *, void *), void *arg) {
     struct leaving l;
     int error = stop_with(&l, cont, state, size);
     if (error)
         return error;
-    l.rt->stats.compressed++;
-    fin_link_init(&l.e->link);
+    l.e->cancellable = false;
     if (item) {
         fin_link_init(&item->link);
         fin_link_back(&item->link, &l.e->link);
@@ -167,7 +183,7 @@ int fin_cont_suspend(fin_cont *cont, const void *state, size_t size, struct fin_
     }
     expose(l.rt, l.e);
     then(awe_of(l.e), arg);
-    fin_cont_leave_to_next(l.rt, l.body);
+    fin_cont_leave_to_next(l.rt, l.body, reason);
     return 0;
 }
 
@@ -176,25 +192,24 @@ void fin_cont_result(struct fin_awe *a, int result) {
         record_of(a)->result = result;
 }
 
-int fin_cont_go_on(fin_cont *cont, const void *state, size_t size, int result) {
+int fin_cont_go_on(enum fin_reason reason, fin_cont *cont, const void *state, size_t size, int result) {
     struct leaving l;
     int error = stop_with(&l, cont, state, size);
     if (error)
         return error;
-    l.rt->stats.compressed++;
     queue(l.rt, l.e, result);
-    fin_cont_leave_to_next(l.rt, l.body);
+    fin_cont_leave_to_next(l.rt, l.body, reason);
     return 0;
 }
 
-int fin_cont_call(fin_cont *cont, const void *state, size_t size, int result) {
+int fin_cont_call(enum fin_reason reason, fin_cont *cont, const void *state, size_t size, int result) {
     struct leaving l;
     int error = stop_with(&l, cont, state, size);
     if (error)
         return error;
     if (!running_record(l.body) || l.body->inner || fin_tracking(l.rt)) {
         queue(l.rt, l.e, result);
-        fin_cont_leave_to_next(l.rt, l.body);
+        fin_cont_leave_to_next(l.rt, l.body, reason);
     }
     l.e->result = result;
     l.body->entry = (void *)cont;
@@ -202,7 +217,9 @@ int fin_cont_call(fin_cont *cont, const void *state, size_t size, int result) {
     return 0;
 }
 
-int fin_yield_on(fin_cont *cont, const void *state, size_t size) { return fin_cont_go_on(cont, state, size, 0); }
+int fin_yield_on(fin_cont *cont, const void *state, size_t size) {
+    return fin_cont_go_on(FIN_FOR_TURN, cont, state, size, 0);
+}
 
 int fin_cont_may_wait(fin_cont *cont, size_t size) {
     struct fin_runtime *rt = fin_here();
@@ -213,16 +230,16 @@ int fin_cont_may_wait(fin_cont *cont, size_t size) {
     return -ENOMEM;
 }
 
-int fin_cont_wait(fin_cont *cont, const void *state, size_t size, void (*start)(struct fin_awe *, void *), void *arg) {
+int fin_cont_wait(enum fin_reason reason, fin_cont *cont, const void *state, size_t size,
+                  void (*start)(struct fin_awe *, void *), void *arg) {
     struct leaving l;
     int error = stop_with(&l, cont, state, size);
     if (error)
         return error;
-    l.rt->stats.compressed++;
     l.e->id = 0;
     l.e->state = l.rt->tag | FIN_AWE_BUSY | FIN_AWE_EXPLICIT;
     start(awe_of(l.e), arg);
-    fin_cont_leave_to_next(l.rt, l.body);
+    fin_cont_leave_to_next(l.rt, l.body, reason);
     return 0;
 }
 

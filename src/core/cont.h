@@ -10,15 +10,18 @@
 // It is used as a struct fin_awe: what it has in that one's place is said behind each field.
 struct fin_cont_record {
     fin_cont *cont;           // context.ip
-    struct {                  // the first words of a struct fin_cancel_item: linked while it can be cancelled
-        struct fin_link link; // context.sp, context.fp
+    struct {                  // the first words of a struct fin_cancel_item: linked from the first cancellable wait to
+        struct fin_link link; // the end, or a cancel. context.sp, context.fp
         void (*fn)(void *);   // body
     } item;
-    struct fin_link link; // in no list it points to itself: who resumes a suspended AWE takes it off a list
+    struct fin_link
+        link; // in no list it points to itself: who resumes a suspended AWE takes it off a list. So it does while
+              // the AWE runs
     struct fin_finish_block *block;
     uint32_t state, id;
     struct fin_runtime *owner;
     int result; // bx
+    uint32_t cancellable;
     struct fin_awe *inbox;
     char data[FIN_CONT_STATE]; // saved
 };
@@ -44,11 +47,13 @@ static inline struct fin_cancel_item *item_of(struct fin_cont_record *e) {
 
 // cont.c
 struct fin_cont_record *fin_cont_record_new(struct fin_runtime *rt); // NULL: no memory
+bool fin_cont_link_item(struct fin_cont_record *e);                  // false where its block has been cancelled
 void fin_cont_step(void *record);                                    // on the base of a stack; does not return
 // The running body is left for good, as if it had ended. Pre: its AWE, where it is to go on, has been provided for.
 void fin_cont_leave(struct fin_runtime *rt, struct fin_body *body);
 // The same; where an explicit AWE is the next to run that one gets the stack. (the paper's stack_handoff)
-void fin_cont_leave_to_next(struct fin_runtime *rt, struct fin_body *body);
+// It is counted as a block for that reason.
+void fin_cont_leave_to_next(struct fin_runtime *rt, struct fin_body *body, enum fin_reason reason);
 
 static inline struct fin_cont_record *running_record(const struct fin_body *body) {
     return body && body->block->flags & FIN_FINISH_CONT ? body->resume : NULL;
@@ -59,12 +64,7 @@ static inline struct fin_body *here(struct fin_runtime *rt) { return running_bod
 // Makes the body at the base of the stack the running step of `e`.
 static inline struct fin_body *become(struct fin_runtime *rt, struct fin_cont_record *e, struct fin_finish_block *top) {
     struct fin_body *body = (struct fin_body *)top - 1;
-    if (e->item.link.next) {
-        fin_link_remove(&e->item.link);
-        e->item.link.next = NULL;
-    }
-    e->state = FIN_AWE_RUNNING_CONT;
-    e->id = 0;
+    FIN_STATE_WORD(awe_of(e)) = FIN_AWE_RUNNING_CONT;
     top->parent = e->block;
     e->block->count++;
     body->entry = (void *)e->cont;
@@ -75,8 +75,30 @@ static inline struct fin_body *become(struct fin_runtime *rt, struct fin_cont_re
     return body;
 }
 
-// The step of a body is over, but its stack goes on: the counterpart of become().
-static inline void relinquish(struct fin_body *body) { body->block->parent->count--; }
+// The step at the base of a stack is over, and one of `e` begins there. Pre: e is in the state RUNNING_CONT.
+static inline void take_over(struct fin_cont_record *e, struct fin_finish_block *top) {
+    struct fin_body *body = (struct fin_body *)top - 1;
+    if (FIN_UNLIKELY(e->block != top->parent)) {
+        top->parent->count--;
+        e->block->count++;
+        top->parent = e->block;
+    }
+    body->entry = (void *)e->cont;
+    body->name = NULL;
+    body->resume = e;
+}
+
+enum { STEP = FIN_FINISH_EAGER | FIN_FINISH_CLEAN | FIN_FINISH_CONT };
+
+// The fast paths begin with this: the explicit AWE that runs, where nothing keeps it from giving up its stack at once. It
+// then is the step at the base of the stack, which ends at `current`.
+static inline struct fin_cont_record *running_plain(const struct fin_runtime *rt) {
+    const struct fin_finish_block *top = rt->thread.current;
+    const struct fin_body *body = (const struct fin_body *)top - 1;
+    bool is = FIN_LIKELY(top->flags == STEP && top->pending == NULL && body->inner == 0) &&
+              FIN_LIKELY(!rt->thread.exceptions[0] && !rt->thread.exceptions[1]) && !may_hold_locks(rt);
+    return is ? body->resume : NULL;
+}
 
 // An explicit AWE of this thread, or one that becomes it; 0 or what is wrong.
 static inline __attribute__((always_inline)) int refusal(struct fin_runtime *rt, struct fin_body *body, fin_cont *cont,
@@ -106,54 +128,51 @@ static inline __attribute__((always_inline)) int record_for(struct fin_runtime *
     return 0;
 }
 
-static inline void set_continuation(struct fin_cont_record *e, fin_cont *cont, const void *state, size_t size) {
+// Pre: may_set_plain(). Upwards: what lies in the record itself lies higher. A call of memmove would cost more.
+static inline void set_plain(struct fin_cont_record *e, fin_cont *cont, const void *state, size_t size) {
     typedef uint64_t __attribute__((may_alias, aligned(1))) word;
-    const char *from = state;
-    char *to = e->data;
     e->cont = cont;
     e->result = 0;
-    if (from == e->data)
-        return;
-    // Upwards: what lies in the record itself lies higher. A call of memmove would cost more than these few words.
-    for (; size >= sizeof(word); size -= sizeof(word)) {
-        *(word *)to = *(const word *)from;
+    for (size_t i = 0; i < size; i += sizeof(word)) {
+        *(word *)(void *)&e->data[i] = *(const word *)(const void *)((const char *)state + i);
         __asm__ volatile("" : : : "memory");
-        to += sizeof(word);
-        from += sizeof(word);
     }
-    while (size--)
-        *to++ = *from++;
+}
+
+static inline bool may_set_plain(fin_cont *cont, size_t size) {
+    return FIN_LIKELY(cont && size <= FIN_CONT_STATE && size % sizeof(uint64_t) == 0);
+}
+
+static inline void set_continuation(struct fin_cont_record *e, fin_cont *cont, const void *state, size_t size) {
+    size_t words = size & ~(sizeof(uint64_t) - 1);
+    set_plain(e, cont, state, words);
+    for (; words < size; words++)
+        e->data[words] = ((const char *)state)[words];
 }
 
 static inline void queue(struct fin_runtime *rt, struct fin_cont_record *e, int result) {
     e->result = result;
-    e->id = 0;
-    e->state = rt->tag | FIN_AWE_QUEUED | FIN_AWE_EXPLICIT;
+    FIN_STATE_WORD(awe_of(e)) = rt->tag | FIN_AWE_QUEUED | FIN_AWE_EXPLICIT;
     fin_link_back(&rt->queue, &e->link);
 }
 
 // From here on any thread may schedule it.
 static inline void expose(struct fin_runtime *rt, struct fin_cont_record *e) {
-    e->id = 0;
-    __atomic_store_n(&e->state, rt->tag | FIN_AWE_SUSPENDED | FIN_AWE_EXPLICIT, __ATOMIC_RELEASE);
+    __atomic_store_n(&FIN_STATE_WORD(awe_of(e)), rt->tag | FIN_AWE_SUSPENDED | FIN_AWE_EXPLICIT, __ATOMIC_RELEASE);
 }
 
-static inline void make_cancellable(struct fin_cont_record *e) {
-    e->item.fn = fin_cont_cancel;
-    cancel_link(e->block, item_of(e));
+// False where its block has been cancelled. While the item is linked it has not.
+static inline bool make_cancellable(struct fin_cont_record *e) {
+    e->cancellable = true;
+    return FIN_LIKELY(e->item.link.next != NULL) || fin_cont_link_item(e);
 }
 
 static inline void suspend(struct fin_runtime *rt, struct fin_cont_record *e, bool cancellable) {
-    rt->stats.compressed++;
-    if (cancellable) {
-        if (block_cancelled(e->block)) {
-            queue(rt, e, -ECANCELED);
-            return;
-        }
-        make_cancellable(e);
-    }
-    fin_link_init(&e->link);
-    expose(rt, e);
+    e->cancellable = false;
+    if (cancellable && FIN_UNLIKELY(!make_cancellable(e)))
+        queue(rt, e, -ECANCELED);
+    else
+        expose(rt, e);
 }
 
 // The running AWE is to go on with the continuation, and leaves its body. 0 or what is wrong.
@@ -165,6 +184,12 @@ struct leaving {
 
 static inline __attribute__((always_inline)) int stop_with(struct leaving *l, fin_cont *cont, const void *state,
                                                            size_t size) {
+    l->rt = fin_rt(fin_self);
+    if (FIN_LIKELY(l->rt != NULL) && may_set_plain(cont, size) && (l->e = running_plain(l->rt)) != NULL) {
+        l->body = (struct fin_body *)l->rt->thread.current - 1;
+        set_plain(l->e, cont, state, size);
+        return 0;
+    }
     l->rt = fin_here();
     l->body = here(l->rt);
     int error = record_for(l->rt, l->body, cont, size, &l->e);

@@ -77,10 +77,20 @@ void fin_drain_until(struct fin_runtime *rt, const struct fin_awe *woken) {
     }
 }
 
+static void sample_stacks(struct fin_runtime *rt) {
+    uint64_t used = rt->stats.stacks - rt->thread.spares;
+    rt->stats.stacks_sum += used;
+    rt->stats.stacks_samples++;
+    if (rt->stats.stacks_most < used)
+        rt->stats.stacks_most = used;
+}
+
 // On the scheduler stack: looks at the other sources of work, sleeps while there is none, then runs the first AWE.
 void fin_find_work(void *arg) {
     struct fin_runtime *rt = arg;
+    rt->stats.switches += FIN_TICKS - rt->ticks + (rt->ticks != 0); // the last of which is made here
     rt->ticks = FIN_TICKS;
+    sample_stacks(rt);
     fin_drain_inbox(rt);
     if (rt->poller)
         rt->poller->poll(rt->poller, false);

@@ -25,6 +25,7 @@ FIN_ENTRY void fin_finish_wait_(struct fin_awe *a, struct fin_finish_block *b) {
     }
     struct fin_finish_block *p = stop(rt, a, FIN_AWE_SAVED);
     b->flags |= FIN_FINISH_WAITING;
+    rt->finish_waits++;
     if (p)
         fin_continue_pending(rt, p);
     else

@@ -4,6 +4,9 @@
 
 struct fin_awe *fin_awe_self(void) {
     struct fin_runtime *rt = fin_here();
+    const struct fin_finish_block *top = rt->thread.current;
+    if (FIN_LIKELY(top->flags == STEP && !top->pending))
+        return awe_of(((const struct fin_body *)top - 1)->resume);
     struct fin_cont_record *e = running_record(here(rt));
     return e ? awe_of(e) : NULL;
 }
@@ -16,7 +19,8 @@ static bool is_explicit(const struct fin_awe *a) {
 fin_cont *fin_cont_of(const struct fin_awe *a) { return is_explicit(a) ? record_of(a)->cont : NULL; }
 void *fin_cont_state(struct fin_awe *a) { return is_explicit(a) ? record_of(a)->data : NULL; }
 
-int fin_thread_handoff(fin_cont *cont, const void *state, size_t size, struct fin_awe *to) {
+static __attribute__((noinline)) int hand_over_slow(fin_cont *cont, const void *state, size_t size, struct fin_awe *to,
+                                                    bool recognized) {
     struct fin_runtime *rt = fin_here();
     struct fin_body *body = here(rt);
     struct fin_cont_record *e, *next = record_of(to);
@@ -32,25 +36,60 @@ int fin_thread_handoff(fin_cont *cont, const void *state, size_t size, struct fi
         fin_id_resumed(rt, to);
     set_continuation(e, cont, state, size);
     suspend(rt, e, true);
-    rt->stats.handed_off++;
-    relinquish(body);
-    become(rt, next, body->block);
+    FIN_STATE_WORD(to) = FIN_AWE_RUNNING_CONT;
+    take_over(next, body->block);
+    struct fin_blocks *blocks = &rt->stats.blocks[FIN_FOR_PROGRAM];
+    *(recognized ? &blocks->recognized : &blocks->handed_off) += 1;
+    return 0;
+}
+
+// True where it has been done: between two steps, when nothing else is to be looked at.
+static inline __attribute__((always_inline)) bool hand_over(struct fin_runtime *rt, fin_cont *cont, const void *state,
+                                                            size_t size, struct fin_awe *to) {
+    uint64_t waits = rt->tag | FIN_AWE_SUSPENDED | FIN_AWE_EXPLICIT;
+    struct fin_cont_record *e = running_plain(rt);
+    if (FIN_UNLIKELY(!e || !e->item.link.next || to->link.next != &to->link) || !may_set_plain(cont, size) ||
+        FIN_UNLIKELY(!__atomic_compare_exchange_n(&FIN_STATE_WORD(to), &waits, FIN_AWE_RUNNING_CONT, false, __ATOMIC_ACQ_REL,
+                                                  __ATOMIC_RELAXED)))
+        return false;
+    set_plain(e, cont, state, size);
+    e->cancellable = true;
+    expose(rt, e);
+    take_over(record_of(to), rt->thread.current);
+    return true;
+}
+
+int fin_thread_handoff(fin_cont *cont, const void *state, size_t size, struct fin_awe *to) {
+    struct fin_runtime *rt = fin_rt(fin_self);
+    if (FIN_UNLIKELY(!rt || !hand_over(rt, cont, state, size, to)))
+        return hand_over_slow(cont, state, size, to, false);
+    rt->stats.blocks[FIN_FOR_PROGRAM].handed_off++;
     return 0;
 }
 
 int fin_thread_handoff_if(fin_cont *known, fin_cont *cont, const void *state, size_t size, struct fin_awe *to) {
+    struct fin_runtime *rt = fin_rt(fin_self);
     if (record_of(to)->cont != known) // a stackful AWE's instruction pointer is no continuation
         return -ESRCH;
-    int error = fin_thread_handoff(cont, state, size, to);
-    if (error == 0)
-        fin_here()->stats.recognized++;
-    return error;
+    if (FIN_UNLIKELY(!rt || !hand_over(rt, cont, state, size, to)))
+        return hand_over_slow(cont, state, size, to, true);
+    rt->stats.blocks[FIN_FOR_PROGRAM].recognized++;
+    return 0;
 }
 
 int fin_call_continuation(fin_cont *cont, int result) {
     struct fin_runtime *rt = fin_here();
-    struct fin_body *body = here(rt);
-    struct fin_cont_record *e = running_record(body);
+    struct fin_body *body = (struct fin_body *)rt->thread.current - 1;
+    struct fin_cont_record *e = running_plain(rt);
+    if (FIN_LIKELY(e && cont)) {
+        e->cont = cont;
+        e->result = result;
+        body->entry = (void *)cont;
+        fin_arch_on_stack(body, fin_cont_step, e);
+        return 0;
+    }
+    body = here(rt);
+    e = running_record(body);
     if (!e || !cont)
         return -EINVAL;
     if (rt->thread.current != body->block || body->inner)
@@ -93,6 +132,6 @@ int fin_cont_switch_(fin_cont *cont, const void *state, size_t size, struct fin_
     take(l.rt, to);
     suspend(l.rt, l.e, true);
     run_next(l.rt, to);
-    fin_cont_leave_to_next(l.rt, l.body);
+    fin_cont_leave_to_next(l.rt, l.body, FIN_FOR_PROGRAM);
     return 0;
 }

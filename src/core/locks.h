@@ -33,11 +33,14 @@ static inline void release_lock(const void **hold) {
         __atomic_store_n(hold, NULL, __ATOMIC_RELAXED);
 }
 
+static inline bool may_hold_locks(const struct fin_runtime *rt) {
+    return FIN_UNLIKELY(__atomic_load_n(&rt->holds[0], __ATOMIC_RELAXED) != NULL || rt->holds_most > 1);
+}
+
 bool fin_holds_more(const struct fin_runtime *rt, const void *holder);
 
 static inline bool holds_locks(const struct fin_runtime *rt, const struct fin_body *body) {
-    const void *first = __atomic_load_n(&rt->holds[0], __ATOMIC_RELAXED);
-    return FIN_UNLIKELY(first != NULL || rt->holds_most > 1) && fin_holds_more(rt, holder_of(body));
+    return may_hold_locks(rt) && fin_holds_more(rt, holder_of(body));
 }
 
 // What an AWE that ends leaves locked is no longer its own: another has the same address soon.

@@ -60,6 +60,7 @@ struct fin_runtime {
     struct fin_body *body;    // async body of the running AWE, once detached
     uint32_t tag;             // of the states of its AWEs that wait: FIN_AWE_WAITS and its number
     uint32_t ticks;
+    uint64_t finish_waits;        // a counter of `stats`, on a line that is in use
     const char *name;             // of what runs outside any async
     struct fin_finish_block root; // what `current` is outside any finish block
     struct fin_link suspended;
@@ -78,7 +79,7 @@ struct fin_runtime {
 
     struct fin_stack os_stack; // describes the stack that the OS thread came with
     struct fin_stack *running; // sanitizers only: the stack in use
-    struct fin_stats stats;
+    struct fin_stats stats, stats_before; // before: of threads that have ended
 
     struct fin_awe *inbox __attribute__((aligned(64))); // AWEs that other threads scheduled, newest first
     uint32_t asleep;                                    // written by this thread only
@@ -114,22 +115,27 @@ void fin_cont_pool_end(struct fin_runtime *rt);
 // For operations that an AWE waits for with a continuation. May the running AWE, with such arguments? 0 or -errno.
 int fin_cont_may_wait(fin_cont *cont, size_t size);
 // It waits, and start(awe, arg) is called; nobody but fin_cont_done makes it go on.
-int fin_cont_wait(fin_cont *cont, const void *state, size_t size, void (*start)(struct fin_awe *awe, void *arg), void *arg);
+int fin_cont_wait(enum fin_reason reason, fin_cont *cont, const void *state, size_t size,
+                  void (*start)(struct fin_awe *awe, void *arg), void *arg);
 void fin_cont_done(struct fin_runtime *rt, struct fin_awe *a, int result); // own thread
 // It waits for fin_schedule, and then(awe, arg) is called, from when on any thread may do that. Cancelled, it stays where it
 // is and the item runs, whose storage is the caller's until the continuation runs; NULL: it is not cancelled. Pre: the block
 // is not.
-int fin_cont_suspend(fin_cont *cont, const void *state, size_t size, struct fin_cancel_item *item,
+int fin_cont_suspend(enum fin_reason reason, fin_cont *cont, const void *state, size_t size, struct fin_cancel_item *item,
                      void (*then)(struct fin_awe *awe, void *arg), void *arg);
 // What the continuation will be told of one that waits so, from who alone may schedule it. Nothing to a stackful AWE.
 void fin_cont_result(struct fin_awe *a, int result);
 // Its continuation runs with that result: at the base of the stack that it has, where that is its own.
-int fin_cont_call(fin_cont *cont, const void *state, size_t size, int result);
+int fin_cont_call(enum fin_reason reason, fin_cont *cont, const void *state, size_t size, int result);
 // It gives up its stack, and its continuation runs soon, with that result.
-int fin_cont_go_on(fin_cont *cont, const void *state, size_t size, int result);
+int fin_cont_go_on(enum fin_reason reason, fin_cont *cont, const void *state, size_t size, int result);
 
 // awe.c: of the calling thread, which suspended a in a slot that nobody else looks at: no other thread can schedule it
 void fin_schedule_own(struct fin_runtime *rt, struct fin_awe *a);
+
+// stats.c
+void fin_stats_all(struct fin_stats *out); // of all threads that there are or were; of those that run about
+void fin_stats_end(struct fin_runtime *rt);
 
 // thread.c
 void fin_runtime_wake(struct fin_runtime *rt); // any thread: ends the sleep of rt's thread, or its next one

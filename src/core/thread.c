@@ -59,6 +59,7 @@ struct fin_thread *fin_thread_begin_(void) {
     rt->thread.current = &rt->root;
     rt->stack_size = fin_host_stack_size();
     rt->stats = (struct fin_stats){0};
+    rt->finish_waits = 0;
     rt->thread.exceptions = fin_host_exception_state();
     if (!rt->thread.exceptions)
         rt->thread.exceptions = no_exceptions;
@@ -74,6 +75,7 @@ void fin_runtime_end(struct fin_runtime *rt) {
     fin_self = NULL;
     if (rt->poller)
         rt->poller->end(rt->poller);
+    fin_stats_end(rt);
     __atomic_store_n(&rt->poller, NULL, __ATOMIC_RELAXED);
     fin_id_end(rt);
     fin_cont_pool_end(rt);
@@ -89,16 +91,4 @@ void fin_runtime_wake(struct fin_runtime *rt) {
         poller->wake(poller);
     else
         fin_host_wake(rt);
-}
-
-void fin_stats(struct fin_stats *out) {
-    struct fin_runtime *rt = fin_here();
-    *out = rt->stats;
-    out->stacks_used = rt->stats.stacks - rt->thread.spares;
-}
-
-void fin_stats_clear(void) {
-    struct fin_runtime *rt = fin_here();
-    uint64_t stacks = rt->stats.stacks;
-    rt->stats = (struct fin_stats){.stacks = stacks};
 }

@@ -144,7 +144,10 @@ bool fin_owned_here(const struct owned *o);
 // put; where there is no memory to remember it, nowhere.
 uint32_t fin_io_hold(struct io *io, int fd);
 void fin_io_take(struct io *io, uint32_t place);
-static inline FIN_BLOCKING void fin_io_suspend(struct waiter *w) { fin_suspend(&w->awe); }
+static inline FIN_BLOCKING void fin_io_suspend(struct waiter *w) {
+    fin_rt(fin_self)->stats.blocks[FIN_FOR_IO].with_stack++;
+    fin_suspend(&w->awe);
+}
 // on.c: a waiter without an AWE is that of a struct fin_on.
 void fin_on_completed(struct io *io, struct waiter *w);
 static inline void fin_io_resume(struct io *io, struct waiter *w, int result) { // own thread

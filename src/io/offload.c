@@ -213,6 +213,7 @@ int fin_io_offload(struct io *io, void (*fn)(void *), void *arg, bool nc) {
         if (fin_cancel_item_ran(&job.waiter.item))
             return -ECANCELED;
     }
+    io->rt->stats.blocks[FIN_FOR_IO].with_stack++;
     fin_suspend_then(&job.waiter.awe, submit, &job);
     if (!nc)
         fin_cancel_item_remove(&job.waiter.item);

@@ -109,7 +109,7 @@ static int may_wait(struct io **io, fin_cont *cont, const void *state, size_t si
     int error = fin_cont_may_wait(cont, size);
     if (!error)
         error = fin_io_here(io);
-    return !error && fin_cancelled() ? fin_cont_go_on(cont, state, size, -ECANCELED) : error;
+    return !error && fin_cancelled() ? fin_cont_go_on(FIN_FOR_IO, cont, state, size, -ECANCELED) : error;
 }
 
 static int wait_for(struct fin_on *storage, const struct call *c, fin_cont *cont, const void *state, size_t size) {
@@ -118,7 +118,7 @@ static int wait_for(struct fin_on *storage, const struct call *c, fin_cont *cont
     if (error)
         return error;
     if (io->backend != &fin_io_uring || c->fd >= FIXED || !(io->can.ops >> c->op & 1))
-        return fin_cont_go_on(cont, state, size, run(c));
+        return fin_cont_go_on(FIN_FOR_IO, cont, state, size, run(c));
     struct on *on = on_of(storage);
     struct request *r = &on->request;
     on->call = *c;
@@ -128,7 +128,7 @@ static int wait_for(struct fin_on *storage, const struct call *c, fin_cont *cont
     r->flags = 0;
     r->cancelled = r->withdrawn = false;
     fin_cancel_item_add(&r->waiter.item, fin_uring_cancel, r);
-    return fin_cont_wait(cont, state, size, begin, on);
+    return fin_cont_wait(FIN_FOR_IO, cont, state, size, begin, on);
 }
 
 static void begin_sleep(struct fin_awe *a, void *arg) { ((struct on_timer *)arg)->awe = a; }
@@ -143,7 +143,7 @@ int fin_sleep_until_on(struct fin_on *storage, uint64_t when, fin_cont *cont, co
     w->io = io;
     fin_cancel_item_add(&w->waiter.item, cancel_sleep, w);
     fin_timer_add(io, &w->timer, when, slept);
-    return fin_cont_wait(cont, state, size, begin_sleep, w);
+    return fin_cont_wait(FIN_FOR_TIME, cont, state, size, begin_sleep, w);
 }
 
 int fin_sleep_on(struct fin_on *on, uint64_t ns, fin_cont *cont, const void *state, size_t size) {

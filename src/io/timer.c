@@ -173,7 +173,8 @@ static int sleep_until(uint64_t when, bool nc) {
             return -ECANCELED;
     }
     fin_timer_add(s.io, &s.timer, when, slept);
-    fin_io_suspend(&s.waiter);
+    s.io->rt->stats.blocks[FIN_FOR_TIME].with_stack++;
+    fin_suspend(&s.waiter.awe);
     if (!nc)
         fin_cancel_item_remove(&s.waiter.item);
     return s.waiter.result;

@@ -87,13 +87,14 @@ int fin_waiter_wait_on(struct fin_waiters *q, struct fin_waiter *w, fin_cont *co
     w->waiting = true;
     w->item.fn = cancel;
     w->item.arg = w;
-    return fin_cont_suspend(cont, state, size, w->cancellable ? &w->item : NULL, stopped_on, w);
+    return fin_cont_suspend(FIN_FOR_SYNC, cont, state, size, w->cancellable ? &w->item : NULL, stopped_on, w);
 }
 
 int fin_waiter_wait(struct fin_waiters *q, struct fin_waiter *w) {
     w->at = q;
     w->result = 0;
     w->waiting = true;
+    fin_here()->stats.blocks[FIN_FOR_SYNC].with_stack++;
     fin_suspend_then(&w->awe, stopped, w);
     if (w->cancellable)
         fin_cancel_item_remove(&w->item);

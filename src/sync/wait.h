@@ -43,12 +43,12 @@ static inline int fin_how_begin(const struct fin_how *how) {
     int error = how->cont ? fin_cont_may_wait(how->cont, how->size) : 0;
     if (error || !how->cancellable || FIN_LIKELY(!fin_self || !block_cancelled(fin_self->current)))
         return error;
-    return how->cont ? fin_cont_go_on(how->cont, how->state, how->size, -ECANCELED) : -ECANCELED;
+    return how->cont ? fin_cont_go_on(FIN_FOR_SYNC, how->cont, how->state, how->size, -ECANCELED) : -ECANCELED;
 }
 
 // There is nothing to wait for.
 static inline int fin_how_pass(const struct fin_how *how) {
-    return how->cont ? fin_cont_call(how->cont, how->state, how->size, 0) : 0;
+    return how->cont ? fin_cont_call(FIN_FOR_SYNC, how->cont, how->state, how->size, 0) : 0;
 }
 
 // Puts w behind `after`, NULL: first. Latch held.

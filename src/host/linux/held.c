@@ -53,7 +53,10 @@ static int signal_number;
 // it is half of one state and half of another, it differs from the next look.
 __attribute__((no_sanitize("thread"))) static uint64_t look(const struct fin_runtime *rt) {
     const volatile struct fin_runtime *v = rt;
-    return v->ticks + (v->stats.detached + v->stats.suspended + v->stats.woken_remotely + v->stats.slept) * FIN_TICKS;
+    const volatile struct fin_stats *s = &v->stats;
+    const volatile struct fin_blocks *own = &s->blocks[FIN_FOR_PROGRAM];
+    uint64_t handed = own->handed_off + own->recognized;
+    return v->ticks + (s->detached + s->suspended + s->woken_remotely + s->slept + handed) * FIN_TICKS;
 }
 
 // Code outside all finish blocks keeps nobody waiting.

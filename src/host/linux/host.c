@@ -13,6 +13,7 @@
 #include "core/runtime.h"
 #include "host/linux/held.h"
 #include "host/linux/overflow.h"
+#include "host/linux/stats.h"
 
 #ifndef MADV_GUARD_INSTALL
 #define MADV_GUARD_INSTALL 102 // Linux 6.13
@@ -146,6 +147,7 @@ static void begin_process(void) {
     pthread_key_create(&end_key, thread_ends);
     fin_overflow_begin();
     fin_held_begin();
+    fin_stats_begin();
 }
 
 int fin_host_thread_begin(struct fin_runtime *rt) {

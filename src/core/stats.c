@@ -1,0 +1,58 @@
+// SPDX-License-Identifier: BSD-2-Clause
+// While they count, each block is in one counter only: with_continuation without those handed off, these without those
+// recognized; and what suspends with its stack for the program's own reasons is `suspended` less the others.
+#include "core/runtime.h"
+
+static void of(const struct fin_runtime *rt, struct fin_stats *out) {
+    *out = rt->stats;
+    out->switches += FIN_TICKS - rt->ticks;
+    out->stacks_used = rt->stats.stacks - rt->thread.spares;
+    out->blocks[FIN_FOR_FINISH].with_stack = rt->finish_waits;
+    uint64_t suspended = 0;
+    for (int i = 0; i < FIN_REASONS; i++) {
+        struct fin_blocks *b = &out->blocks[i];
+        b->handed_off += b->recognized;
+        b->with_continuation += b->handed_off;
+        out->compressed += b->with_continuation;
+        out->handed_off += b->handed_off;
+        out->recognized += b->recognized;
+        suspended += i == FIN_FOR_FINISH ? 0 : b->with_stack;
+    }
+    out->blocks[FIN_FOR_PROGRAM].with_stack += out->suspended - suspended;
+}
+
+static void add(struct fin_stats *sum, const struct fin_stats *s) {
+    typedef uint64_t __attribute__((may_alias)) counter;
+    uint64_t most = sum->stacks_most > s->stacks_most ? sum->stacks_most : s->stacks_most;
+    for (size_t i = 0; i < sizeof *s / sizeof(counter); i++)
+        ((counter *)sum)[i] += ((const counter *)s)[i];
+    sum->stacks_most = most;
+}
+
+void fin_stats_end(struct fin_runtime *rt) {
+    struct fin_stats s;
+    of(rt, &s);
+    add(&rt->stats_before, &s);
+}
+
+void fin_stats_all(struct fin_stats *out) {
+    *out = (struct fin_stats){0};
+    for (const struct fin_runtime *rt = __atomic_load_n(&fin_runtimes, __ATOMIC_ACQUIRE); rt; rt = rt->next) {
+        struct fin_stats s;
+        bool in_use = __atomic_load_n(&rt->in_use, __ATOMIC_ACQUIRE);
+        add(out, &rt->stats_before);
+        if (!in_use)
+            continue;
+        of(rt, &s);
+        add(out, &s);
+    }
+}
+
+void fin_stats(struct fin_stats *out) { of(fin_here(), out); }
+
+void fin_stats_clear(void) {
+    struct fin_runtime *rt = fin_here();
+    uint64_t stacks = rt->stats.stacks;
+    rt->stats = (struct fin_stats){.stacks = stacks, .switches = rt->ticks - (uint64_t)FIN_TICKS};
+    rt->finish_waits = 0;
+}
