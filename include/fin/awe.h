@@ -90,7 +90,8 @@ int fin_schedule(struct fin_awe *a);
 // The same at the head of the queue: it runs next.
 int fin_schedule_front(struct fin_awe *a);
 
-// Gives the running AWE a name for gdb, for the report of a stack overflow and the like. The string is not copied.
+// Gives the running AWE a name for gdb, for the report of a stack overflow and the like. The string is not copied. Does
+// not block.
 void fin_set_name(const char *name);
 
 #ifdef __cplusplus

@@ -21,7 +21,7 @@ int fin_awe_id_remove(uint32_t id);
 // Names an AWE of this thread that waits; NULL: none. An AWE has one id: the last. Returns 0; -ESRCH (id), -EINVAL (AWE).
 int fin_awe_id_set(uint32_t id, struct fin_awe *a);
 
-// The AWE that the id names, or NULL.
+// The AWE that the id names, or NULL. Does not block.
 struct fin_awe *fin_awe_id_get(uint32_t id);
 
 void fin_core_yield_save_(struct fin_awe *a, struct fin_thread *t, uintptr_t from);
@@ -51,11 +51,10 @@ static inline int FIN_BLOCKING fin_yield_to_id_and_save(uint32_t to, uint32_t fr
 }
 
 // The no-dispatch forms: the AWE that stops is not put on the run queue, only a directed yield brings it back. Faster, for
-// work that is always continued directly. This one runs what is queued.
+// work that is always continued directly. fin_yield_and_save_no_dispatch runs what is queued.
 static inline int FIN_BLOCKING fin_yield_and_save_no_dispatch(uint32_t from) {
     FIN_ID_YIELD_(fin_core_switch_save_, (uintptr_t)from, 0);
 }
-
 static inline int FIN_BLOCKING fin_yield_to_id_and_save_no_dispatch(uint32_t to, uint32_t from) {
     FIN_ID_YIELD_(fin_core_switch_to_save_, (uintptr_t)to, (uintptr_t)from);
 }

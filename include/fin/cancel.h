@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// Cancellation, seen from the operations that can be cancelled (ac 2.2, 4.3).
+// Cancellation, seen from the operations that can be cancelled (ac 2.2, 4.3). All of it concerns the calling thread, and
+// does not block.
 #ifndef FIN_CANCEL_H
 #define FIN_CANCEL_H
 

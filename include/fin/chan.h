@@ -52,18 +52,20 @@ struct fin_chan_options {
 // Both ends of a channel. `options` may be NULL. Does not block. Returns 0; -EINVAL, -EMFILE, -ENFILE, -ENOMEM.
 int fin_chan_pair(struct fin_chan **a, struct fin_chan **b, const struct fin_chan_options *options);
 
-// Names are paths, or for what is in no file system, "@" and any text: then every process of the network namespace can
-// connect. Options are those of the channels accepted; NULL: as for fin_chan_pair. A socket that a dead process left under
-// the name is replaced. Does not block. Returns 0; -EADDRINUSE where another listens; -ENAMETOOLONG; or as socket(2),
-// bind(2).
+// Listens for clients. Names are paths, or for what is in no file system, "@" and any text: then every process of the
+// network namespace can connect. Options are those of the channels accepted; NULL: as for fin_chan_pair. A socket that a
+// dead process left under the name is replaced. Does not block. Returns 0; -EADDRINUSE where another listens; -ENAMETOOLONG;
+// or as socket(2), bind(2).
 int fin_chan_listen(struct fin_chan_listener **out, const char *name, const struct fin_chan_options *options);
-// Any AWE of any thread may accept; the new end is usable on any thread. It waits for nothing that a client could withhold.
+// Waits for a client, and opens a channel to it. Any AWE of any thread may accept; the new end is usable on any thread. It
+// waits for nothing that a client could withhold.
 FIN_BLOCKING int fin_chan_accept(struct fin_chan_listener *l, struct fin_chan **out);
 FIN_BLOCKING int fin_chan_accept_nc(struct fin_chan_listener *l, struct fin_chan **out);
 // Takes the name away. Nobody may be in fin_chan_accept. Does not block.
 void fin_chan_listener_close(struct fin_chan_listener *l);
 
-// Returns 0; -ECONNREFUSED, -ENOENT and others of connect(2); -EPROTO where the other side is no listener of this kind.
+// Connects to a listener. Returns 0; -ECONNREFUSED, -ENOENT and others of connect(2); -EPROTO where the other side is no
+// listener of this kind.
 FIN_BLOCKING int fin_chan_connect(struct fin_chan **out, const char *name, unsigned flags);
 FIN_BLOCKING int fin_chan_connect_nc(struct fin_chan **out, const char *name, unsigned flags);
 
@@ -124,9 +126,10 @@ struct fin_chan_region {
     size_t size; // as asked for
     int fd;
 };
-// Does not block. Returns 0; -EINVAL for a size of 0, -EMFILE, -ENFILE, -ENOMEM.
+// Makes a region. Does not block. Returns 0; -EINVAL for a size of 0, -EMFILE, -ENFILE, -ENOMEM.
 int fin_chan_region_make(struct fin_chan_region *r, size_t size);
-// `fd` becomes the region's, or is closed on failure. -EPROTO where it is no such memory, or smaller than `size`.
+// Maps a region that another made, and ends it. `fd` becomes the region's, or is closed on failure. -EPROTO where it is no
+// such memory, or smaller than `size`.
 int fin_chan_region_map(struct fin_chan_region *r, int fd, size_t size);
 void fin_chan_region_end(struct fin_chan_region *r);
 

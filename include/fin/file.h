@@ -15,22 +15,22 @@ extern "C" {
 struct iovec;
 struct statx;
 
-// At the file's position, or from and to what has none. To write to a pipe or socket that nobody reads raises SIGPIPE, as
-// write(2) does; fin_send does not. What can be polled and neither read nor written, an epoll, is waited for first. Without
-// io_uring a pipe is full when it has no free page, even where its last one has room.
+// Read and write at the file's position, or from and to what has none. To write to a pipe or socket that nobody reads raises
+// SIGPIPE, as write(2) does; fin_send does not. What can be polled and neither read nor written, an epoll, is waited for
+// first. Without io_uring a pipe is full when it has no free page, even where its last one has room.
 FIN_BLOCKING ssize_t fin_read(int fd, void *buffer, size_t size);
 FIN_BLOCKING ssize_t fin_read_nc(int fd, void *buffer, size_t size);
 FIN_BLOCKING ssize_t fin_write(int fd, const void *data, size_t size);
 FIN_BLOCKING ssize_t fin_write_nc(int fd, const void *data, size_t size);
 
-// At most IOV_MAX buffers, or -EINVAL.
+// The same with several buffers: at most IOV_MAX, or -EINVAL.
 FIN_BLOCKING ssize_t fin_readv(int fd, const struct iovec *buffers, int count);
 FIN_BLOCKING ssize_t fin_readv_nc(int fd, const struct iovec *buffers, int count);
 FIN_BLOCKING ssize_t fin_writev(int fd, const struct iovec *buffers, int count);
 FIN_BLOCKING ssize_t fin_writev_nc(int fd, const struct iovec *buffers, int count);
 
-// At a position, which leaves the file's own where it is. For files that have positions: on others the result is -ESPIPE,
-// or, because io_uring does not look, that of fin_read and fin_write.
+// Read and write at a position, which leaves the file's own where it is. For files that have positions: on others the result
+// is -ESPIPE, or, because io_uring does not look, that of fin_read and fin_write.
 FIN_BLOCKING ssize_t fin_pread(int fd, void *buffer, size_t size, off_t offset);
 FIN_BLOCKING ssize_t fin_pread_nc(int fd, void *buffer, size_t size, off_t offset);
 FIN_BLOCKING ssize_t fin_pwrite(int fd, const void *data, size_t size, off_t offset);
@@ -40,23 +40,23 @@ FIN_BLOCKING ssize_t fin_preadv_nc(int fd, const struct iovec *buffers, int coun
 FIN_BLOCKING ssize_t fin_pwritev(int fd, const struct iovec *buffers, int count, off_t offset);
 FIN_BLOCKING ssize_t fin_pwritev_nc(int fd, const struct iovec *buffers, int count, off_t offset);
 
-// An offset of -1 is the file's position. RWF_HIPRI is not passed on; RWF_NOWAIT returns -EAGAIN instead of waiting,
-// also where the file cannot tell (for which preadv2(2) has -EOPNOTSUPP).
+// The same with flags. An offset of -1 is the file's position. RWF_HIPRI is not passed on; RWF_NOWAIT returns -EAGAIN
+// instead of waiting, also where the file cannot tell (for which preadv2(2) has -EOPNOTSUPP).
 FIN_BLOCKING ssize_t fin_preadv2(int fd, const struct iovec *buffers, int count, off_t offset, int flags);
 FIN_BLOCKING ssize_t fin_preadv2_nc(int fd, const struct iovec *buffers, int count, off_t offset, int flags);
 FIN_BLOCKING ssize_t fin_pwritev2(int fd, const struct iovec *buffers, int count, off_t offset, int flags);
 FIN_BLOCKING ssize_t fin_pwritev2_nc(int fd, const struct iovec *buffers, int count, off_t offset, int flags);
 
-// Go on until all is transferred: 0. Otherwise the reason why not: an error, -ECANCELED, or -ENODATA at the end of what is
-// read. *done, where done is not NULL, is in each case how many bytes were transferred, no more and no less: after
-// -ECANCELED, too, where it need not be 0, and a stream goes on from there.
+// Read and write, going on until all is transferred: 0. Otherwise the reason why not: an error, -ECANCELED, or -ENODATA at
+// the end of what is read. *done, where done is not NULL, is in each case how many bytes were transferred, no more and no
+// less: after -ECANCELED, too, where it need not be 0, and a stream goes on from there.
 FIN_BLOCKING int fin_read_all(int fd, void *buffer, size_t size, size_t *done);
 FIN_BLOCKING int fin_read_all_nc(int fd, void *buffer, size_t size, size_t *done);
 FIN_BLOCKING int fin_write_all(int fd, const void *data, size_t size, size_t *done);
 FIN_BLOCKING int fin_write_all_nc(int fd, const void *data, size_t size, size_t *done);
 
-// Between a pipe and something else, without a copy; between two pipes, without taking it. A NULL offset means the file's
-// position; otherwise *offset is moved. Wait until there is something, and room for it.
+// Move data between a pipe and something else, without a copy; between two pipes, without taking it. A NULL offset means the
+// file's position; otherwise *offset is moved. Wait until there is something, and room for it.
 FIN_BLOCKING ssize_t fin_splice(int in, off_t *in_offset, int out, off_t *out_offset, size_t size, unsigned flags);
 FIN_BLOCKING ssize_t fin_splice_nc(int in, off_t *in_offset, int out, off_t *out_offset, size_t size, unsigned flags);
 FIN_BLOCKING ssize_t fin_tee(int in, int out, size_t size, unsigned flags);
@@ -67,15 +67,16 @@ FIN_BLOCKING ssize_t fin_tee_nc(int in, int out, size_t size, unsigned flags);
 FIN_BLOCKING int fin_poll(int fd, int events);
 FIN_BLOCKING int fin_poll_nc(int fd, int events);
 
-// -ECANCELED: the descriptor is still open. Code that cleans up wants fin_close_nc. Once begun it is not cancelled.
+// Closes a descriptor. -ECANCELED: it is still open. Code that cleans up wants fin_close_nc. Once begun it is not cancelled.
 FIN_BLOCKING int fin_close(int fd);
 FIN_BLOCKING int fin_close_nc(int fd);
 
-// A cancelled open that had opened the file returns its descriptor. A FIFO is opened without waiting for its other end,
-// as with O_NONBLOCK.
+// Opens a file. A cancelled open that had opened the file returns its descriptor. A FIFO is opened without waiting for its
+// other end, as with O_NONBLOCK.
 FIN_BLOCKING int fin_openat(int dir, const char *path, int flags, mode_t mode);
 FIN_BLOCKING int fin_openat_nc(int dir, const char *path, int flags, mode_t mode);
 
+// What was written goes to the disk; space for it is taken or given back.
 FIN_BLOCKING int fin_fsync(int fd);
 FIN_BLOCKING int fin_fsync_nc(int fd);
 FIN_BLOCKING int fin_fdatasync(int fd);
@@ -86,10 +87,11 @@ FIN_BLOCKING int fin_fallocate(int fd, int mode, off_t offset, off_t size);
 FIN_BLOCKING int fin_fallocate_nc(int fd, int mode, off_t offset, off_t size);
 FIN_BLOCKING int fin_ftruncate(int fd, off_t size);
 FIN_BLOCKING int fin_ftruncate_nc(int fd, off_t size);
-// posix_fadvise(2)
+// Says how the file will be used: posix_fadvise(2).
 FIN_BLOCKING int fin_fadvise(int fd, off_t offset, off_t size, int advice);
 FIN_BLOCKING int fin_fadvise_nc(int fd, off_t offset, off_t size, int advice);
 
+// What is known about a file; names of files, and directories.
 FIN_BLOCKING int fin_statx(int dir, const char *path, int flags, unsigned mask, struct statx *out);
 FIN_BLOCKING int fin_statx_nc(int dir, const char *path, int flags, unsigned mask, struct statx *out);
 FIN_BLOCKING int fin_renameat2(int dir, const char *from, int to_dir, const char *to, unsigned flags);
@@ -103,7 +105,7 @@ FIN_BLOCKING int fin_unlinkat_nc(int dir, const char *path, int flags);
 FIN_BLOCKING int fin_mkdirat(int dir, const char *path, mode_t mode);
 FIN_BLOCKING int fin_mkdirat_nc(int dir, const char *path, mode_t mode);
 
-// Relative to the working directory.
+// Open, rename, unlink and mkdir relative to the working directory.
 FIN_BLOCKING int fin_open(const char *path, int flags, mode_t mode);
 FIN_BLOCKING int fin_open_nc(const char *path, int flags, mode_t mode);
 FIN_BLOCKING int fin_rename(const char *from, const char *to);
@@ -113,7 +115,8 @@ FIN_BLOCKING int fin_unlink_nc(const char *path);
 FIN_BLOCKING int fin_mkdir(const char *path, mode_t mode);
 FIN_BLOCKING int fin_mkdir_nc(const char *path, mode_t mode);
 
-// On the thread pool, whatever there is. fin_getdents64: a struct dirent64 after the other (dirent.h); 0 at the end.
+// A symbolic link's target, and the entries of a directory. On the thread pool, whatever there is. fin_getdents64: a struct
+// dirent64 after the other (dirent.h); 0 at the end.
 FIN_BLOCKING ssize_t fin_readlinkat(int dir, const char *path, char *buffer, size_t size);
 FIN_BLOCKING ssize_t fin_readlinkat_nc(int dir, const char *path, char *buffer, size_t size);
 FIN_BLOCKING ssize_t fin_getdents64(int fd, void *buffer, size_t size);

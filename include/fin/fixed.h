@@ -25,7 +25,7 @@ int fin_file_unregister(int file);
 struct fin_memory;
 int fin_memory_register(struct fin_memory **out, void *memory, size_t size);
 
-// Returns 0; -EBUSY while calls use it; -EXDEV on another thread. Does not block.
+// Ends the registration. Returns 0; -EBUSY while calls use it; -EXDEV on another thread. Does not block.
 int fin_memory_unregister(struct fin_memory *m);
 
 // As fin_pread and fin_pwrite, of memory that lies in m; -EINVAL where it does not, -EXDEV on another thread. Blocking.

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-2-Clause
 // Operations that follow each other: the system starts each when the one before it has succeeded, so a chain costs one
-// system call and one wait.
+// system call and one wait. See fin/io.h for what holds for all calls.
 #ifndef FIN_LINKED_H
 #define FIN_LINKED_H
 
@@ -27,7 +27,7 @@ struct fin_step {
 FIN_BLOCKING int fin_linked(struct fin_step *steps, unsigned count);
 FIN_BLOCKING int fin_linked_nc(struct fin_step *steps, unsigned count);
 
-// Do not block.
+// Fill in a step. Do not block.
 struct fin_step fin_step_read(int fd, void *buffer, size_t size);
 struct fin_step fin_step_write(int fd, const void *data, size_t size);
 struct fin_step fin_step_pread(int fd, void *buffer, size_t size, off_t offset);

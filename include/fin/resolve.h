@@ -33,8 +33,8 @@ struct fin_resolve_config {
     unsigned tries;      // of each server
 };
 
-// Returns 0; -EBUSY while a look-up of the thread is in progress; -EINVAL where `servers` is not as above; -ENOMEM, -EMFILE,
-// -ENFILE. With NULL: reads /etc/resolv.conf anew. Does not block.
+// Configures the look-ups. Returns 0; -EBUSY while a look-up of the calling thread is in progress; -EINVAL where `servers`
+// is not as above; -ENOMEM, -EMFILE, -ENFILE. With NULL: reads /etc/resolv.conf anew. Does not block.
 int fin_resolve_configure(const struct fin_resolve_config *config);
 
 #ifdef __cplusplus

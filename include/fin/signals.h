@@ -48,9 +48,9 @@ struct fin_signal_info {
     int unused_[2];
 };
 
-// Returns 0; -EINVAL where the set is empty or contains SIGKILL, SIGSTOP, or one that says that the program itself is at
-// fault (SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGTRAP, SIGABRT, SIGSYS); -EMFILE, -ENFILE or -ENOMEM. Does not block. From any
-// thread.
+// Opens a set. Returns 0; -EINVAL where the set is empty or contains SIGKILL, SIGSTOP, or one that says that the program
+// itself is at fault (SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGTRAP, SIGABRT, SIGSYS); -EMFILE, -ENFILE or -ENOMEM. Does not
+// block. From any thread.
 int fin_signals_open(struct fin_signals *s, const sigset_t *set);
 
 // Waits for the next signal. Returns 0; -ECANCELED, and then none was taken: the next call gets it. Blocking. Several AWEs,

@@ -13,20 +13,21 @@
 extern "C" {
 #endif
 
-// Where the process or the system is out of descriptors or memory (-EMFILE, -ENFILE, -ENOBUFS, -ENOMEM) they try again, for
-// an eighth of a second with growing pauses, before they say so: a server that simply goes on after an error does not spin,
-// and the connection stays in the listener's queue. Cancelled meanwhile: -ECANCELED, and nothing was accepted.
+// Accept a connection. Where the process or the system is out of descriptors or memory (-EMFILE, -ENFILE, -ENOBUFS, -ENOMEM)
+// they try again, for an eighth of a second with growing pauses, before they say so: a server that simply goes on after an
+// error does not spin, and the connection stays in the listener's queue. Cancelled meanwhile: -ECANCELED, and nothing was
+// accepted.
 FIN_BLOCKING int fin_accept(int fd, struct sockaddr *address, socklen_t *size);
 FIN_BLOCKING int fin_accept_nc(int fd, struct sockaddr *address, socklen_t *size);
 FIN_BLOCKING int fin_accept4(int fd, struct sockaddr *address, socklen_t *size, int flags);
 FIN_BLOCKING int fin_accept4_nc(int fd, struct sockaddr *address, socklen_t *size, int flags);
 
-// After -ECANCELED, or where the peer refuses or does not answer, the attempt has ended and the socket is not connected: it
-// may try another address.
+// Connects a socket. After -ECANCELED, or where the peer refuses or does not answer, the attempt has ended and the socket is
+// not connected: it may try another address.
 FIN_BLOCKING int fin_connect(int fd, const struct sockaddr *address, socklen_t size);
 FIN_BLOCKING int fin_connect_nc(int fd, const struct sockaddr *address, socklen_t size);
 
-// MSG_NOSIGNAL is always set. MSG_WAITALL is a hint, which not every kernel follows: fin_recv_all is sure.
+// Send and receive. MSG_NOSIGNAL is always set. MSG_WAITALL is a hint, which not every kernel follows: fin_recv_all is sure.
 FIN_BLOCKING ssize_t fin_send(int fd, const void *data, size_t size, int flags);
 FIN_BLOCKING ssize_t fin_send_nc(int fd, const void *data, size_t size, int flags);
 FIN_BLOCKING ssize_t fin_recv(int fd, void *buffer, size_t size, int flags);
@@ -43,13 +44,13 @@ FIN_BLOCKING ssize_t fin_sendmsg_nc(int fd, const struct msghdr *message, int fl
 FIN_BLOCKING ssize_t fin_recvmsg(int fd, struct msghdr *message, int flags);
 FIN_BLOCKING ssize_t fin_recvmsg_nc(int fd, struct msghdr *message, int flags);
 
-// For streams: go on until all is transferred. The results and *done as of fin_read_all (fin/file.h).
+// Send and receive on streams, going on until all is transferred. The results and *done as of fin_read_all (fin/file.h).
 FIN_BLOCKING int fin_send_all(int fd, const void *data, size_t size, int flags, size_t *done);
 FIN_BLOCKING int fin_send_all_nc(int fd, const void *data, size_t size, int flags, size_t *done);
 FIN_BLOCKING int fin_recv_all(int fd, void *buffer, size_t size, int flags, size_t *done);
 FIN_BLOCKING int fin_recv_all_nc(int fd, void *buffer, size_t size, int flags, size_t *done);
 
-// What waits for the socket ends: with 0 for the end of what is read, or -EPIPE.
+// Shuts a connection down. What waits for the socket ends: with 0 for the end of what is read, or -EPIPE.
 FIN_BLOCKING int fin_shutdown(int fd, int how);
 FIN_BLOCKING int fin_shutdown_nc(int fd, int how);
 

@@ -27,12 +27,10 @@ struct fin_latch {
 void fin_latch_wait_(struct fin_latch *l);
 
 static inline void fin_latch_init(struct fin_latch *l) { l->held = 0; }
-
 static inline void fin_latch_acquire(struct fin_latch *l) {
     if (__builtin_expect(__atomic_exchange_n(&l->held, 1, __ATOMIC_ACQUIRE) != 0, 0))
         fin_latch_wait_(l);
 }
-
 static inline void fin_latch_release(struct fin_latch *l) { __atomic_store_n(&l->held, 0, __ATOMIC_RELEASE); }
 
 // Those who wait, first come first, and the latch that guards the whole object. The waiters are on the stacks of their AWEs.

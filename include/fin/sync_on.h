@@ -48,9 +48,11 @@ int fin_cond_wait_on(struct fin_cond *c, struct fin_mutex *m, struct fin_sync_on
 int fin_cond_wait_on_nc(struct fin_cond *c, struct fin_mutex *m, struct fin_sync_on *on, fin_cont *cont, const void *state,
                         size_t size);
 
+// As fin_sem_wait.
 int fin_sem_wait_on(struct fin_sem *s, struct fin_sync_on *on, fin_cont *cont, const void *state, size_t size);
 int fin_sem_wait_on_nc(struct fin_sem *s, struct fin_sync_on *on, fin_cont *cont, const void *state, size_t size);
 
+// As fin_event_await.
 int fin_event_await_on(struct fin_event *e, uint64_t count, struct fin_sync_on *on, fin_cont *cont, const void *state,
                        size_t size);
 int fin_event_await_on_nc(struct fin_event *e, uint64_t count, struct fin_sync_on *on, fin_cont *cont, const void *state,

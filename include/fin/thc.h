@@ -7,6 +7,9 @@
 // runs next, before anything that is queued; the queue is first in, first out except for THCSchedule, which puts at its
 // head.
 //
+// What concerns AWEs concerns those of the calling thread, except that THCSchedule and what synchronizes may be called from
+// any.
+//
 // Code that a macro is given may hold commas, and be one statement or a block. Bodies of ASYNC see and change the variables
 // around them; in Clang's C those that a body changes are declared `fin_shared`.
 #ifndef FIN_THC_H
@@ -24,6 +27,7 @@
 
 #include <fin/thc_ipc.h>
 
+// Results.
 #ifndef errval_t
 typedef int errval_t;
 #endif
@@ -129,12 +133,14 @@ extern "C" {
 // AWEs (ac figure 7; ac-extensions 4). Those that end an AWE and those that yield block; none is cancelled.
 typedef struct fin_awe awe_t;
 
-static inline void THCSuspend(awe_t **slot) { fin_suspend(slot); }
-static inline void THCSuspendThen(awe_t **slot, void (*then)(void *), void *arg) { fin_suspend_then(slot, then, arg); }
+FIN_BLOCKING static inline void THCSuspend(awe_t **slot) { fin_suspend(slot); }
+FIN_BLOCKING static inline void THCSuspendThen(awe_t **slot, void (*then)(void *), void *arg) {
+    fin_suspend_then(slot, then, arg);
+}
 static inline void THCSchedule(awe_t *awe) { fin_schedule_front(awe); }
 static inline void THCScheduleBack(awe_t *awe) { fin_schedule(awe); }
-static inline void THCYield(void) { fin_yield(); }
-static inline void THCYieldTo(awe_t *awe) { fin_yield_to(awe); }
+FIN_BLOCKING static inline void THCYield(void) { fin_yield(); }
+FIN_BLOCKING static inline void THCYieldTo(awe_t *awe) { fin_yield_to(awe); }
 
 // Ends the ASYNC that runs, as if its code had ended here, after waiting for the blocks that it has open. No destructor
 // runs. Outside any ASYNC the AWE stops for ever. Does not return.
@@ -180,18 +186,18 @@ static inline void awe_mapper_remove_id(uint32_t id) { fin_awe_id_remove(id); }
 static inline void awe_mapper_set_id(uint32_t id, awe_t *awe) { fin_awe_id_set(id, awe); }
 static inline awe_t *awe_mapper_get_awe_ptr(uint32_t id) { return fin_awe_id_get(id); }
 
-static inline void THCYieldAndSave(uint32_t id) {
+FIN_BLOCKING static inline void THCYieldAndSave(uint32_t id) {
     if (fin_yield_and_save(id) != 0)
         fin_yield();
 }
-static inline int THCYieldToId(uint32_t to) { return fin_yield_to_id(to); }
-static inline int THCYieldToIdAndSave(uint32_t to, uint32_t from) { return fin_yield_to_id_and_save(to, from); }
-static inline void THCYieldAndSaveNoDispatch(uint32_t id) {
+FIN_BLOCKING static inline int THCYieldToId(uint32_t to) { return fin_yield_to_id(to); }
+FIN_BLOCKING static inline int THCYieldToIdAndSave(uint32_t to, uint32_t from) { return fin_yield_to_id_and_save(to, from); }
+FIN_BLOCKING static inline void THCYieldAndSaveNoDispatch(uint32_t id) {
     if (fin_yield_and_save_no_dispatch(id) != 0)
         fin_yield();
 }
-static inline int THCYieldToIdNoDispatch(uint32_t to) { return fin_yield_to_id_no_dispatch(to, NULL); }
-static inline int THCYieldToIdAndSaveNoDispatch(uint32_t to, uint32_t from) {
+FIN_BLOCKING static inline int THCYieldToIdNoDispatch(uint32_t to) { return fin_yield_to_id_no_dispatch(to, NULL); }
+FIN_BLOCKING static inline int THCYieldToIdAndSaveNoDispatch(uint32_t to, uint32_t from) {
     return fin_yield_to_id_and_save_no_dispatch(to, from);
 }
 // the paper's spelling
@@ -216,17 +222,17 @@ static inline void thc_latch_acquire(struct thc_latch *l) { fin_latch_acquire(&l
 static inline void thc_latch_release(struct thc_latch *l) { fin_latch_release(&l->latch); }
 
 static inline void thc_sem_init(thc_sem_t *s, int value) { fin_sem_init(s, value); }
-static inline void thc_sem_p(thc_sem_t *s) { fin_sem_wait_nc(s); }
-static inline errval_t thc_sem_p_x(thc_sem_t *s) { return THC_RESULT_(fin_sem_wait(s)); }
+FIN_BLOCKING static inline void thc_sem_p(thc_sem_t *s) { fin_sem_wait_nc(s); }
+FIN_BLOCKING static inline errval_t thc_sem_p_x(thc_sem_t *s) { return THC_RESULT_(fin_sem_wait(s)); }
 static inline void thc_sem_v(thc_sem_t *s) { fin_sem_post(s); }
 
 static inline void thc_lock_init(thc_lock_t *l) { fin_mutex_init(l); }
-static inline void thc_lock_acquire(thc_lock_t *l) { fin_mutex_lock_nc(l); }
+FIN_BLOCKING static inline void thc_lock_acquire(thc_lock_t *l) { fin_mutex_lock_nc(l); }
 static inline void thc_lock_release(thc_lock_t *l) { fin_mutex_unlock(l); }
 
 static inline void thc_condvar_init(thc_condvar_t *cv) { fin_cond_init(cv); }
-static inline void thc_condvar_wait(thc_condvar_t *cv, thc_lock_t *lock) { fin_cond_wait_nc(cv, lock); }
-static inline errval_t thc_condvar_wait_x(thc_condvar_t *cv, thc_lock_t *lock) {
+FIN_BLOCKING static inline void thc_condvar_wait(thc_condvar_t *cv, thc_lock_t *lock) { fin_cond_wait_nc(cv, lock); }
+FIN_BLOCKING static inline errval_t thc_condvar_wait_x(thc_condvar_t *cv, thc_lock_t *lock) {
     return THC_RESULT_(fin_cond_wait(cv, lock));
 }
 static inline void thc_condvar_signal(thc_condvar_t *cv) { fin_cond_signal(cv); }
@@ -234,16 +240,16 @@ static inline void thc_condvar_broadcast(thc_condvar_t *cv) { fin_cond_broadcast
 
 static inline void thc_queue_init(thc_queue_t *q) { fin_queue_init(q); }
 static inline void thc_queue_enter(thc_queue_t *q, thc_queue_entry_t *e) { fin_queue_enter(q, e); }
-static inline void thc_queue_await_turn(thc_queue_t *q, thc_queue_entry_t *e) { fin_queue_await_turn_nc(q, e); }
-static inline errval_t thc_queue_await_turn_x(thc_queue_t *q, thc_queue_entry_t *e) {
+FIN_BLOCKING static inline void thc_queue_await_turn(thc_queue_t *q, thc_queue_entry_t *e) { fin_queue_await_turn_nc(q, e); }
+FIN_BLOCKING static inline errval_t thc_queue_await_turn_x(thc_queue_t *q, thc_queue_entry_t *e) {
     return THC_RESULT_(fin_queue_await_turn(q, e));
 }
 static inline int thc_queue_leave(thc_queue_t *q, thc_queue_entry_t *e) { return fin_queue_leave(q, e); }
 
 static inline void thc_ec_init(thc_ec_t *ec) { fin_event_init(ec); }
 static inline uint64_t thc_ec_read(thc_ec_t *ec) { return fin_event_read(ec); }
-static inline void thc_ec_await(thc_ec_t *ec, uint64_t v) { fin_event_await_nc(ec, v); }
-static inline errval_t thc_ec_await_x(thc_ec_t *ec, uint64_t v) { return THC_RESULT_(fin_event_await(ec, v)); }
+FIN_BLOCKING static inline void thc_ec_await(thc_ec_t *ec, uint64_t v) { fin_event_await_nc(ec, v); }
+FIN_BLOCKING static inline errval_t thc_ec_await_x(thc_ec_t *ec, uint64_t v) { return THC_RESULT_(fin_event_await(ec, v)); }
 static inline void thc_ec_advance(thc_ec_t *ec, uint64_t d) { fin_event_advance(ec, d); }
 
 static inline void thc_seq_init(thc_seq_t *s) { fin_seq_init(s); }

@@ -4,8 +4,9 @@
 // fipc_send_msg_start or one of the receiving calls, until it is sent or given to fipc_recv_msg_end. Messages that are
 // variables of the program can be sent, too.
 //
-// None of it is cancelled. A channel belongs to the thread that uses it. What spins for ever in the original ends here: an
-// answer to no request is dropped, and a channel whose other end is gone is dead (-EPIPE).
+// None of it is cancelled; only what is FIN_BLOCKING blocks. A channel belongs to the thread that uses it. What spins for
+// ever in the original ends here: an answer to no request is dropped, and a channel whose other end is gone is dead
+// (-EPIPE).
 #ifndef FIN_THC_IPC_H
 #define FIN_THC_IPC_H
 
@@ -33,7 +34,7 @@ typedef enum { msg_type_unspecified, msg_type_request, msg_type_response } msg_t
 
 #define fipc_ring_channel fin_chan
 
-// -ENOMEM; 0
+// Parts of a message. -ENOMEM; 0
 int fin_thc_message_new_(struct fipc_message **msg);
 void fin_thc_message_end_(struct fipc_message *msg);
 
@@ -100,7 +101,7 @@ static inline int thc_channel_is_live(struct thc_channel *chnl) { return !chnl->
 static inline int thc_channel_is_dead(struct thc_channel *chnl) { return chnl->dead; }
 static inline void thc_channel_mark_dead(struct thc_channel *chnl) { fin_thc_channel_dead_(chnl); }
 
-// 0, or a negative errno; -EPIPE: the channel is dead.
+// Requests and answers. 0, or a negative errno; -EPIPE: the channel is dead.
 FIN_BLOCKING int fin_thc_send_(struct thc_channel *chnl, struct fipc_message *msg, uint32_t *cookie);
 FIN_BLOCKING int fin_thc_recv_(struct thc_channel *chnl, uint32_t cookie, struct fipc_message **out);
 FIN_BLOCKING int fin_thc_poll_(struct thc_channel *chnl, struct fipc_message **out);
@@ -161,7 +162,7 @@ static inline int thc_channel_group_item_add(struct thc_channel_group *g, struct
 static inline void thc_channel_group_item_remove(struct thc_channel_group *g, struct thc_channel_group_item *item) {
     fin_thc_group_remove_(g, item);
 }
-// 0, or 1 where there are not so many.
+// A member by its number. 0, or 1 where there are not so many.
 static inline int thc_channel_group_item_get(struct thc_channel_group *g, int index, struct thc_channel_group_item **out) {
     struct thc_channel_group_item *item = g->first;
     for (; item && index > 0; index--)

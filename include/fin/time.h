@@ -21,7 +21,8 @@ extern "C" {
 // The time. Does not block.
 uint64_t fin_now(void);
 
-// Return 0 not before the time is over; -ECANCELED where cancelled earlier. fin_sleep_until: until fin_now() is `when`.
+// Wait for a time. Return 0 not before it is over; -ECANCELED where cancelled earlier. fin_sleep_until: until fin_now() is
+// `when`.
 FIN_BLOCKING int fin_sleep(uint64_t ns);
 FIN_BLOCKING int fin_sleep_nc(uint64_t ns);
 FIN_BLOCKING int fin_sleep_until(uint64_t when);

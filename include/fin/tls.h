@@ -28,11 +28,13 @@ extern "C" {
 
 struct fin_tls;
 
-// Returns 0 or -ENOMEM. Does not block. The SSL_CTX may be freed afterwards, the socket must stay open until fin_tls_free.
+// Makes a connection of a socket, for which nothing has been sent yet. Returns 0 or -ENOMEM. Does not block. The SSL_CTX may
+// be freed afterwards, the socket must stay open until fin_tls_free.
 int fin_tls_new(struct fin_tls **out, SSL_CTX *context, int fd);
 void fin_tls_free(struct fin_tls *t); // NULL: nothing. Says nothing to the peer: that is fin_tls_shutdown
 
 // For what has to be asked or set besides: protocols (ALPN), the peer's certificate, sessions. Not for reading or writing.
+// Does not block.
 SSL *fin_tls_ssl(struct fin_tls *t);
 
 // The handshake, as client or server. `host` is the name, or address, that the server's certificate must be for; it is told
@@ -61,7 +63,7 @@ FIN_BLOCKING int fin_tls_flush_nc(struct fin_tls *t);
 FIN_BLOCKING int fin_tls_shutdown(struct fin_tls *t);
 FIN_BLOCKING int fin_tls_shutdown_nc(struct fin_tls *t);
 
-// What OpenSSL said about the error that ended the connection; "" while there was none.
+// What OpenSSL said about the error that ended the connection; "" while there was none. Does not block.
 const char *fin_tls_error(const struct fin_tls *t);
 
 #ifdef __cplusplus

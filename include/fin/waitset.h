@@ -78,8 +78,8 @@ void fin_waitset_trigger(struct fin_waitset_source *s);
 // cancelled as the block is that it runs in, also in _nc.
 FIN_BLOCKING int fin_waitset_dispatch(struct fin_waitset *w);
 FIN_BLOCKING int fin_waitset_dispatch_nc(struct fin_waitset *w);
-// -EAGAIN instead of waiting; the handler may block. That another process has died it may notice some calls late: it does
-// not ask the kernel each time.
+// As fin_waitset_dispatch, with -EAGAIN instead of waiting; the handler may block. That another process has died it may
+// notice some calls late: it does not ask the kernel each time.
 FIN_BLOCKING int fin_waitset_dispatch_nonblock(struct fin_waitset *w);
 
 // Is there an event? 0 or -EAGAIN as above; -ESHUTDOWN. It stays. Does not block.
