@@ -9,7 +9,7 @@
 //     all=N          beforehand, all programs of up to N commands, each until every outcome allowed has turned up   3
 //     size=N         of the random programs, at most                     14
 //     seed=N         of the first program                                1
-//     how=lazy, eager, mixed                                             all three in turn
+//     how=lazy, eager, mixed, explicit                                   all of them in turn
 //     helper=0, 1    another thread schedules some of the AWEs           every 64th program
 //     wrong=NAME     a rule of the semantics is wrong: a difference must be found; wrong=each: for each of them
 #include <cstdio>
@@ -79,7 +79,7 @@ struct Trial {
 };
 
 Machine::How how_of(const Options &options, uint64_t run) {
-    return static_cast<Machine::How>(options.how >= 0 ? options.how : static_cast<int>(run % 3));
+    return static_cast<Machine::How>(options.how >= 0 ? options.how : static_cast<int>(run % Machine::HowEnd));
 }
 
 void report(Commands &commands, const Options &options, Id program, uint64_t seed, Helper *helper) {
@@ -231,7 +231,10 @@ Options options_of(int argc, char **argv) {
         if (name == "helper")
             o.helper = value == "1";
         else if (name == "how")
-            o.how = value == "lazy" ? Machine::Lazy : value == "eager" ? Machine::Eager : Machine::Mixed;
+            o.how = value == "lazy"       ? Machine::Lazy
+                    : value == "eager"    ? Machine::Eager
+                    : value == "explicit" ? Machine::Explicit
+                                          : Machine::Mixed;
         else if (option == "wrong=each")
             o.each_wrong = true;
         else if (name == "wrong")

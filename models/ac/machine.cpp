@@ -115,6 +115,7 @@ struct Machine::Operation {
     const Instruction *i;
     fin_awe *awe = nullptr;
     bool cancel_asked = false, done = false, ready = false;
+    bool without_stack = false; // its AWE is cancelled by Fin, at once
 };
 
 bool Machine::operate(const Instruction &i) {
@@ -168,7 +169,7 @@ template <class Body> static void run_copy(Body body, uint32_t from) { body(body
 
 // The asyncs of the pool's own command are written in the frame of its finish block, and so are lazy; those directly inside
 // a body get there through `body`. Each runs a copy of it: the braces of the block end before the bodies do.
-void Machine::pool(uint32_t at) {
+void Machine::written_pool(uint32_t at) {
     fin_finish_as(block) {
         auto body = [&](auto &self, uint32_t from) -> void {
             for (bool more = true; more;) {
@@ -205,12 +206,81 @@ void Machine::pool(uint32_t at) {
     }
 }
 
+// What is left of a body whose AWE waits with a continuation.
+struct Machine::Rest {
+    Machine *machine;
+    fin::scope *scope;
+    Operation *o;
+    uint32_t at;
+};
+
+void Machine::go_on(void *state, int result) {
+    Rest rest = *static_cast<Rest *>(state);
+    Machine &m = *rest.machine;
+    const Instruction &i = *rest.o->i;
+    m.went_on++;
+    if (i.op == Op::Try && rest.o->done && result == 0)
+        rest.at = i.target;
+    m.take_off(*rest.o);
+    delete rest.o;
+    if (!m.given_up)
+        m.scope_pool(*rest.scope, rest.at, true);
+    fin_cont_end();
+}
+
+// Does not return, unless the AWE has to keep its stack.
+void Machine::operate_without_stack(const Rest &rest, const Instruction &i) {
+    fin_awe *self = fin_awe_self();
+    if (i.op == Op::Io && !self) // by which name would it be resumed?
+        return;
+    auto *o = new Operation{this, &i};
+    o->without_stack = i.op == Op::Try;
+    operations.push_back(o);
+    Rest all = rest;
+    all.o = o;
+    if (i.op == Op::Io) {
+        o->awe = self;
+        fin_block_on_nc(go_on, &all, sizeof all);
+    } else {
+        fin_block_on_then(go_on, &all, sizeof all, [](fin_awe *awe, void *arg) { static_cast<Operation *>(arg)->awe = awe; },
+                          o);
+    }
+    take_off(*o);
+    delete o;
+}
+
+void Machine::scope_pool(fin::scope &scope, uint32_t at, bool body) {
+    for (bool more = true; more;) {
+        const Instruction &i = code[at++];
+        if (i.op == Op::Cancel) {
+            scope.cancel();
+        } else if (i.op == Op::Async) {
+            uint32_t inside = at;
+            scope.async([this, &scope, inside] { scope_pool(scope, inside, true); });
+            at = i.target;
+        } else {
+            if (body && !given_up && (i.op == Op::Io || i.op == Op::Try) && random.below(2))
+                operate_without_stack({this, &scope, nullptr, at}, i);
+            more = step(i, at);
+        }
+    }
+}
+
+void Machine::pool(uint32_t at) {
+    if (how == Explicit)
+        fin::finish([&](fin::scope &scope) { scope_pool(scope, at, false); });
+    else
+        written_pool(at);
+}
+
 // ---- the devices and the scheduler
 
 Machine::Machine(const std::vector<Instruction> &code, const State &first, uint64_t seed, How how, Helper *helper)
     : code(code), sigma(first.sigma), beta(first.beta), random{seed}, how(how), helper(helper) {}
 
 bool Machine::can(const Operation &o) const {
+    if (!o.awe)
+        return false;
     bool recv = (o.i->op == Op::Try ? o.i->c.io : o.i->c.kind) == Kind::Recv;
     return !recv || beta[o.i->c.r].count > 0;
 }
@@ -224,14 +294,20 @@ void Machine::device(Operation &o) {
     o.done = o.ready = true;
 }
 
-void Machine::resume(Operation &o) {
-    fin_awe *awe = o.awe;
+void Machine::take_off(const Operation &o) {
     for (Operation *&p : operations)
         if (p == &o) {
             p = operations.back();
             operations.pop_back();
-            break;
+            return;
         }
+}
+
+void Machine::resume(Operation &o) {
+    fin_awe *awe = o.awe;
+    take_off(o);
+    if (!awe) // it was cancelled before it waited, and is in the queue
+        return;
     if (helper && random.below(4) == 0) {
         struct Both {
             fin_awe *awe, *self;
@@ -282,11 +358,17 @@ bool Machine::schedule() {
             choices[n++] = {o, Choice::Cancel};
     }
     if (n == 0 || (queued && random.below(n + 1) == 0)) {
+        unsigned before = went_on;
         fin_yield();
-        return std::exchange(queued, false);
+        return std::exchange(queued, false) || went_on != before;
     }
     Choice c = choices[random.below(n)];
-    if (c.what == Choice::Do)
+    if (c.what == Choice::Do && c.o->without_stack) {
+        queued = true;
+        if (fin_schedule(c.o->awe) == 0) // or it has been cancelled, and will run for that
+            device(*c.o);
+        take_off(*c.o);
+    } else if (c.what == Choice::Do)
         device(*c.o);
     else if (c.what == Choice::Cancel)
         c.o->ready = true;

@@ -50,19 +50,26 @@ private:
 class Machine {
 public:
     enum { MOST_STEPS = 2000 };
-    enum How { Lazy, Eager, Mixed };
+    // Lazy and eager asyncs; both; or those of fin::scope, whose bodies wait now with a stack and now with a continuation.
+    enum How { Lazy, Eager, Mixed, Explicit, HowEnd };
     Machine(const std::vector<Instruction> &code, const State &first, uint64_t seed, How how, Helper *helper);
     Outcome run();
 
 private:
     struct Operation;
+    struct Rest;
     void pool(uint32_t at);
+    void written_pool(uint32_t at);
+    void scope_pool(fin::scope &scope, uint32_t at, bool body);
+    void operate_without_stack(const Rest &rest, const Instruction &i);
+    static void go_on(void *rest, int result);
     bool step(const Instruction &i, uint32_t &at);
     bool operate(const Instruction &i);
     bool eager() { return how == Eager || (how == Mixed && random.below(2)); }
 
     bool can(const Operation &o) const;
     void device(Operation &o);
+    void take_off(const Operation &o);
     void resume(Operation &o);
     bool schedule();
     void scheduler();
@@ -76,7 +83,8 @@ private:
     Helper *helper;
     std::vector<Operation *> operations;
     Outcome outcome;
-    bool queued = false; // an AWE that has not run yet
+    bool queued = false;  // an AWE that has not run yet
+    unsigned went_on = 0; // AWEs without a stack, which run without the scheduler where they are cancelled
     bool finished = false, given_up = false;
 };
 
