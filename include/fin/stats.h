@@ -10,6 +10,8 @@
 extern "C" {
 #endif
 
+struct fin_runtime;
+
 // What AWEs wait for.
 enum fin_reason {
     FIN_FOR_PROGRAM, // what it says itself: fin_suspend, fin_block_on, the handoffs
@@ -55,6 +57,15 @@ struct fin_stats {
 // Fills in the counters of the calling thread. Does not block.
 void fin_stats(struct fin_stats *out);
 void fin_stats_clear(void);
+
+// Where fin-top begins to look into a process; not for programs.
+extern const struct fin_look_ {
+    struct fin_runtime **runtimes;
+    struct {
+        char name[28];
+        uint32_t value;
+    } entries[];
+} fin_look_;
 
 #ifdef __cplusplus
 }

@@ -6,6 +6,8 @@
 
 __thread struct fin_thread *fin_self __attribute__((tls_model("initial-exec")));
 struct fin_runtime *fin_runtimes;
+// So that the table is in each program that has a runtime.
+static const struct fin_look_ *const look __attribute__((used)) = &fin_look_;
 uint32_t fin_runtime_count;
 
 // A runtime that no thread uses, or a new one. They are never freed: a waker may still look at one whose thread has ended.

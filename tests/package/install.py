@@ -74,13 +74,14 @@ def main():
         compilers = {k: v[1:] for k, v in compilers.items()}
     with tempfile.TemporaryDirectory() as root:
         if build == '-':
-            for package in glob.glob('lib*.deb'):
+            for package in glob.glob('*.deb'):
                 run('dpkg-deb', '-x', package, root)
         else:
             run('meson', 'install', '-C', build, '--no-rebuild', '--quiet', '--destdir', root)
         place = root + prefix
         lib = os.path.join(place, libdir)
         check_files(lib, version)
+        run(f'{place}/bin/fin-top', '--help')
         check_headers(os.path.join(place, 'include'), root, compilers)
         with_pkg_config(root, lib, compilers)
         if not shutil.which('cmake'):

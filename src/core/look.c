@@ -1,0 +1,28 @@
+// SPDX-License-Identifier: BSD-2-Clause
+// What a program that looks at another's memory has to know: tools/fin-top.py finds this table by its symbol, which stays
+// where debugging information has gone. A pair for each word that it reads.
+#include "core/cont.h"
+#include "core/dispatch.h"
+
+#define AT(name, type, member) {name, (uint32_t)offsetof(struct type, member)}
+#define RT(member) AT("rt." #member, fin_runtime, member)
+#define AWE(member) AT("awe." #member, fin_awe, member)
+#define BLOCK(member) AT("block." #member, fin_finish_block, member)
+#define BODY(member) AT("body." #member, fin_body, member)
+#define STAT(member) AT("stat." #member, fin_runtime, stats.member)
+
+const struct fin_look_ fin_look_ = {
+    .runtimes = &fin_runtimes,
+    .entries = {
+        RT(next), RT(in_use), RT(tid), RT(queue), RT(suspended), RT(body), RT(name), RT(asleep), RT(stack_size),
+        RT(cont_slabs), RT(ids), RT(id_count), AT("rt.current", fin_runtime, thread.current), AT("rt.spares", fin_runtime, thread.spares),
+        AWE(context.ip), AWE(body), AWE(link), AWE(block), AWE(state), AWE(id),
+        BLOCK(pending), BLOCK(away), BLOCK(flags), BLOCK(parent), BLOCK(awe),
+        BODY(block), BODY(entry), BODY(name), BODY(resume),
+        STAT(detached), STAT(suspended), STAT(compressed), STAT(woken_remotely), STAT(slept), STAT(cancelled), STAT(stacks),
+        STAT(stacks_released), STAT(requests), STAT(completions), STAT(entered),
+        AT("slot.awe", fin_id_slot, awe), {"slot.size", sizeof(struct fin_id_slot)},
+        {"awe.size", sizeof(struct fin_awe)}, {"runtime.size", sizeof(struct fin_runtime)},
+        {"record.size", sizeof(struct fin_cont_record)}, {"", 0},
+    },
+};

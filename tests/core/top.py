@@ -1,0 +1,67 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: BSD-2-Clause
+"""fin-top shows what a live process waits for: top.py FIN_TOP PROGRAM"""
+import os
+import re
+import shutil
+import subprocess
+import sys
+import tempfile
+import time
+
+ROWS = [(1, 'suspended', 'suspends'), (1, 'saved', 'saves_itself'), (1, 'suspended', 'goes_on'),
+        (100, 'suspended', 'waits_for_a_semaphore'), (1, 'finish', 'owns_a_block'), (1, 'suspended', 'reads'),
+        (1, 'finish', '-')]
+
+
+def top(script, *arguments):
+    done = subprocess.run([sys.executable, script, *map(str, arguments)], stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
+                          text=True, timeout=60)
+    if done.returncode and 'not permitted' in done.stdout:
+        print('skipped: a process may not look at another here', file=sys.stderr)
+        sys.exit(77)
+    return done.returncode, done.stdout
+
+
+def complete(text):
+    """It reads what moves: the program may not have got to its sleep yet."""
+    rows = re.findall(r'^ +([\d,]+)  (\w+) +(\S+) +\S+$', text, re.M)
+    return all((str(n), state, entry) in rows for n, state, entry in ROWS)
+
+
+def look(script, program):
+    with subprocess.Popen([program], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as process:
+        try:
+            if process.stdout.readline() != 'ready\n':
+                sys.exit('the program did not begin')
+            end, text = time.monotonic() + 20, ''
+            while not complete(text):
+                if time.monotonic() > end:
+                    sys.exit(text + '\nnot all is there')
+                _, text = top(script, '--once', process.pid)
+            if '106 AWEs' not in text or 'channel mapping' not in text or 'asleep' not in text:
+                sys.exit(text + '\nthe first lines are not true')
+            _, text = top(script, '--once', '--awes', process.pid)
+            if text.count('waits_for_a_semaphore') != 100 or not re.search(r'suspends .* the one ', text):
+                sys.exit(text + '\nnot each AWE is there, or the name is not')
+        finally:
+            process.stdin.close()
+        if process.wait(20) != 0:
+            sys.exit('the program did not end well')
+
+
+def main():
+    script, program = sys.argv[1:]
+    look(script, program)
+    with tempfile.TemporaryDirectory() as directory:  # debugging information is not needed
+        bare = os.path.join(directory, 'program')
+        if shutil.which('strip'):
+            subprocess.run(['strip', '-g', '-o', bare, program], check=True)
+            look(script, bare)
+    code, text = top(script, '--once', os.getpid())
+    if not code or 'does not use Fin' not in text:
+        sys.exit(text + '\nfin-top found Fin in Python')
+
+
+if __name__ == '__main__':
+    main()

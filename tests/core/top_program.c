@@ -1,0 +1,80 @@
+// SPDX-License-Identifier: BSD-2-Clause
+// For top.py: AWEs that wait in all the ways there are, until the standard input ends.
+#include <fin.h>
+#include <fin/awe_id.h>
+
+#include <unistd.h>
+
+#include "check.h"
+
+static struct fin_awe *suspended, *without_a_stack;
+static struct fin_sem never = FIN_SEM_INIT(0);
+static uint32_t id;
+
+static void suspends(void *arg) {
+    (void)arg;
+    fin_set_name("the one");
+    fin_suspend(&suspended);
+}
+
+static void saves_itself(void *arg) {
+    (void)arg;
+    CHECK_EQ(fin_yield_and_save_no_dispatch(id), 0);
+}
+
+static void waits_for_a_semaphore(void *arg) {
+    (void)arg;
+    fin_sem_wait(&never);
+}
+
+static void owns_a_block(void *arg) {
+    (void)arg;
+    fin_finish {
+        for (int i = 0; i < 100; i++)
+            fin_async_call(waits_for_a_semaphore, NULL);
+    }
+}
+
+static void goes_on(void *state, int result) {
+    (void)state;
+    CHECK_EQ(result, 0);
+    fin_cont_end();
+}
+
+static void is_known(struct fin_awe *a, void *arg) {
+    (void)arg;
+    without_a_stack = a;
+}
+
+static void has_no_stack(void *arg) { fin_block_on_then(goes_on, "state", 5, is_known, arg); }
+
+static void reads(void *arg) {
+    char c;
+    *(int *)arg = fin_read(STDIN_FILENO, &c, 1);
+}
+
+int main(void) {
+    int end = -1;
+    struct fin_chan *a, *b;
+    CHECK_EQ(fin_chan_pair(&a, &b, NULL), 0);
+    CHECK_EQ(fin_awe_id_create(&id), 0);
+    fin_finish_as(all) {
+        fin_async_call(suspends, NULL);
+        fin_async_call(saves_itself, NULL);
+        fin_async_call(has_no_stack, NULL);
+        fin_async_eager_call(owns_a_block, NULL);
+        puts("ready");
+        fflush(stdout);
+        fin_finish {
+            fin_async_call(reads, &end);
+        }
+        CHECK_EQ(end, 0);
+        CHECK_EQ(fin_schedule(suspended), 0);
+        CHECK_EQ(fin_schedule(without_a_stack), 0);
+        CHECK_EQ(fin_yield_to_id(id), 0);
+        fin_cancel_as(all);
+    }
+    fin_chan_close(a);
+    fin_chan_close(b);
+    return 0;
+}
