@@ -6,18 +6,9 @@
 #include "chan/chan.h"
 #include "chan/lmp.h"
 #include "chan/wait.h"
-#include "core/runtime.h"
+#include "core/dispatch.h"
 
 enum { LOOK_FOR_DEATH = 64 }; // tries in vain between two looks at the socket
-
-static int in_take(struct fin_chan *c, bool nc) {
-    int r = turn_take(&c->in.turn, nc);
-    if (r == 0)
-        c->in.quick = false;
-    return r;
-}
-
-static void in_give(struct fin_chan *c) { c->in.quick = turn_give(&c->in.turn) && !c->in.ump.broken; }
 
 static void in_leave(struct fin_chan *c) {
     if (FIN_UNLIKELY(c->in.ump.broken))
@@ -56,7 +47,7 @@ static int take_fds(struct ump_rx *rx, const struct place *p) {
 }
 
 // The length is that of the header that was checked, whatever the line says by now. -EAGAIN: there is no message.
-static ssize_t take(struct fin_chan *c, const struct place *p) {
+static ssize_t take_next(struct fin_chan *c, const struct place *p) {
     struct ump_rx *rx = &c->in.ump;
     uint64_t header;
     int r = next_header(c, &header);
@@ -108,7 +99,7 @@ int fin_chan_look(struct fin_chan *c, bool deep) {
 static ssize_t try_take(struct fin_chan *c, const struct place *p) {
     if (!turn_enter(&c->in.turn))
         return -EAGAIN;
-    ssize_t r = take(c, p);
+    ssize_t r = take_next(c, p);
     if (r == -EAGAIN)
         r = nothing(c);
     in_leave(c);
@@ -117,7 +108,7 @@ static ssize_t try_take(struct fin_chan *c, const struct place *p) {
 
 // A message that was there cannot have gone by right means.
 static ssize_t take_there(struct fin_chan *c, const struct place *p) {
-    ssize_t r = take(c, p);
+    ssize_t r = take_next(c, p);
     if (r != -EAGAIN)
         return r;
     c->in.ump.broken = true;
@@ -127,7 +118,7 @@ static ssize_t take_there(struct fin_chan *c, const struct place *p) {
 static ssize_t recv_any(struct fin_chan *c, const struct place *p, bool nc) {
     if (!nc && fin_cancelled())
         return -ECANCELED;
-    ssize_t r = turn_enter(&c->in.turn) ? take(c, p) : -EDEADLK;
+    ssize_t r = turn_enter(&c->in.turn) ? take_next(c, p) : -EDEADLK;
     if (r != -EDEADLK)
         in_leave(c);
     if (r != -EAGAIN && r != -EDEADLK)
@@ -159,28 +150,18 @@ static inline ssize_t quick_recv(struct fin_chan *c, void *buffer, size_t room) 
 // The same, where it may take a moment.
 static inline ssize_t quick_wait(struct fin_chan *c, void *buffer, size_t size) {
     ssize_t n = quick_recv(c, buffer, size);
-    return FIN_LIKELY(n >= 0) || !c->in.quick || !fin_ump_spin(&c->in.ump) ? n : quick_recv(c, buffer, size);
-}
-
-// From a sender of this thread, past the ring. -EAGAIN where it is not that simple.
-static inline ssize_t recv_here(struct fin_chan *c, void *buffer, size_t size, bool nc) {
-    struct ump_rx *rx = &c->in.ump;
-    if (!rx->alone || !c->in.quick || ump_look(rx) != 0 || rx->gone || rx->peer->closed)
-        return -EAGAIN;
-    c->in.turn.mutex.locked = true;
-    c->in.quick = false;
-    ssize_t n = fin_lmp_recv(rx, buffer, size, nc);
-    in_give(c);
-    return n;
+    if (FIN_LIKELY(n >= 0) || c->in.ump.alone || !c->in.quick || !fin_ump_spin(&c->in.ump))
+        return n;
+    return quick_recv(c, buffer, size);
 }
 
 static __attribute__((noinline)) ssize_t recv_slowly(struct fin_chan *c, void *buffer, size_t size, bool nc) {
-    ssize_t n = recv_here(c, buffer, size, nc);
+    ssize_t n = c->in.ump.alone ? fin_lmp_recv(c, buffer, size, nc) : -EAGAIN;
     return n != -EAGAIN ? n : recv_any(c, &(struct place){buffer, size, NULL, NULL}, nc);
 }
 
 ssize_t fin_chan_recv(struct fin_chan *c, void *buffer, size_t size) {
-    if (FIN_UNLIKELY(fin_cancelled()))
+    if (FIN_UNLIKELY(cancelled_here()))
         return -ECANCELED;
     ssize_t n = quick_wait(c, buffer, size);
     return FIN_LIKELY(n >= 0) ? n : recv_slowly(c, buffer, size, false);
@@ -247,7 +228,7 @@ static inline ssize_t quick_or_peek(struct fin_chan *c, const void **bytes, bool
 }
 
 ssize_t fin_chan_peek(struct fin_chan *c, const void **bytes) {
-    return FIN_UNLIKELY(fin_cancelled()) ? -ECANCELED : quick_or_peek(c, bytes, false);
+    return FIN_UNLIKELY(cancelled_here()) ? -ECANCELED : quick_or_peek(c, bytes, false);
 }
 
 ssize_t fin_chan_peek_nc(struct fin_chan *c, const void **bytes) { return quick_or_peek(c, bytes, true); }

@@ -40,6 +40,16 @@ struct fin_chan {
     struct fin_waitset_source watch; // its place in a waitset
 };
 
+// The quick half of those who receive is for an end that is not shared, while nobody has the turn.
+static inline int in_take(struct fin_chan *c, bool nc) {
+    int r = turn_take(&c->in.turn, nc);
+    if (r == 0)
+        c->in.quick = false;
+    return r;
+}
+
+static inline void in_give(struct fin_chan *c) { c->in.quick = turn_give(&c->in.turn) && !c->in.ump.broken; }
+
 // send.c: sends the word and the data as one message. As fin_chan_send and fin_chan_send_nc.
 FIN_BLOCKING int fin_chan_send_behind(struct fin_chan *c, uint64_t word, const void *data, size_t size, bool nc);
 

@@ -45,29 +45,37 @@ static void cancelled(void *waiter) {
         go_on(w, -ECANCELED);
 }
 
-ssize_t fin_lmp_recv(struct ump_rx *rx, void *buffer, size_t size, bool nc) {
-    struct fin_thread *t = fin_thread_here_();
-    struct fin_finish_block *b = written_block(t->current);
+static inline ssize_t wait_for(struct meeting *at, void *buffer, size_t size, bool nc) {
     struct lmp_waiter w;
-    w.at = rx->meeting;
+    w.at = at;
     w.buffer = buffer;
     w.size = size;
     w.item.link.next = NULL;
     if (!nc) {
-        if (FIN_UNLIKELY(block_cancelled(b)))
-            return -ECANCELED;
         w.item.fn = cancelled;
         w.item.arg = &w;
-        cancel_link(b, &w.item);
+        cancel_link(written_block(fin_here()->thread.current), &w.item);
     }
-    rx->meeting->waiter = &w;
+    at->waiter = &w;
     fin_suspend(&w.awe);
     if (w.item.link.next)
         fin_link_remove(&w.item.link);
     return w.result;
 }
 
+ssize_t fin_lmp_recv(struct fin_chan *c, void *buffer, size_t size, bool nc) {
+    struct ump_rx *rx = &c->in.ump;
+    if (FIN_UNLIKELY(!c->in.quick || rx->watched || ump_look(rx) != 0 || rx->gone || rx->peer->closed))
+        return -EAGAIN;
+    c->in.turn.mutex.locked = true;
+    c->in.quick = false;
+    ssize_t n = wait_for(rx->meeting, buffer, size, nc);
+    in_give(c);
+    return n;
+}
+
 int fin_lmp_await(struct ump_rx *rx, bool nc) {
-    ssize_t n = fin_lmp_recv(rx, NULL, 0, nc);
-    return n == -ECANCELED ? -ECANCELED : 0;
+    if (!nc && cancelled_here())
+        return -ECANCELED;
+    return wait_for(rx->meeting, NULL, 0, nc) == -ECANCELED ? -ECANCELED : 0;
 }

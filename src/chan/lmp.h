@@ -7,7 +7,7 @@
 
 #include <sys/types.h>
 
-#include "chan/bell.h"
+#include "chan/chan.h"
 
 // Pre: both ends are on this thread; nobody else has the turn.
 
@@ -18,10 +18,10 @@ void fin_lmp_arrived(struct ump_tx *tx);
 // The same where the sender is gone.
 void fin_lmp_wake(struct meeting *m);
 
-// Waits for a message that is copied to the buffer: its length; -EAGAIN: look into the ring, and whether the sender is gone;
-// -ECANCELED. Pre: the ring is empty, and the sender is there.
-FIN_BLOCKING ssize_t fin_lmp_recv(struct ump_rx *rx, void *buffer, size_t size, bool nc);
-// Waits until there is something in the ring, or the sender is gone: 0; -ECANCELED.
+// Waits for a message that is copied to the buffer: its length; -ECANCELED; -EAGAIN: it is not that simple. Pre: the block
+// is not cancelled, unless nc.
+FIN_BLOCKING ssize_t fin_lmp_recv(struct fin_chan *c, void *buffer, size_t size, bool nc);
+// Waits until there is something in the ring, or the sender is gone: 0; -ECANCELED. Pre: neither is so.
 FIN_BLOCKING int fin_lmp_await(struct ump_rx *rx, bool nc);
 
 #endif

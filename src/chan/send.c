@@ -4,6 +4,7 @@
 #include "chan/chan.h"
 #include "chan/lmp.h"
 #include "chan/wait.h"
+#include "core/dispatch.h"
 
 // The quick half is for those of an end that is not shared, while nobody has the turn.
 static int out_take(struct fin_chan *c, bool nc) {
@@ -104,7 +105,7 @@ static __attribute__((noinline)) int send_slowly(struct fin_chan *c, const void 
 }
 
 int fin_chan_send(struct fin_chan *c, const void *data, size_t size) {
-    if (FIN_UNLIKELY(fin_cancelled()))
+    if (FIN_UNLIKELY(cancelled_here()))
         return -ECANCELED;
     return FIN_LIKELY(quick_send(c, data, size)) || hand(c, data, size) ? 0 : send_slowly(c, data, size, false);
 }
@@ -115,7 +116,7 @@ int fin_chan_send_nc(struct fin_chan *c, const void *data, size_t size) {
 
 int fin_chan_send_behind(struct fin_chan *c, uint64_t word, const void *data, size_t size, bool nc) {
     struct ump_tx *tx = &c->out.ump;
-    if (!nc && FIN_UNLIKELY(fin_cancelled()))
+    if (!nc && FIN_UNLIKELY(cancelled_here()))
         return -ECANCELED;
     if (FIN_UNLIKELY(!c->out.quick || size > UMP_FIRST - sizeof word || !ump_room(tx, 1)))
         return send_any(c, &(struct message){data, size, NULL, 0, &word}, nc);

@@ -137,7 +137,7 @@ static int sleep_for_message(struct ump_rx *rx, bool nc) {
 static int await_here(struct ump_rx *rx, bool nc) {
     while (!fin_ump_arrived(rx)) {
         rx->gone |= rx->peer->closed;
-        int r = rx->gone ? fin_ump_end_of(rx) : fin_lmp_await(rx, nc);
+        int r = rx->gone ? fin_ump_end_of(rx) : rx->watched ? -EBUSY : fin_lmp_await(rx, nc);
         if (r != 0)
             return r;
     }

@@ -24,7 +24,7 @@ void fin_cancel_block_(struct fin_finish_block *b) {
         run_items(b);
 }
 
-bool fin_cancelled(void) { return fin_self && block_cancelled(fin_self->current); }
+bool fin_cancelled(void) { return cancelled_here(); }
 
 void fin_cancel_begin(struct fin_finish_block *b) {
     struct fin_finish_block *inside = NULL;

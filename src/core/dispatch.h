@@ -85,6 +85,12 @@ static inline bool block_cancelled(const struct fin_finish_block *b) {
     return false;
 }
 
+// fin_cancelled, where each cycle counts.
+static inline bool cancelled_here(void) {
+    const struct fin_thread *t = fin_self;
+    return FIN_LIKELY(t != NULL) && block_cancelled(t->current);
+}
+
 // Pre: b is a written block, and not cancelled.
 static inline void cancel_link(struct fin_finish_block *b, struct fin_cancel_item *item) {
     if (FIN_UNLIKELY(!(b->flags & FIN_FINISH_LISTS)))
