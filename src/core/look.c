@@ -15,7 +15,8 @@ const struct fin_look_ fin_look_ = {
     .runtimes = &fin_runtimes,
     .entries = {
         RT(next), RT(in_use), RT(tid), RT(queue), RT(suspended), RT(body), RT(name), RT(asleep), RT(stack_size),
-        RT(cont_slabs), RT(ids), RT(id_count), AT("rt.current", fin_runtime, thread.current), AT("rt.spares", fin_runtime, thread.spares),
+        RT(cont_slabs), RT(ids), RT(id_count), AT("rt.current", fin_runtime, thread.current),
+        AT("rt.spares", fin_runtime, thread.spares),
         AWE(context.ip), AWE(body), AWE(link), AWE(block), AWE(state), AWE(id),
         BLOCK(pending), BLOCK(away), BLOCK(flags), BLOCK(parent), BLOCK(awe),
         BODY(block), BODY(entry), BODY(name), BODY(resume),
