@@ -15,8 +15,8 @@
 // of them; so they must not lie in the frame of the caller, which is lost. Cancellation is exact, as everywhere (fin/io.h).
 //
 // Each function does not return; where it is refused it returns a negative errno and nothing has happened: those of
-// fin_block_on, and those of a thread that cannot get what it waits with. Where only epoll is available all but fin_sleep_on
-// wait with the stack after all; what the program sees is the same.
+// fin_block_on, and those of a thread that cannot get what it waits with. Where only epoll is available a regular file is read
+// and written with the stack after all; what the program sees is the same.
 #ifndef FIN_ON_H
 #define FIN_ON_H
 

@@ -18,13 +18,6 @@ struct watch {
     uint32_t events; // that they wait for, and maybe more
 };
 
-struct ready_waiter {
-    struct waiter waiter;
-    struct fin_link link; // next is NULL where it waits no longer
-    struct io *io;
-    uint32_t events;
-};
-
 static int watch_of(struct epoll *e, int fd, struct watch **out) {
     if (fd < 0)
         return -EBADF;
@@ -68,31 +61,38 @@ static void stop_waiting(struct ready_waiter *r, int result) {
     fin_io_resume(r->io, &r->waiter, result);
 }
 
-static void cancel(void *waiter) {
+void fin_epoll_cancel(void *waiter) {
     struct ready_waiter *r = waiter;
     if (r->link.next)
         stop_waiting(r, -ECANCELED);
 }
 
+int fin_epoll_watch(struct ready_waiter *r, int fd) {
+    struct watch *w;
+    int error = watch_of(&r->io->epoll, fd, &w);
+    if (error)
+        return error;
+    w->events = fin_link_empty(&w->waiters) ? r->events : w->events | r->events;
+    fin_link_back(&w->waiters, &r->link);
+    error = arm(r->io, fd, w);
+    if (error) {
+        fin_link_remove(&r->link);
+        r->link.next = NULL;
+    }
+    return error;
+}
+
 // 0: it may be ready.
 static int wait_ready(struct io *io, int fd, uint32_t events, bool nc) {
     struct ready_waiter r = {.io = io, .events = events};
-    struct watch *w;
-    int error = watch_of(&io->epoll, fd, &w);
-    if (error)
-        return error;
     if (!nc) {
-        fin_cancel_item_add(&r.waiter.item, cancel, &r);
+        fin_cancel_item_add(&r.waiter.item, fin_epoll_cancel, &r);
         if (fin_cancel_item_ran(&r.waiter.item))
             return -ECANCELED;
     }
-    w->events = fin_link_empty(&w->waiters) ? events : w->events | events;
-    fin_link_back(&w->waiters, &r.link);
-    error = arm(io, fd, w);
+    int error = fin_epoll_watch(&r, fd);
     if (error == 0)
         fin_io_suspend(&r.waiter);
-    else
-        fin_link_remove(&r.link);
     if (!nc)
         fin_cancel_item_remove(&r.waiter.item);
     if (error == -EPERM) // a file that is always ready, and for nothing else
@@ -102,22 +102,23 @@ static int wait_ready(struct io *io, int fd, uint32_t events, bool nc) {
     return r.waiter.result;
 }
 
-// Those that wait for it try again.
+// Those that wait for it try again. One without a stack does so here, and may be back at the end of the list.
 static void ready(struct io *io, int fd, uint32_t events) {
     struct watch *w = fd < io->epoll.watches ? io->epoll.watch[fd] : NULL;
-    uint32_t left = 0;
     if (!w)
         return;
-    for (struct fin_link *l = w->waiters.next, *next; l != &w->waiters; l = next) {
+    bool more = !fin_link_empty(&w->waiters);
+    for (struct fin_link *l = w->waiters.next, *last = w->waiters.prev, *next; more; l = next) {
         struct ready_waiter *r = FIN_OF(struct ready_waiter, link, l);
         next = l->next;
+        more = l != last;
         if (events & (r->events | EPOLLERR | EPOLLHUP))
             stop_waiting(r, 0);
-        else
-            left |= r->events;
     }
-    w->events = left;
-    if (!fin_link_empty(&w->waiters))
+    w->events = 0;
+    for (struct fin_link *l = w->waiters.next; l != &w->waiters; l = l->next)
+        w->events |= FIN_OF(struct ready_waiter, link, l)->events;
+    if (w->events)
         arm(io, fd, w);
 }
 

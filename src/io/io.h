@@ -127,6 +127,18 @@ struct waiter {
     int result;
 };
 
+// An AWE that waits until a descriptor is ready: on the epoll back end.
+struct ready_waiter {
+    struct waiter waiter;
+    struct fin_link link; // next is NULL where it waits no longer
+    struct io *io;
+    uint32_t events;
+};
+
+// epoll.c: begins such a wait, whose end fin_io_resume tells: 0, -ECANCELED, -EBADF. -EPERM: it is always ready.
+int fin_epoll_watch(struct ready_waiter *r, int fd);
+void fin_epoll_cancel(void *ready_waiter);
+
 // io.c
 int fin_io_begin(struct io **io);
 // The calling thread's, made on first use; 0 or -errno.

@@ -1,7 +1,10 @@
 // SPDX-License-Identifier: BSD-2-Clause
 // Waits with a continuation. What the functions that block keep in their frame lies in the program's struct fin_on, and what
 // they do when they go on is done where the completion arrives.
+#define _GNU_SOURCE // POLLRDHUP
 #include <fin/on.h>
+
+#include <poll.h>
 
 #include "io/call.h"
 #include "io/uring.h"
@@ -21,9 +24,18 @@ struct on_timer {
     struct fin_timer timer;
 };
 
+// Where only epoll is available: the call is tried, and when the descriptor is ready tried again.
+struct on_ready {
+    struct ready_waiter ready; // first
+    struct fin_awe *awe;
+    struct call call;
+    enum fin_io_kind kind;
+};
+
 _Static_assert(sizeof(struct on) + _Alignof(struct on) - _Alignof(struct fin_on) <= sizeof(struct fin_on),
                "room for a request");
 _Static_assert(sizeof(struct on_timer) <= sizeof(struct fin_on), "and for a timer");
+_Static_assert(sizeof(struct on_ready) <= sizeof(struct fin_on), "and for a descriptor to be ready");
 
 static struct on *on_of(struct fin_on *storage) {
     return (struct on *)(((uintptr_t)storage + _Alignof(struct on) - 1) & ~(uintptr_t)(_Alignof(struct on) - 1));
@@ -76,9 +88,39 @@ static void cancel_sleep(void *timer) {
     fin_io_resume(w->io, &w->waiter, -ECANCELED);
 }
 
+static int try_now(const struct call *c, enum fin_io_kind kind) {
+    int r;
+    do {
+        if (c->op == IORING_OP_POLL_ADD)
+            r = fin_io_ready_now(c->fd, (int)(c->flags | POLLRDHUP)); // as io_uring does
+        else
+            r = fin_io_try(c, kind);
+    } while (r == -EINTR);
+    return r == 0 && c->op == IORING_OP_POLL_ADD ? -EAGAIN : r;
+}
+
+static uint32_t events_of(const struct call *c) {
+    return c->op == IORING_OP_POLL_ADD ? c->flags | POLLRDHUP : fin_io_events(c);
+}
+
+// It waits again, or goes on with the result.
+static void ready(struct on_ready *on, int result) {
+    struct io *io = on->ready.io;
+    if (result == 0)
+        result = try_now(&on->call, on->kind);
+    if (result == -EAGAIN && (result = fin_epoll_watch(&on->ready, on->call.fd)) == 0)
+        return;
+    fin_cancel_item_remove(&on->ready.waiter.item);
+    fin_cont_done(io->rt, on->awe, result == -EPERM ? -EINVAL : result);
+}
+
 void fin_on_completed(struct io *io, struct waiter *w) {
     struct on *on = (struct on *)w;
     int result = w->result;
+    if (w->item.fn == fin_epoll_cancel) {
+        ready((struct on_ready *)w, result);
+        return;
+    }
     if (w->item.fn == cancel_sleep) {
         fin_cancel_item_remove(&w->item);
         fin_cont_done(io->rt, ((struct on_timer *)w)->awe, result);
@@ -112,12 +154,37 @@ static int may_wait(struct io **io, fin_cont *cont, const void *state, size_t si
     return !error && fin_cancelled() ? fin_cont_go_on(FIN_FOR_IO, cont, state, size, -ECANCELED) : error;
 }
 
+static void begin_ready(struct fin_awe *a, void *arg) {
+    struct on_ready *on = arg;
+    on->awe = a;
+    int error = fin_epoll_watch(&on->ready, on->call.fd);
+    if (error)
+        ready(on, error);
+}
+
+static int wait_ready(struct io *io, struct fin_on *storage, const struct call *c, fin_cont *cont, const void *state,
+                      size_t size) {
+    struct on_ready *on = (struct on_ready *)(void *)storage;
+    bool may_be_file = c->op == IORING_OP_READ || c->op == IORING_OP_WRITE;
+    enum fin_io_kind kind = may_be_file ? fin_io_kind_of(c->fd) : FIN_IO_SOCKET;
+    int r = kind == FIN_IO_FILE ? run(c) : try_now(c, kind);
+    if (r != -EAGAIN || kind == FIN_IO_FILE || events_of(c) == 0)
+        return fin_cont_go_on(FIN_FOR_IO, cont, state, size, r);
+    on->call = *c;
+    on->kind = kind;
+    on->ready = (struct ready_waiter){.io = io, .events = events_of(c)};
+    fin_cancel_item_add(&on->ready.waiter.item, fin_epoll_cancel, &on->ready);
+    return fin_cont_wait(FIN_FOR_IO, cont, state, size, begin_ready, on);
+}
+
 static int wait_for(struct fin_on *storage, const struct call *c, fin_cont *cont, const void *state, size_t size) {
     struct io *io;
     int error = may_wait(&io, cont, state, size);
     if (error)
         return error;
-    if (io->backend != &fin_io_uring || c->fd >= FIXED || !(io->can.ops >> c->op & 1))
+    if (io->backend == &fin_io_epoll && c->fd < FIXED)
+        return wait_ready(io, storage, c, cont, state, size);
+    if (c->fd >= FIXED || !(io->can.ops >> c->op & 1))
         return fin_cont_go_on(FIN_FOR_IO, cont, state, size, run(c));
     struct on *on = on_of(storage);
     struct request *r = &on->request;

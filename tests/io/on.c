@@ -64,8 +64,6 @@ static uint64_t stacks(void) {
     return s.stacks_used;
 }
 
-static bool on_ring(void) { return strncmp(fin_io_backend(), "io_uring", 8) == 0; }
-
 static void echo(void) {
     fin_finish {
         for (int i = 0; i < CONNECTIONS; i++) {
@@ -76,8 +74,7 @@ static void echo(void) {
             CHECK(fin_async_cont(serves, &c, sizeof c) != NULL);
         }
         CHECK_EQ(fin_sleep(FIN_MS), 0);
-        if (on_ring())
-            CHECK_EQ(stacks(), 1); // a hundred idle connections
+        CHECK_EQ(stacks(), 1); // a hundred idle connections
         for (int i = 0; i < CONNECTIONS; i++)
             fin_async_call(client, &connections[i]);
     }
@@ -140,10 +137,8 @@ static void not_to_be_woken(void) {
     fin_finish {
         start(FIN_CONT_BLOCK_, receives, "busy");
         fin_yield();
-        if (on_ring()) {
-            CHECK_EQ(fin_schedule(busy), -EINVAL);
-            CHECK_EQ(fin_yield_to(busy), -EINVAL);
-        }
+        CHECK_EQ(fin_schedule(busy), -EINVAL);
+        CHECK_EQ(fin_yield_to(busy), -EINVAL);
         CHECK(write(ends[1], "x", 1) == 1);
     }
     CHECK_LOG("busy1 ");
@@ -183,6 +178,36 @@ static void others(void) {
     CHECK_LOG("read-9 poll1 accept-125 ");
     close(listener.fd);
     CHECK(read(ends[0], &byte, 1) == 1);
+}
+
+// Two wait for one socket: a byte is for one of them, and the other waits on.
+static int outcomes[2];
+
+static void one_of_two(void *state, int result) {
+    outcomes[*(int *)state] = result;
+    fin_cont_end();
+}
+
+static void receives_of_two(void *state, int result) {
+    (void)result;
+    int i = *(int *)state;
+    outcomes[i] = 2;
+    fin_recv_on(&place[i], ends[0], &byte, 1, 0, one_of_two, &i, sizeof i);
+}
+
+static void two_on_one(void) {
+    fin_finish {
+        for (int i = 0; i < 2; i++)
+            CHECK(fin_async_cont(receives_of_two, &i, sizeof i) != NULL);
+        fin_sleep(FIN_MS);
+        CHECK(write(ends[1], "t", 1) == 1);
+        while (outcomes[0] == 2 && outcomes[1] == 2)
+            fin_sleep(FIN_MS);
+        fin_sleep(FIN_MS);
+        CHECK_EQ(outcomes[0] + outcomes[1], 1 + 2);
+        fin_cancel();
+    }
+    CHECK_EQ(outcomes[0] + outcomes[1], 1 - ECANCELED);
 }
 
 // A byte that comes at the time of the cancel is received or stays.
@@ -226,7 +251,7 @@ static void against_cancel(void) {
 
 int main(void) {
     CHECK_EQ(fin_sleep_on(&place[0], 0, says, NULL, 0), -EINVAL); // not an AWE that could
-    void (*all[])(void) = {echo, time_passes, not_to_be_woken, others, against_cancel};
+    void (*all[])(void) = {echo, time_passes, not_to_be_woken, others, two_on_one, against_cancel};
     for (size_t i = 0; i < sizeof all / sizeof *all; i++) {
         check_log[0] = 0;
         all[i]();
