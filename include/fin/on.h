@@ -44,6 +44,10 @@ int fin_send_on(struct fin_on *on, int fd, const void *data, size_t bytes, int f
                 size_t size);
 // As fin_accept4 without an address; a shortage of descriptors is reported at once.
 int fin_accept_on(struct fin_on *on, int fd, int flags, fin_cont *cont, const void *state, size_t size);
+// As fin_acceptor_next (fin/stream.h), with the others in one line; a shortage of descriptors is reported at once. Where the
+// kernel is asked for each connection by itself, fin_acceptor_stop does not know of those who wait so: they get theirs still.
+struct fin_acceptor;
+int fin_acceptor_next_on(struct fin_acceptor *a, struct fin_on *on, fin_cont *cont, const void *state, size_t size);
 
 #ifdef __cplusplus
 }

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
 // Acceptors: a multishot request whose connections wait in a queue until they are taken, or AWEs that wait in a queue for
 // connections. Cancelling one of these touches the queue only. Without multishot each AWE accepts for itself.
+#include <fin/on.h>
 #include <fin/stream.h>
 
 #include <poll.h>
@@ -89,8 +90,13 @@ static void ended(struct shot *s) {
         return;
     int result = a->error ? a->error : LOOK_AGAIN;
     a->error = 0;
-    while (!fin_link_empty(&a->takers))
-        give(FIN_OF(struct taker, link, a->takers.next), result);
+    // Those without a stack may be back in the line at once.
+    bool more = true;
+    for (struct fin_link *l = a->takers.next, *last = a->takers.prev, *after; more; l = after) {
+        after = l->next;
+        more = l != last;
+        give(FIN_OF(struct taker, link, l), result);
+    }
 }
 
 static void cancel_take(void *taker) {
@@ -124,6 +130,16 @@ static int from_shot(struct fin_acceptor *a, bool nc) {
         fin_shot_start(&a->shot);
     return wait_for_one(a, nc);
 }
+
+// With a continuation.
+struct taker_on {
+    struct taker taker; // first
+    struct fin_acceptor *acceptor;
+    struct fin_awe *awe;
+};
+_Static_assert(sizeof(struct taker_on) <= sizeof(struct fin_on), "room for one that takes a connection");
+
+void fin_acceptor_cancel(void *taker) { cancel_take(taker); }
 
 static int accept_one(struct fin_acceptor *a, bool nc) {
     return nc ? fin_accept4_nc(a->fd, NULL, NULL, a->flags) : fin_accept4(a->fd, NULL, NULL, a->flags);
@@ -179,6 +195,62 @@ static int next_checked(struct fin_acceptor *a, bool nc) {
     int r = next(a, nc);
     a->inside--;
     return r;
+}
+
+// A result, or -EAGAIN: a connection has to be waited for.
+static int without_waiting(struct fin_acceptor *a) {
+    int error = a->error;
+    if (a->count)
+        return take(a);
+    a->error = 0;
+    if (error && !passing(error))
+        return error;
+    return a->stopped ? -ESHUTDOWN : -EAGAIN;
+}
+
+static void stand_in_line(struct taker_on *t) {
+    struct fin_acceptor *a = t->acceptor;
+    if (!fin_shot_runs(&a->shot))
+        fin_shot_start(&a->shot);
+    fin_link_back(&a->takers, &t->taker.link);
+}
+
+void fin_acceptor_completed(struct io *io, struct waiter *w) {
+    struct taker_on *t = (struct taker_on *)w;
+    int r = w->result;
+    if (r >= 0)
+        fin_io_take(io, t->taker.held);
+    else if (passing(r))
+        r = without_waiting(t->acceptor);
+    if (r == -EAGAIN) {
+        stand_in_line(t);
+        return;
+    }
+    t->acceptor->inside--;
+    fin_cancel_item_remove(&w->item);
+    fin_cont_done(io->rt, t->awe, r);
+}
+
+static void begin_taking(struct fin_awe *awe, void *arg) {
+    struct taker_on *t = arg;
+    t->awe = awe;
+    t->acceptor->inside++;
+    stand_in_line(t);
+}
+
+int fin_acceptor_next_on(struct fin_acceptor *a, struct fin_on *on, fin_cont *cont, const void *state, size_t size) {
+    struct taker_on *t = (struct taker_on *)(void *)on;
+    int error = fin_owned_here(&a->owned) ? fin_cont_may_wait(cont, size) : -EXDEV;
+    if (error)
+        return error;
+    int r = fin_cancelled() ? -ECANCELED : without_waiting(a);
+    if (r != -EAGAIN)
+        return fin_cont_call(FIN_FOR_IO, cont, state, size, r);
+    if (!a->multishot)
+        return fin_accept_on(on, a->fd, a->flags, cont, state, size);
+    *t = (struct taker_on){.taker.io = a->owned.io, .acceptor = a};
+    fin_cancel_item_add(&t->taker.waiter.item, fin_acceptor_cancel, t);
+    return fin_cont_wait(FIN_FOR_IO, cont, state, size, begin_taking, t);
 }
 
 int fin_acceptor_next(struct fin_acceptor *a) { return next_checked(a, false); }

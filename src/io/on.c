@@ -117,6 +117,10 @@ static void ready(struct on_ready *on, int result) {
 void fin_on_completed(struct io *io, struct waiter *w) {
     struct on *on = (struct on *)w;
     int result = w->result;
+    if (w->item.fn == fin_acceptor_cancel) {
+        fin_acceptor_completed(io, w);
+        return;
+    }
     if (w->item.fn == fin_epoll_cancel) {
         ready((struct on_ready *)w, result);
         return;
