@@ -15,8 +15,8 @@
 // of them; so they must not lie in the frame of the caller, which is lost. Cancellation is exact, as everywhere (fin/io.h).
 //
 // Each function does not return; where it is refused it returns a negative errno and nothing has happened: those of
-// fin_block_on, and those of a thread that cannot get what it waits with. Where only epoll is available a regular file is read
-// and written with the stack after all; what the program sees is the same.
+// fin_block_on, and those of a thread that cannot get what it waits with. Where only epoll is available a regular file is
+// read and written with the stack after all; what the program sees is the same.
 #ifndef FIN_ON_H
 #define FIN_ON_H
 
@@ -44,8 +44,8 @@ int fin_send_on(struct fin_on *on, int fd, const void *data, size_t bytes, int f
                 size_t size);
 // As fin_accept4 without an address; a shortage of descriptors is reported at once.
 int fin_accept_on(struct fin_on *on, int fd, int flags, fin_cont *cont, const void *state, size_t size);
-// As fin_acceptor_next (fin/stream.h), with the others in one line; a shortage of descriptors is reported at once. Where the
-// kernel is asked for each connection by itself, fin_acceptor_stop does not know of those who wait so: they get theirs still.
+// As fin_acceptor_next (fin/stream.h), with the others in one line; a shortage of descriptors is reported at once. Where
+// the kernel is asked for each connection by itself, fin_acceptor_stop does not know of those who wait so: they get theirs.
 struct fin_acceptor;
 int fin_acceptor_next_on(struct fin_acceptor *a, struct fin_on *on, fin_cont *cont, const void *state, size_t size);
 
