@@ -1,0 +1,72 @@
+// SPDX-License-Identifier: BSD-2-Clause
+// RPC with a side that sends any messages: answers to any id or none, kinds that are none. Every call ends.
+#define _GNU_SOURCE
+#include <errno.h>
+
+#include <fin.h>
+
+#include "fuzz.h"
+
+static struct fin_chan *near, *far;
+static struct fin_rpc *rpc;
+static struct input in;
+static uint32_t last;
+
+static void send_raw(void) {
+    unsigned char p[64];
+    uint64_t how = number(&in, 1);
+    uint32_t id = how & 1 ? last : (uint32_t)number(&in, 4);
+    uint64_t word = (uint64_t)id << 32 | (how & 2 ? number(&in, 4) : 1 + (how >> 2) % 2);
+    memcpy(p, &word, sizeof word);
+    memset(p + sizeof word, 7, sizeof p - sizeof word);
+    fin_chan_try_send(far, p, how & 0x80 ? number(&in, 1) % sizeof p : sizeof word + (how >> 3) % 40);
+}
+
+static void step(void) {
+    unsigned char p[40 + GUARD];
+    ssize_t n = -ECANCELED;
+    uint32_t id = 0;
+    guard(p, 40);
+    switch (number(&in, 1) % 6) {
+    case 0:
+    case 1:
+        send_raw();
+        return;
+    case 2: {
+        int r = -ECANCELED;
+        fin_timeout(1) {
+            r = fin_rpc_send(rpc, p, 8, &id);
+        }
+        last = r == 0 ? id : last;
+        return;
+    }
+    case 3:
+        n = fin_rpc_poll(rpc, p, 40, &id);
+        break;
+    case 4:
+        fin_timeout(1) {
+            n = fin_rpc_call(rpc, p, 8, p, 40);
+        }
+        break;
+    default:
+        while (fin_chan_try_recv(far, p, 40) >= 0) {
+        }
+        return;
+    }
+    CHECK(n <= 40);
+    guarded(p, 40);
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
+    in = (struct input){data, data + size};
+    last = 0;
+    CHECK_EQ(fin_chan_pair(&near, &far, &(struct fin_chan_options){4096, size % 2 ? FIN_CHAN_LOCAL : 0}), 0);
+    CHECK_EQ(fin_rpc_open(&rpc, near, size % 3 ? FIN_RPC_CLIENT : 0), 0);
+    fin_finish {
+        for (int i = 0; i < 60 && in.at < in.end; i++)
+            step();
+    }
+    CHECK_EQ(fin_rpc_close(rpc), 0);
+    CHECK_EQ(fin_chan_close(far), 0);
+    return 0;
+}
