@@ -164,6 +164,7 @@ static FIN_BLOCKING bool commit_event(uint64_t capability) {
     begin_phase(&o, PREPARE, on_vote);
     while (!o.over)
         EXPECT(fin_waitset_dispatch(events) == 0);
+    running = NULL;
     return o.yes;
 }
 

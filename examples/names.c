@@ -17,7 +17,7 @@ enum { SERVERS = 4, NEAR = 0, SLOW, DEAD, KILLED };
 // is with AC: a call. The answer to a lookup that was cancelled meets nobody.)
 static FIN_BLOCKING int lookup(struct fin_rpc *server, const char *what, uint32_t *address) {
     name question = {0};
-    strncpy(question, what, sizeof question - 1);
+    memcpy(question, what, strnlen(what, sizeof question - 1));
     ssize_t n = fin_rpc_call(server, question, sizeof question, address, sizeof *address);
     return n == sizeof *address ? 0 : n < 0 ? (int)n : -EPROTO;
 }

@@ -98,8 +98,9 @@ FIN_BLOCKING int main(int argc, char **argv) {
             if (i % 10 == 0) {
                 fin_async { transaction(SLOW, i); };
             }
-            while (under_way > 4000) // the table of calls has an end
-                fin_yield();
+            do
+                fin_yield(); // those that wait see what has come
+            while (under_way > 4000); // the table of calls has an end
         }
     }
     double seconds = (double)(fin_now() - start) / 1e9;

@@ -115,14 +115,14 @@ static struct fin_rpc *store;
 static FIN_BLOCKING ssize_t ask(enum op op, const char *key, const void *value, size_t size, void *got) {
     struct request r = {.op = op, .size = (uint32_t)size};
     struct answer a;
-    strncpy(r.key, key, KEY - 1);
+    memcpy(r.key, key, strnlen(key, KEY));
     memcpy(r.value, value, size);
     ssize_t n = fin_rpc_call(store, &r, offsetof(struct request, value) + size, &a, sizeof a);
     if (n < 0)
         return n;
     EXPECT((size_t)n >= offsetof(struct answer, value));
     n -= offsetof(struct answer, value);
-    if (a.error == 0 && n > 0)
+    if (got && a.error == 0 && n > 0)
         memcpy(got, a.value, (size_t)n);
     return a.error < 0 ? a.error : n;
 }
