@@ -82,6 +82,7 @@ def programs(text, name):
 
 
 def flags_for(build, code):
+    examples = pathlib.Path(__file__).resolve().parent.parent / 'examples'
     libraries = ['fin-uninstalled']
     for header in ('resolve', 'tls'):
         if f'<fin/{header}.h>' in code:
@@ -90,7 +91,7 @@ def flags_for(build, code):
     found = subprocess.run(['pkg-config', '--cflags', '--libs', *libraries], env=environment, capture_output=True, text=True)
     if found.returncode:
         return None
-    return shlex.split(found.stdout) + [f'-Wl,-rpath,{build}/src:{build}/src/resolve:{build}/src/tls']
+    return [f'-I{examples}', *shlex.split(found.stdout), f'-Wl,-rpath,{build}/src:{build}/src/resolve:{build}/src/tls']
 
 
 def compiler(kind, code):
