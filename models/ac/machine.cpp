@@ -156,7 +156,7 @@ bool Machine::step(const Instruction &i, uint32_t &at) {
             at = i.target;
         break;
     case Op::Pool:
-        pool(at);
+        pool(at, i.c.x);
         at = i.target;
         break;
     default:
@@ -266,9 +266,12 @@ void Machine::scope_pool(fin::scope &scope, uint32_t at, bool body) {
     }
 }
 
-void Machine::pool(uint32_t at) {
-    if (how == Explicit)
-        fin::finish([&](fin::scope &scope) { scope_pool(scope, at, false); });
+void Machine::pool(uint32_t at, bool shielded) {
+    auto inside = [&](fin::scope &scope) { scope_pool(scope, at, false); };
+    if (shielded)
+        fin::finish_nc(inside);
+    else if (how == Explicit)
+        fin::finish(inside);
     else
         written_pool(at);
 }
@@ -398,7 +401,7 @@ Outcome Machine::run() {
     fin_finish {
         if (outside) {
             fin_async {
-                pool(0);
+                pool(0, false);
                 finished = true;
             };
             scheduler();
@@ -407,7 +410,7 @@ Outcome Machine::run() {
                 fin_yield(); // what it schedules is there from here on
                 scheduler();
             };
-            pool(0);
+            pool(0, false);
             finished = true;
         }
     }

@@ -58,7 +58,7 @@ public:
 private:
     struct Operation;
     struct Rest;
-    void pool(uint32_t at);
+    void pool(uint32_t at, bool shielded);
     void written_pool(uint32_t at);
     void scope_pool(fin::scope &scope, uint32_t at, bool body);
     void operate_without_stack(const Rest &rest, const Instruction &i);

@@ -52,7 +52,7 @@ Id random_command(Commands &commands, Random &r, unsigned size, Mix mix) {
     if (n < 5)
         return commands.async(part(size - 1));
     if (n < 7)
-        return commands.pool(false, commands.add(commands.NONE, part(size - 1)));
+        return commands.pool(false, commands.add(commands.NONE, part(size - 1)), mix.shields && r.below(4) == 0);
     if (n == 7)
         return commands.while_do(random_condition(r), part(size - 1));
     if (n == 8 && mix.tries && mix.io)
@@ -90,6 +90,8 @@ private:
         for (Id c : all[n - 1]) {
             out.push_back(commands.async(c));
             out.push_back(commands.pool(false, commands.add(commands.NONE, c)));
+            if (mix.shields)
+                out.push_back(commands.pool(false, commands.add(commands.NONE, c), true));
             out.push_back(commands.while_do({true, 0, 1}, c));
             if (mix.io && mix.tries) {
                 out.push_back(commands.try_else(commands.send({0, 0}, 0), c));

@@ -21,9 +21,9 @@ struct Random {
     unsigned below(size_t n) { return static_cast<unsigned>(next() % n); }
 };
 
-// What may occur in a program: operations at all; those that can be cancelled.
+// What may occur in a program: operations at all; those that can be cancelled; pools that are shielded.
 struct Mix {
-    bool io = true, tries = true;
+    bool io = true, tries = true, shields = true;
 };
 
 // A command of about so many commands.

@@ -27,7 +27,7 @@ Id elided(Commands &commands, Id id, bool async) {
     if (!async && c.kind == Kind::Cancel)
         return commands.SKIP;
     if (!async && c.kind == Kind::Pool)
-        return commands.pool(true, left);
+        return commands.pool(true, left, c.x);
     return commands.with(id, left, right);
 }
 
@@ -125,7 +125,7 @@ bool report(Commands &commands, const State &s, Wrong wrong, const char *failed)
     return false;
 }
 
-constexpr Mix MIXES[] = {{false, false}, {true, false}, {true, true}};
+constexpr Mix MIXES[] = {{false, false, false}, {true, false, false}, {true, true, false}};
 
 bool exhaustive(unsigned size, Tally &t) {
     for (Mix mix : MIXES) {

@@ -5,8 +5,9 @@
 
 namespace ac {
 
-const char *const wrong_names[] = {"nothing",       "async-later",   "async-blocks",  "async-dropped", "cancel-outward",
-                                   "cancel-inward", "cancel-always", "cancel-and-do", "no-completion", "pool-leaks"};
+const char *const wrong_names[] = {"nothing",        "async-later",   "async-blocks",  "async-dropped",
+                                   "cancel-outward", "cancel-inward", "cancel-always", "cancel-and-do",
+                                   "no-completion",  "pool-leaks",    "shield-ignored"};
 static_assert(sizeof wrong_names / sizeof *wrong_names == static_cast<size_t>(Wrong::EnumEnd), "a name each");
 
 enum { MOST_DEPTH = 64, MOST_WORK = 500000 };
@@ -137,11 +138,11 @@ void Semantics::evaluate_pool(const Config &s, std::vector<Config> &out) {
             Pool around = s.p;
             around.cancelled |= wrong == Wrong::CancelOutward && r.p.cancelled;
             if (r.c != Commands::SKIP) // (Pool-2)
-                add_new(out, {r.sigma, around, commands.pool(r.p.cancelled, commands.add(r.p.cs, r.c))});
+                add_new(out, {r.sigma, around, commands.pool(r.p.cancelled, commands.add(r.p.cs, r.c), pool.x)});
             else if (wrong == Wrong::PoolLeaks)
                 add_new(out, {r.sigma, around, Commands::SKIP});
             else // (Pool-3)
-                evaluate({r.sigma, around, commands.pool(r.p.cancelled, r.p.cs)}, out);
+                evaluate({r.sigma, around, commands.pool(r.p.cancelled, r.p.cs, pool.x)}, out);
         }
     }
 }
@@ -161,6 +162,7 @@ void Semantics::io(const State &s, bool cancelled, std::vector<State> &out) {
     std::vector<State> inside;
     State r = s;
     r.c = Commands::SKIP;
+    bool reaches = wrong != Wrong::CancelInward && (!c.x || wrong == Wrong::ShieldIgnored); // from around a pool
     switch (c.kind) {
     case Kind::Seq: // E[] ; C
         io({s.sigma, s.beta, c.left}, cancelled, inside);
@@ -174,10 +176,10 @@ void Semantics::io(const State &s, bool cancelled, std::vector<State> &out) {
                 continue;
             before = of;
             inside.clear();
-            io({s.sigma, s.beta, of}, c.flag || (cancelled && wrong != Wrong::CancelInward), inside);
+            io({s.sigma, s.beta, of}, c.flag || (cancelled && reaches), inside);
             Id rest = commands.remove(c.left, of);
             for (const State &i : inside)
-                out.push_back({i.sigma, i.beta, commands.pool(c.flag, commands.add(rest, i.c))});
+                out.push_back({i.sigma, i.beta, commands.pool(c.flag, commands.add(rest, i.c), c.x)});
         }
         break;
     case Kind::Send: // (T-Send)

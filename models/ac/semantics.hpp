@@ -69,6 +69,7 @@ enum class Wrong {
     CancelAndDo,   // T-Try-Cancel: the operation happens, too
     NoCompletion,  // T-Try-IO: not in a cancelled context
     PoolLeaks,     // Pool-3: the pool ends with the first command that does
+    ShieldIgnored, // the context of a shielded pool's commands is a cancelled one where that around the pool is
     EnumEnd,
 };
 extern const char *const wrong_names[];

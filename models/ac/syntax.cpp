@@ -51,8 +51,9 @@ Command Commands::two(Kind k, Id c, Id d) {
     return n;
 }
 
-Id Commands::pool(bool cancelled, Id cs) {
+Id Commands::pool(bool cancelled, Id cs, bool shielded) {
     Command n = two(Kind::Pool, cs, NONE);
+    n.x = shielded;
     n.flag = cancelled;
     return make(n);
 }
@@ -165,7 +166,7 @@ std::string Commands::text(Id id) const {
     case Kind::Async:
         return "async (" + text(c.left) + ")";
     case Kind::Pool:
-        return std::string("pool ") + (c.flag ? "CNCL" : "ACTV") + " {" + text(c.left) + "}";
+        return std::string(c.x ? "shielded " : "") + "pool " + (c.flag ? "CNCL" : "ACTV") + " {" + text(c.left) + "}";
     case Kind::Cancel:
         return "cancel";
     case Kind::Send:

@@ -32,7 +32,8 @@ struct Condition {
 
 // What it means depends on the kind:
 //     Assign x e     If b left right     While b left     Async left     Seq left right
-//     Pool: `flag` is the paper's f, true for CNCL; left is a Bag, the multi-set CS, or NONE
+//     Pool: `flag` is the paper's f, true for CNCL; left is a Bag, the multi-set CS, or NONE. With x it is shielded: a pool
+//     that no cancellation around it reaches, what fin_finish_nc is. The paper has functions for that, and no rule.
 //     Bag: left and the Bag `right`, in the order of their numbers
 //     Send e to r     Recv x from r     Try (the same two; `io` says which) else left
 struct Command {
@@ -58,7 +59,7 @@ public:
     Id make(const Command &c);
     Id seq(Id c, Id d) { return make(two(Kind::Seq, c, d)); }
     Id async(Id c) { return make(two(Kind::Async, c, NONE)); }
-    Id pool(bool cancelled, Id cs);
+    Id pool(bool cancelled, Id cs, bool shielded = false);
     Id assign(uint8_t x, Number e);
     Id send(Number e, uint8_t r);
     Id recv(uint8_t x, uint8_t r);
