@@ -3,6 +3,7 @@
 #ifndef FIN_H
 #define FIN_H
 
+#include <fin/alert.h>
 #include <fin/async.h>
 #include <fin/awe.h>
 #include <fin/awe_id.h>

@@ -87,13 +87,13 @@ void fin_waitset_place(struct fin_waitset *w, struct fin_waitset_source *s) {
         fin_waitset_enlist(w, s, PENDING);
     else if (!s->chan)
         fin_waitset_enlist(w, s, ASIDE);
-    else if (rx_of(s)->alone || fin_waitset_sleepers(w))
+    else if (rx_of(s)->alone || fin_waitset_sleepers(w) || w->monitor)
         arm_one(w, s);
     else
         fin_waitset_enlist(w, s, POLLED);
 }
 
-static void arm_all(struct fin_waitset *w) {
+void fin_waitset_arm_all(struct fin_waitset *w) {
     struct fin_link all, *head = &w->group[POLLED];
     if (fin_link_empty(head))
         return;
@@ -185,17 +185,26 @@ static struct fin_waitset_source *find(struct fin_waitset *w, bool all) {
     return s;
 }
 
-static struct fin_waiter *next_follower(struct fin_waitset *w) {
+struct fin_waiter *fin_waitset_next_follower(struct fin_waitset *w) {
     struct fin_waiter *f = w->waiters.first;
-    bool leaderless = w->epoll >= 0 && !w->led;
+    bool leaderless = w->epoll >= 0 && !w->led && !w->monitor;
     if (!f || !(w->closed || leaderless || fin_waitset_any(w, PENDING)))
         return NULL;
     fin_waiters_take(&w->waiters, f);
     return f;
 }
 
+// Is it for the thread that monitors the set to make somebody run, before all others, and interrupting what computes?
+static bool is_alert(const struct fin_waitset *w) {
+    const struct fin_waiter *f = w->waiters.first;
+    return w->monitor && !w->closed && f && f->awe->owner == w->monitor;
+}
+
 void fin_waitset_release(struct fin_waitset *w) {
-    struct fin_waiter *f = next_follower(w), *next;
+    bool alert = is_alert(w);
+    struct fin_waiter *f = alert ? NULL : fin_waitset_next_follower(w), *next;
+    if (alert && fin_waitset_any(w, PENDING))
+        fin_alert_raise(w->monitor);
     if (w->closed) {
         while (w->waiters.first) // they stay linked
             fin_waiters_take(&w->waiters, w->waiters.first);
@@ -226,7 +235,7 @@ void fin_waitset_rung(struct fin_waitset_source *s) {
 
 // As the leader, who sleeps in the kernel, or a follower. Pre: the latch. Post: without it. 0, -ECANCELED, a shortage.
 static int sleep_in(struct fin_waitset *w, bool nc) {
-    if (w->epoll < 0 || w->led) {
+    if (w->epoll < 0 || w->led || w->monitor) {
         struct fin_waiter f;
         return fin_how_join(&(struct fin_how){&f, !nc, NULL, NULL, 0}, &w->waiters);
     }
@@ -271,7 +280,7 @@ static int await(struct fin_waitset *w, bool nc, struct fin_waitset_source **out
         if (*out)
             return 0;
         if (r == 0 && !try_again(w, &p)) {
-            arm_all(w);
+            fin_waitset_arm_all(w);
             if (!fin_waitset_any(w, PENDING) && !p.slept) {
                 p.slept = true;
                 r = sleep_in(w, nc);

@@ -6,9 +6,11 @@
 #include <sys/eventfd.h>
 #include <unistd.h>
 
+#include <fin/alert.h>
+
 #include "chan/waitset.h"
 
-static struct fin_latch changes;
+struct fin_latch fin_waitset_changes;
 
 int fin_waitset_new(struct fin_waitset **out) {
     struct fin_waitset *w = malloc(sizeof *w);
@@ -68,6 +70,11 @@ static int enter(struct fin_waitset *w, struct fin_waitset_source *s) {
     int r = has_socket(s) ? epoll_open(w) : 0;
     if (r == 0 && has_socket(s))
         r = epoll_change(w, EPOLL_CTL_ADD, s);
+    if (r == 0 && w->monitor) {
+        r = fin_waitset_signal(w, s, true);
+        if (r != 0)
+            epoll_change(w, EPOLL_CTL_DEL, s);
+    }
     if (r == 0)
         __atomic_store_n(&s->set, w, __ATOMIC_RELAXED);
     return r;
@@ -83,7 +90,7 @@ static void watch(struct fin_waitset_source *s, bool now) {
 
 static int add(struct fin_waitset *w, struct fin_waitset_source *s, fin_waitset_fn *fn, void *arg) {
     int r = -EBUSY;
-    fin_latch_acquire(&changes);
+    fin_latch_acquire(&fin_waitset_changes);
     fin_latch_acquire(own_latch(s));
     fin_latch_acquire(&w->waiters.latch);
     if (!s->set && !(s->chan && s->chan->in.turn.mutex.locked))
@@ -98,7 +105,7 @@ static int add(struct fin_waitset *w, struct fin_waitset_source *s, fin_waitset_
     }
     fin_waitset_release(w);
     fin_latch_release(own_latch(s));
-    fin_latch_release(&changes);
+    fin_latch_release(&fin_waitset_changes);
     return r;
 }
 
@@ -116,13 +123,15 @@ static void leave(struct fin_waitset *w, struct fin_waitset_source *s) {
     fin_waitset_delist(w, s);
     if (has_socket(s))
         epoll_change(w, EPOLL_CTL_DEL, s);
+    if (w->monitor && (s->set == w || !s->set->monitor)) // in a move the other set has said already what it wants
+        fin_waitset_signal(w, s, false);
     if (s->held)
         s->held->source = NULL;
     s->held = NULL;
     __atomic_store_n(&s->set, NULL, __ATOMIC_RELAXED);
 }
 
-// With `changes`.
+// With fin_waitset_changes.
 static void take_out(struct fin_waitset_source *s) {
     struct fin_latch *latch = own_latch(s);
     struct fin_waitset *w = s->set;
@@ -136,12 +145,12 @@ static void take_out(struct fin_waitset_source *s) {
 
 static int remove_from(struct fin_waitset *w, struct fin_waitset_source *s) {
     int r = -ENOENT;
-    fin_latch_acquire(&changes);
+    fin_latch_acquire(&fin_waitset_changes);
     if (s->set && (!w || s->set == w)) {
         take_out(s);
         r = 0;
     }
-    fin_latch_release(&changes);
+    fin_latch_release(&fin_waitset_changes);
     return r;
 }
 
@@ -175,10 +184,10 @@ static int transfer(struct fin_waitset *from, struct fin_waitset *to, struct fin
 
 int fin_waitset_move(struct fin_waitset *to, struct fin_chan *c) {
     struct fin_waitset_source *s = &c->watch;
-    fin_latch_acquire(&changes);
+    fin_latch_acquire(&fin_waitset_changes);
     struct fin_waitset *from = s->set;
     if (!from || from == to) {
-        fin_latch_release(&changes);
+        fin_latch_release(&fin_waitset_changes);
         return from ? 0 : -ENOENT;
     }
     fin_latch_acquire(own_latch(s));
@@ -189,19 +198,19 @@ int fin_waitset_move(struct fin_waitset *to, struct fin_chan *c) {
     fin_waitset_release(to);
     fin_waitset_release(from);
     fin_latch_release(own_latch(s));
-    fin_latch_release(&changes);
+    fin_latch_release(&fin_waitset_changes);
     if (r == 0 && again)
         fin_waitset_drop(from); // the holder's use
     return r;
 }
 
 void fin_waitset_return(struct fin_waitset_holder_ *h) {
-    fin_latch_acquire(&changes);
+    fin_latch_acquire(&fin_waitset_changes);
     struct fin_waitset *w = h->set;
     fin_latch_acquire(&w->waiters.latch);
     fin_waitset_given_back(w, h);
     fin_waitset_release(w);
-    fin_latch_release(&changes);
+    fin_latch_release(&fin_waitset_changes);
     fin_waitset_drop(w);
 }
 
@@ -214,7 +223,8 @@ static struct fin_waitset_source *any_member(struct fin_waitset *w) {
 
 void fin_waitset_close(struct fin_waitset *w) {
     struct fin_waitset_source *s;
-    fin_latch_acquire(&changes);
+    fin_waitset_poll(w);
+    fin_latch_acquire(&fin_waitset_changes);
     do {
         fin_latch_acquire(&w->waiters.latch);
         w->closed = true;
@@ -223,7 +233,7 @@ void fin_waitset_close(struct fin_waitset *w) {
         if (s)
             take_out(s);
     } while (s);
-    fin_latch_release(&changes);
+    fin_latch_release(&fin_waitset_changes);
     fin_waitset_drop(w);
 }
 

@@ -1,16 +1,18 @@
 // SPDX-License-Identifier: BSD-2-Clause
 // What the files of waitsets share.
 //
-// Locks: `changes` (waitset.c), of all that puts members in and takes them out; then a channel's or source's own latch,
+// Locks: fin_waitset_changes, of all that puts members in and takes them out; then a channel's or source's own latch,
 // which keeps it in its set while its sender rings; then the latch of one set, or in a move of two.
 //
 // Every member is on the list of its group. Of an armed one the sender rings: between processes through a socket that the
 // set's epoll watches (IDLE), within a process by fin_waitset_rung (ASIDE).
 //
 // Invariants, whenever the latch is free:
-// - While somebody sleeps nobody is POLLED: all are armed. So what comes is told.
+// - While somebody sleeps, or the set is monitored, nobody is POLLED: all are armed. So what comes is told.
 // - While somebody sleeps and there is a PENDING one, somebody has been woken and has not looked yet.
-// - While a follower sleeps and there are sockets, a leader sleeps in the epoll, or somebody has been woken to be one.
+// - While a follower sleeps and there are sockets, a leader sleeps in the epoll, or somebody has been woken to be one;
+// unless the
+//   set is monitored: then the sockets signal the thread that monitors it, which looks.
 // Who leaves a call, for whatever reason, goes through fin_waitset_release, which wakes the next where that is needed.
 #ifndef FIN_CHAN_WAITSET_H
 #define FIN_CHAN_WAITSET_H
@@ -33,7 +35,11 @@ struct fin_waitset {
     bool led;        // somebody sleeps in the epoll
     bool rung;       // and the bell was rung for it
     bool closed;
+    struct fin_runtime *monitor; // whose alerts are raised for it; NULL: it is polled. Set with fin_waitset_changes, too
+    struct fin_waitset *next;    // of those that that one monitors; likewise
 };
+
+extern struct fin_latch fin_waitset_changes;
 
 // In the frame of who calls a handler. The set is the one that the member is in by now; where it was moved the holder is a
 // user of that one, too.
@@ -56,6 +62,16 @@ void fin_waitset_delist(struct fin_waitset *w, struct fin_waitset_source *s);
 void fin_waitset_hear(struct fin_waitset *w); // what the kernel tells
 void fin_waitset_given_back(struct fin_waitset *w, struct fin_waitset_holder_ *h); // its handler has returned
 void fin_waitset_release(struct fin_waitset *w); // the latch
+
+void fin_waitset_arm_all(struct fin_waitset *w);
+// The next of those who sleep, where somebody is to be woken, no longer one of them; or NULL.
+struct fin_waiter *fin_waitset_next_follower(struct fin_waitset *w);
+int fin_waitset_signal(struct fin_waitset *w, struct fin_waitset_source *s, bool on); // by its socket. 0 or -errno
+
+// alert.c
+int fin_alert_begin(struct fin_runtime *rt);     // 0 or -errno
+void fin_alert_raise(struct fin_runtime *rt);    // from any thread
+FIN_BLOCKING void fin_alert_handle(struct fin_runtime *rt); // for the running AWE, with alerts disabled
 
 // The last user frees it. Without the latch.
 void fin_waitset_drop(struct fin_waitset *w);

@@ -85,6 +85,11 @@ static void sample_stacks(struct fin_runtime *rt) {
         rt->stats.stacks_most = used;
 }
 
+static void handle_alert(struct fin_runtime *rt) {
+    if (FIN_UNLIKELY(__atomic_load_n(&rt->alerted, __ATOMIC_RELAXED)))
+        rt->alert(rt);
+}
+
 // On the scheduler stack: looks at the other sources of work, sleeps while there is none, then runs the first AWE.
 void fin_find_work(void *arg) {
     struct fin_runtime *rt = arg;
@@ -94,15 +99,16 @@ void fin_find_work(void *arg) {
     fin_drain_inbox(rt);
     if (rt->poller)
         rt->poller->poll(rt->poller, false);
+    handle_alert(rt);
     while (fin_link_empty(&rt->queue)) {
         fin_stack_trim(rt);
-        // The flag goes up before the last look at the inbox, and only we take it down: a waker that pushed before that look
-        // is seen by it, one that pushed after it sees the flag. (models/sleep.pml)
+        // The flag goes up before the last look at the inbox and for alerts, and only we take it down: a waker that pushed
+        // before that look is seen by it, one that pushed after it sees the flag. (models/sleep.pml)
         __atomic_store_n(&rt->asleep, 1, __ATOMIC_SEQ_CST);
 #ifdef __aarch64__
         __atomic_thread_fence(__ATOMIC_SEQ_CST); // says the same again, for an emulator that lets the load pass the store
 #endif
-        if (__atomic_load_n(&rt->inbox, __ATOMIC_SEQ_CST) == NULL) {
+        if (__atomic_load_n(&rt->inbox, __ATOMIC_SEQ_CST) == NULL && !__atomic_load_n(&rt->alerted, __ATOMIC_SEQ_CST)) {
             rt->stats.slept++;
             if (rt->poller)
                 rt->poller->poll(rt->poller, true);
@@ -111,6 +117,7 @@ void fin_find_work(void *arg) {
         }
         __atomic_store_n(&rt->asleep, 0, __ATOMIC_RELAXED);
         fin_drain_inbox(rt);
+        handle_alert(rt);
     }
     struct fin_awe *a = FIN_AWE_OF(rt->queue.next);
     unqueue_first(rt, &a->link);

@@ -87,6 +87,15 @@ struct fin_runtime {
     uint32_t futex;
     int32_t tid;
     struct fin_runtime *next; // all that ever existed; none is freed, so that a late waker finds one
+
+    // Alerts (htm 4.2.2): the one line that senders touch. `alerted`: something is to be handled. `computing`: what runs
+    // may be interrupted for it, if it is still the body and the block that said so. `alert` handles it, without running an
+    // AWE.
+    uint32_t alerted __attribute__((aligned(64))), computing;
+    struct fin_body *computing_body;
+    struct fin_finish_block *computing_block;
+    void (*alert)(struct fin_runtime *rt);
+    struct fin_waitset *monitored;
 };
 
 extern struct fin_runtime *fin_runtimes;

@@ -1,0 +1,196 @@
+// SPDX-License-Identifier: BSD-2-Clause
+// How a message interrupts what a thread computes (htm 5.2.2). The two halves of the paper's alert handler are here the
+// handler of a signal, and what an AWE does that enables alerts:
+//
+// - First half: where alerts are effectively disabled it is only recorded that one came, in rt->alerted, and execution goes
+// on. They
+//   are enabled where rt->computing is set and the body and block that set it are those that run.
+// - Second half, with alerts disabled: looks into the monitored sets, and wakes an AWE that waits there. The computation is
+// an AWE
+//   that stops in the handler's frame, on its own stack, to run behind that one.
+//
+// What runs again after that must not be interrupted before it is back where it was: else the frames of handlers could pile
+// up. So the signal is blocked before computing is set again, and the return from the handler, which is one step, unblocks
+// it. (The paper has the same race where a thread is resumed, and compares the program counter.) While other AWEs run it is
+// not blocked.
+//
+// Who raises an alert:  alerted = 1; computing? then signal; asleep? then wake   }  each a store, then a load of the
+// other's: Who enables:          computing = 1; alerted? then handle it                   }  one of the two sees it, or
+// both. Another process cannot see `computing`: its packet signals always.
+#define _GNU_SOURCE
+#include <pthread.h>
+#include <signal.h>
+#include <string.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include <fin/alert.h>
+
+#include "chan/waitset.h"
+
+void fin_alert_raise(struct fin_runtime *rt) {
+    __atomic_store_n(&rt->alerted, 1, __ATOMIC_SEQ_CST);
+    if (rt == fin_rt(fin_self)) {
+        rt->stats.switches -= rt->ticks - 1; // which says how many there were
+        rt->ticks = 1;                       // the next dispatch looks
+    } else if (__atomic_load_n(&rt->computing, __ATOMIC_SEQ_CST)) {
+        syscall(SYS_tgkill, getpid(), rt->tid, SIGURG);
+    } else if (__atomic_load_n(&rt->asleep, __ATOMIC_SEQ_CST)) {
+        fin_runtime_wake(rt);
+    }
+}
+
+// Takes one that waits in each monitored set that has an event; that one wakes the next. Those of other threads run there.
+static struct fin_waiter *collect(struct fin_runtime *rt) {
+    struct fin_waiter *own = NULL;
+    __atomic_store_n(&rt->alerted, 0, __ATOMIC_SEQ_CST); // then the looks: what comes later raises again
+    fin_latch_acquire(&fin_waitset_changes);
+    for (struct fin_waitset *w = rt->monitored; w; w = w->next) {
+        fin_latch_acquire(&w->waiters.latch);
+        if (w->epoll >= 0)
+            fin_waitset_hear(w);
+        struct fin_waiter *f = fin_waitset_next_follower(w);
+        if (f && f->awe->owner == rt) {
+            f->next = own;
+            own = f;
+            f = NULL;
+            fin_latch_release(&w->waiters.latch);
+        } else {
+            fin_waitset_release(w);
+        }
+        if (f)
+            fin_waiter_run(f);
+    }
+    fin_latch_release(&fin_waitset_changes);
+    return own;
+}
+
+static void run_first(struct fin_waiter *f) {
+    for (struct fin_waiter *next; f; f = next) {
+        next = f->next;
+        fin_schedule_front(f->awe);
+    }
+}
+
+// From the scheduler, which runs no AWE.
+static void alert(struct fin_runtime *rt) { run_first(collect(rt)); }
+
+struct behind {
+    struct fin_awe *awe;
+    struct fin_waiter *first;
+};
+
+static void queue_behind(void *arg) {
+    struct behind *b = arg;
+    fin_schedule_front(b->awe);
+    run_first(b->first);
+}
+
+static void let_run(struct fin_waiter *first) {
+    struct behind b = {NULL, first};
+    fin_suspend_then(&b.awe, queue_behind, &b);
+}
+
+void fin_alert_handle(struct fin_runtime *rt) {
+    struct fin_waiter *first = collect(rt);
+    if (first)
+        let_run(first);
+}
+
+static bool alerted(const struct fin_runtime *rt) { return __atomic_load_n(&rt->alerted, __ATOMIC_SEQ_CST); }
+
+static bool is_computing(const struct fin_runtime *rt) {
+    return __atomic_load_n(&rt->computing, __ATOMIC_RELAXED) && rt->computing_body == rt->body &&
+           rt->computing_block == rt->thread.current;
+}
+
+static void compute(struct fin_runtime *rt) {
+    rt->computing_body = rt->body;
+    rt->computing_block = rt->thread.current;
+    __atomic_exchange_n(&rt->computing, 1, __ATOMIC_SEQ_CST);
+}
+
+static void disable(struct fin_runtime *rt) {
+    __atomic_store_n(&rt->computing, 0, __ATOMIC_RELAXED);
+    __atomic_signal_fence(__ATOMIC_SEQ_CST);
+}
+
+static void block_signal(int how) {
+    sigset_t set;
+    sigemptyset(&set);
+    sigaddset(&set, SIGURG);
+    pthread_sigmask(how, &set, NULL);
+}
+
+static void interrupt(struct fin_runtime *rt) {
+    do {
+        disable(rt);
+        struct fin_waiter *first = collect(rt);
+        if (first) {
+            block_signal(SIG_UNBLOCK);
+            let_run(first);
+            block_signal(SIG_BLOCK);
+        }
+        compute(rt);
+    } while (alerted(rt));
+}
+
+static void handler(int signal) {
+    int error = errno;
+    struct fin_runtime *rt = fin_rt(fin_self);
+    (void)signal;
+    if (rt) {
+        __atomic_store_n(&rt->alerted, 1, __ATOMIC_SEQ_CST);
+        if (is_computing(rt))
+            interrupt(rt);
+        else if (__atomic_load_n(&rt->asleep, __ATOMIC_RELAXED))
+            fin_runtime_wake(rt);
+    }
+    errno = error;
+}
+
+void fin_alert_enable(void) {
+    struct fin_runtime *rt = fin_here();
+    if (pending_of(rt->thread.current))
+        fin_yield(); // what goes on meanwhile is not left to an alert
+    for (compute(rt); alerted(rt); compute(rt)) {
+        disable(rt);
+        fin_alert_handle(rt);
+    }
+}
+
+bool fin_alert_disable(void) {
+    struct fin_runtime *rt = fin_rt(fin_self);
+    if (!rt || !is_computing(rt))
+        return false;
+    disable(rt);
+    return true;
+}
+
+static int installed;
+
+static void forget_parent(void) {
+    if (fin_self) {
+        fin_rt(fin_self)->monitored = NULL;
+        fin_rt(fin_self)->alerted = 0;
+    }
+}
+
+static void install(void) {
+    struct sigaction old, new = {.sa_handler = handler, .sa_flags = SA_RESTART};
+    sigemptyset(&new.sa_mask);
+    if (sigaction(SIGURG, NULL, &old) != 0 || (old.sa_handler != SIG_DFL && old.sa_handler != SIG_IGN))
+        return;
+    if (pthread_atfork(NULL, NULL, forget_parent) == 0 && sigaction(SIGURG, &new, NULL) == 0)
+        installed = 1;
+}
+
+int fin_alert_begin(struct fin_runtime *rt) {
+    static pthread_once_t once = PTHREAD_ONCE_INIT;
+    pthread_once(&once, install);
+    if (!installed)
+        return -EBUSY;
+    rt->alert = alert;
+    block_signal(SIG_UNBLOCK);
+    return 0;
+}

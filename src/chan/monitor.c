@@ -1,0 +1,93 @@
+// SPDX-License-Identifier: BSD-2-Clause
+// Waitsets whose events interrupt the thread that monitors them (htm 4.3).
+#define _GNU_SOURCE
+#include <fcntl.h>
+#include <signal.h>
+#include <sys/eventfd.h>
+#include <unistd.h>
+
+#include <fin/alert.h>
+
+#include "chan/waitset.h"
+
+// The kernel signals the one thread for each packet that comes, whoever sends it. Packets come to the armed only.
+int fin_waitset_signal(struct fin_waitset *w, struct fin_waitset_source *s, bool on) {
+    if (!s->chan || s->chan->in.ump.meeting)
+        return 0;
+    int fd = s->chan->in.ump.fd, flags = fcntl(fd, F_GETFL);
+    struct f_owner_ex owner = {F_OWNER_TID, w->monitor->tid};
+    if (flags < 0 || (on && (fcntl(fd, F_SETSIG, SIGURG) != 0 || fcntl(fd, F_SETOWN_EX, &owner) != 0)))
+        return -errno;
+    return fcntl(fd, F_SETFL, on ? flags | O_ASYNC : flags & ~O_ASYNC) == 0 ? 0 : -errno;
+}
+
+static int signal_all(struct fin_waitset *w, bool on) {
+    for (int i = PENDING; i < GROUPS; i++)
+        for (struct fin_link *l = w->group[i].next; l != &w->group[i]; l = l->next) {
+            int r = fin_waitset_signal(w, FIN_SOURCE_OF(l), on);
+            if (r != 0 && on)
+                return r;
+        }
+    return 0;
+}
+
+// With the latch. First all signals are on, then all are armed, then looked at.
+static int monitor(struct fin_waitset *w, struct fin_runtime *rt) {
+    if (w->monitor)
+        return w->monitor == rt ? 0 : -EBUSY;
+    w->monitor = rt;
+    int r = signal_all(w, true);
+    if (r != 0) {
+        signal_all(w, false);
+        w->monitor = NULL;
+        return r;
+    }
+    w->next = rt->monitored;
+    rt->monitored = w;
+    fin_waitset_arm_all(w);
+    if (w->led) {
+        w->rung = true;
+        eventfd_write(w->bell, 1); // it has nobody to lead
+    }
+    return 0;
+}
+
+int fin_waitset_monitor(struct fin_waitset *w) {
+    struct fin_runtime *rt = fin_here();
+    int r = fin_alert_begin(rt);
+    if (r != 0)
+        return r;
+    fin_latch_acquire(&fin_waitset_changes);
+    fin_latch_acquire(&w->waiters.latch);
+    r = monitor(w, rt);
+    fin_waitset_release(w);
+    fin_latch_release(&fin_waitset_changes);
+    return r;
+}
+
+void fin_waitset_poll(struct fin_waitset *w) {
+    fin_latch_acquire(&fin_waitset_changes);
+    fin_latch_acquire(&w->waiters.latch);
+    if (w->monitor) {
+        struct fin_waitset **at = &w->monitor->monitored;
+        while (*at && *at != w)
+            at = &(*at)->next;
+        if (*at)
+            *at = w->next;
+        signal_all(w, false);
+        w->monitor = NULL;
+    }
+    fin_waitset_release(w);
+    fin_latch_release(&fin_waitset_changes);
+}
+
+bool fin_waitset_is_monitored(struct fin_waitset *w) {
+    fin_latch_acquire(&w->waiters.latch);
+    bool is = w->monitor;
+    fin_latch_release(&w->waiters.latch);
+    return is;
+}
+
+// A monitored set has nothing to be polled: what was silent and what was not are armed alike.
+int fin_waitset_dispatch_monitored(struct fin_waitset *w) { return fin_waitset_dispatch(w); }
+int fin_waitset_dispatch_monitored_nc(struct fin_waitset *w) { return fin_waitset_dispatch_nc(w); }

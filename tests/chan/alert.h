@@ -1,0 +1,55 @@
+// SPDX-License-Identifier: BSD-2-Clause
+// A computation that goes on until somebody has handled enough, or long enough to be sure that nobody does.
+#ifndef FIN_TESTS_CHAN_ALERT_H
+#define FIN_TESTS_CHAN_ALERT_H
+
+#include "chan.h"
+
+#include <pthread.h>
+#include <time.h>
+
+static struct fin_waitset *w;
+static unsigned volatile handled;
+static bool volatile disabled; // the computation is where nothing may happen
+static double sum;                    // in a register, most of the time
+
+static void handle(void *chan) {
+    unsigned number;
+    CHECK(!disabled);
+    CHECK_EQ(fin_chan_try_recv(chan, &number, sizeof number), sizeof number);
+    CHECK_EQ(number, handled);
+    handled++;
+}
+
+__attribute__((unused)) static void serve(void *unused) {
+    (void)unused;
+    while (fin_waitset_dispatch_monitored(w) == 0) {
+    }
+}
+
+// Ends with an alarm where a message is forgotten.
+__attribute__((unused)) static void compute_until(unsigned count) {
+    double x = 1;
+    fin_alert_enable();
+    while (handled < count)
+        x = x * 1.0000001 + 1e-9;
+    fin_alert_disable();
+    sum += x;
+}
+
+// TSan calls handlers of signals when it likes, not where they come, and knows nothing of what they run.
+__attribute__((unused)) static void needs_signals(void) {
+    if (ON_TSAN)
+        SKIP("a signal handler that runs other AWEs under TSan");
+    alarm(50);
+}
+
+__attribute__((unused)) static void open_set(enum kind kind, unsigned channels) {
+    CHECK_EQ(fin_waitset_new(&w), 0);
+    for (unsigned i = 0; i < channels; i++) {
+        open_kind(kind, 4096, 0);
+        CHECK_EQ(fin_waitset_add(w, b, handle, b), 0);
+    }
+}
+
+#endif
