@@ -16,6 +16,7 @@ int main(int argc, char **argv) {
     }
     bench_begin("fin-bench-cont");
     table_rpc();
+    table_blocks();
     table_idle();
     bench_end();
     return 0;

@@ -9,6 +9,7 @@ extern "C" {
 #endif
 
 void table_rpc(void);
+void table_blocks(void);
 void table_idle(void);
 
 // n coroutines that wait at that depth of calls; all are resumed once. Defined in coroutine.cpp.

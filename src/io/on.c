@@ -4,6 +4,7 @@
 #define _GNU_SOURCE // POLLRDHUP
 #include <fin/on.h>
 
+#include <fcntl.h>
 #include <poll.h>
 
 #include "io/call.h"
@@ -170,7 +171,7 @@ static int wait_ready(struct io *io, struct fin_on *storage, const struct call *
                       size_t size) {
     struct on_ready *on = (struct on_ready *)(void *)storage;
     bool may_be_file = c->op == IORING_OP_READ || c->op == IORING_OP_WRITE;
-    enum fin_io_kind kind = may_be_file ? fin_io_kind_of(c->fd) : FIN_IO_SOCKET;
+    enum fin_io_kind kind = c->op == IORING_OP_OPENAT ? FIN_IO_FILE : may_be_file ? fin_io_kind_of(c->fd) : FIN_IO_SOCKET;
     int r = kind == FIN_IO_FILE ? run(c) : try_now(c, kind);
     if (r != -EAGAIN || kind == FIN_IO_FILE || events_of(c) == 0)
         return fin_cont_go_on(FIN_FOR_IO, cont, state, size, r);
@@ -237,6 +238,9 @@ ON(fin_recv_on, (struct fin_on *on, int fd, void *buffer, size_t bytes, int flag
 ON(fin_send_on, (struct fin_on *on, int fd, const void *data, size_t bytes, int flags, fin_cont *cont, const void *state,
                  size_t size),
    .op = IORING_OP_SEND, .fd = fd, .addr = data, .len = fin_io_most(bytes), .flags = (uint32_t)flags | MSG_NOSIGNAL)
+ON(fin_openat_on, (struct fin_on *on, int dir, const char *path, int flags, mode_t mode, fin_cont *cont, const void *state,
+                   size_t size),
+   .op = IORING_OP_OPENAT, .fd = dir, .addr = path, .len = mode, .flags = (uint32_t)flags | O_LARGEFILE)
 ON(fin_accept_on, (struct fin_on *on, int fd, int flags, fin_cont *cont, const void *state, size_t size),
    .op = IORING_OP_ACCEPT, .fd = fd, .flags = (uint32_t)flags)
 // clang-format on

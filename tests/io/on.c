@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-2-Clause
 // I/O that AWEs wait for with continuations: results, cancellation, bytes, and no stack meanwhile.
+#include <fcntl.h>
 #include <poll.h>
 #include <string.h>
 #include <sys/socket.h>
@@ -159,6 +160,18 @@ static void refused_by_the_kernel(void *state, int result) {
     fin_read_on(&place[2], -1, &byte, 1, says, state, sizeof(const char *));
 }
 
+static char first;
+
+static void read_it(void *state, int fd) {
+    CHECK(fd > 0);
+    fin_read_on(&place[3], fd, &first, 1, says, state, sizeof(const char *));
+}
+
+static void opens(void *state, int result) {
+    (void)result;
+    fin_openat_on(&place[3], AT_FDCWD, "/proc/self/cmdline", O_RDONLY | O_CLOEXEC, 0, read_it, state, sizeof(const char *));
+}
+
 static void others(void) {
     struct {
         const char *name;
@@ -170,12 +183,14 @@ static void others(void) {
         start(FIN_CONT_BLOCK_, polls, "poll");
         CHECK(fin_async_cont(accepts, &listener, sizeof listener) != NULL);
         start(FIN_CONT_BLOCK_, refused_by_the_kernel, "read");
+        start(FIN_CONT_BLOCK_, opens, "file");
+        until("file1");
         until("read-9");
         CHECK(write(ends[1], "y", 1) == 1);
         until("poll1");
         fin_cancel();
     }
-    CHECK_LOG("read-9 poll1 accept-125 ");
+    CHECK(strstr(check_log, " poll1 accept-125 ") && first != 0);
     close(listener.fd);
     CHECK(read(ends[0], &byte, 1) == 1);
 }
