@@ -147,30 +147,32 @@ static inline ssize_t quick_recv(struct fin_chan *c, void *buffer, size_t room) 
     return (ssize_t)size;
 }
 
-// The same, where it may take a moment.
-static inline ssize_t quick_wait(struct fin_chan *c, void *buffer, size_t size) {
-    ssize_t n = quick_recv(c, buffer, size);
-    if (FIN_LIKELY(n >= 0) || c->in.ump.alone || !c->in.quick || !fin_ump_spin(&c->in.ump))
-        return n;
-    return quick_recv(c, buffer, size);
+static __attribute__((noinline)) ssize_t recv_slowly(struct fin_chan *c, void *buffer, size_t size, bool nc) {
+    return recv_any(c, &(struct place){buffer, size, NULL, NULL}, nc);
 }
 
-static __attribute__((noinline)) ssize_t recv_slowly(struct fin_chan *c, void *buffer, size_t size, bool nc) {
-    ssize_t n = c->in.ump.alone ? fin_lmp_recv(c, buffer, size, nc) : -EAGAIN;
-    return n != -EAGAIN ? n : recv_any(c, &(struct place){buffer, size, NULL, NULL}, nc);
+// From an AWE of this thread.
+static inline ssize_t recv_here(struct fin_chan *c, void *buffer, size_t size, bool nc) {
+    ssize_t n = fin_lmp_recv(c, buffer, size, nc);
+    if (FIN_UNLIKELY(n == -EAGAIN))
+        n = quick_recv(c, buffer, size);
+    return FIN_LIKELY(n != -EAGAIN) ? n : recv_slowly(c, buffer, size, nc);
+}
+
+static inline ssize_t recv_quickly(struct fin_chan *c, void *buffer, size_t size, bool nc) {
+    if (c->in.ump.alone)
+        return recv_here(c, buffer, size, nc);
+    ssize_t n = quick_recv(c, buffer, size);
+    if (FIN_UNLIKELY(n < 0) && c->in.quick && fin_ump_spin(&c->in.ump)) // it may take a moment
+        n = quick_recv(c, buffer, size);
+    return FIN_LIKELY(n >= 0) ? n : recv_slowly(c, buffer, size, nc);
 }
 
 ssize_t fin_chan_recv(struct fin_chan *c, void *buffer, size_t size) {
-    if (FIN_UNLIKELY(cancelled_here()))
-        return -ECANCELED;
-    ssize_t n = quick_wait(c, buffer, size);
-    return FIN_LIKELY(n >= 0) ? n : recv_slowly(c, buffer, size, false);
+    return FIN_UNLIKELY(cancelled_here()) ? -ECANCELED : recv_quickly(c, buffer, size, false);
 }
 
-ssize_t fin_chan_recv_nc(struct fin_chan *c, void *buffer, size_t size) {
-    ssize_t n = quick_wait(c, buffer, size);
-    return FIN_LIKELY(n >= 0) ? n : recv_slowly(c, buffer, size, true);
-}
+ssize_t fin_chan_recv_nc(struct fin_chan *c, void *buffer, size_t size) { return recv_quickly(c, buffer, size, true); }
 
 ssize_t fin_chan_try_recv(struct fin_chan *c, void *buffer, size_t size) {
     ssize_t n = quick_recv(c, buffer, size);

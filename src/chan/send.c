@@ -107,11 +107,11 @@ static __attribute__((noinline)) int send_slowly(struct fin_chan *c, const void 
 int fin_chan_send(struct fin_chan *c, const void *data, size_t size) {
     if (FIN_UNLIKELY(cancelled_here()))
         return -ECANCELED;
-    return FIN_LIKELY(quick_send(c, data, size)) || hand(c, data, size) ? 0 : send_slowly(c, data, size, false);
+    return hand(c, data, size) || FIN_LIKELY(quick_send(c, data, size)) ? 0 : send_slowly(c, data, size, false);
 }
 
 int fin_chan_send_nc(struct fin_chan *c, const void *data, size_t size) {
-    return FIN_LIKELY(quick_send(c, data, size)) || hand(c, data, size) ? 0 : send_slowly(c, data, size, true);
+    return hand(c, data, size) || FIN_LIKELY(quick_send(c, data, size)) ? 0 : send_slowly(c, data, size, true);
 }
 
 int fin_chan_send_behind(struct fin_chan *c, uint64_t word, const void *data, size_t size, bool nc) {
