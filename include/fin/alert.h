@@ -35,7 +35,7 @@ extern "C" {
 // The running AWE computes: alerts interrupt it from now on, until fin_alert_disable. What has come is handled before it
 // returns, and what an enclosing async has left undone begins. Not cancelled.
 FIN_BLOCKING void fin_alert_enable(void);
-// Returns whether they were enabled. Does not block.
+// Alerts wait from now on. Returns whether they were enabled. Does not block.
 bool fin_alert_disable(void);
 
 // The set's channels alert the calling thread, and are not polled (htm 4.3, 5.2.1): all of them are watched first, and then
