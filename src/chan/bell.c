@@ -153,10 +153,13 @@ void fin_bell_empty(struct ump_rx *rx) {
             packet_init(&p);
             n = recvmsg(rx->fd, &p.m, MSG_DONTWAIT | MSG_CMSG_CLOEXEC);
         } while (again(n, &tries));
-        if (n < 0 && errno == EAGAIN)
+        rx->unread = !(n < 0 && errno == EAGAIN);
+        if (!rx->unread)
             return;
         packet_came(rx, &p, n < 0 ? -errno : n);
     }
+    // The second was sent after the message of the first.
+    rx->broken |= rx->parcels == UMP_PARCELS && ump_look(rx) == 0;
 }
 
 static int send_parcel(struct meeting *m, const int *fds, int count) {

@@ -84,7 +84,7 @@ int fin_chan_look(struct fin_chan *c, bool deep) {
     int found = FIN_CHAN_NOTHING;
     if (!turn_enter(&c->in.turn))
         return found;
-    if (deep)
+    if (deep || rx->unread)
         fin_bell_empty(rx); // then the ring: what was sent comes before the end
     if (rx->broken)
         found = FIN_CHAN_HAS_ENDED;

@@ -243,8 +243,11 @@ ssize_t fin_rpc_accept_nc(struct fin_rpc *r, void *request, size_t room, uint32_
 }
 
 ssize_t fin_rpc_poll(struct fin_rpc *r, void *request, size_t room, uint32_t *id) {
-    if (r->reading)
+    if (r->reading) {
+        r->inside++;
         fin_yield();
+        r->inside--;
+    }
     for (int i = 0; i < FLOOD && !r->reading && !r->head && r->end == 0; i++) {
         const void *bytes;
         ssize_t n = fin_chan_try_peek(r->chan, &bytes);
@@ -314,7 +317,7 @@ static void serve_one(void *arg) {
 int fin_rpc_serve(struct fin_rpc *r, fin_rpc_fn *fn, void *arg) {
     struct serving s = {r, fn, arg, 0};
     int error = 0;
-    r->serving++;
+    r->inside++;
     fin_finish {
         for (unsigned n = 1; error == 0; n++) {
             error = await_head(r, false);
@@ -326,7 +329,7 @@ int fin_rpc_serve(struct fin_rpc *r, fin_rpc_fn *fn, void *arg) {
                 fin_yield(); // a client without pauses keeps nobody else from running
         }
     }
-    r->serving--;
+    r->inside--;
     return error;
 }
 
@@ -343,7 +346,7 @@ int fin_rpc_open(struct fin_rpc **out, struct fin_chan *c, unsigned flags) {
 }
 
 int fin_rpc_close(struct fin_rpc *r) {
-    if (r->first || r->reading || r->serving)
+    if (r->first || r->reading || r->inside || r->chan->out.turn.mutex.locked)
         return -EBUSY;
     if (r->head)
         release_head(r);

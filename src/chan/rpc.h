@@ -39,7 +39,7 @@ struct fin_rpc {
     const char *bytes;
     size_t size;
     int end;          // 0, or why nothing comes any more
-    unsigned serving; // dispatch loops
+    unsigned inside;  // dispatch loops, and polls that let others run
     bool client;
     struct call *calls;
     uint32_t count, free, last_free; // `free`: index of the first, or `count` where there is none

@@ -97,7 +97,8 @@ static inline bool quick_send(struct fin_chan *c, const void *data, size_t size)
 
 // To who waits for it on this thread.
 static inline bool hand(struct fin_chan *c, const void *data, size_t size) {
-    return c->out.ump.alone && FIN_LIKELY(!c->out.turn.mutex.locked) && fin_lmp_hand(&c->out.ump, data, size);
+    bool may = FIN_LIKELY(!c->out.turn.mutex.locked && size <= c->out.most);
+    return c->out.ump.alone && may && fin_lmp_hand(&c->out.ump, data, size);
 }
 
 static __attribute__((noinline)) int send_slowly(struct fin_chan *c, const void *data, size_t size, bool nc) {

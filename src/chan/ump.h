@@ -83,6 +83,7 @@ struct ump_rx {
     int fd;
     bool alone;
     bool gone, broken;           // the sender is; it wrote what cannot be
+    bool unread;                 // what the socket has told is not all taken
     bool watched;                // in a waitset, and no handler runs: it arms and disarms
     uint8_t parcels;             // descriptors that have come before their messages
     uint8_t counts[UMP_PARCELS]; // of the descriptors in them

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// One forged word each: a length that is too long, a kind that is none, a receiver that took what was not sent. The channel
-// says -EPROTO from then on.
+// One forged word each: a length that is too long, a kind that is none, a receiver that took what was not sent; and
+// descriptors whose messages never come. The channel says -EPROTO from then on.
 #define _GNU_SOURCE
 #include <sys/mman.h>
 
@@ -47,8 +47,38 @@ static void refused(uint64_t size, uint64_t kind) {
     close_forged();
 }
 
+static void send_descriptor(int to) {
+    union {
+        char room[CMSG_SPACE(sizeof(int))];
+        struct cmsghdr header;
+    } control = {{0}};
+    struct iovec v = {"x", 1};
+    struct msghdr m = {.msg_iov = &v, .msg_iovlen = 1, .msg_control = &control, .msg_controllen = sizeof control};
+    control.header = (struct cmsghdr){.cmsg_len = CMSG_LEN(sizeof(int)), .cmsg_level = SOL_SOCKET, .cmsg_type = SCM_RIGHTS};
+    memcpy(CMSG_DATA(&control.header), &to, sizeof to);
+    CHECK_EQ(sendmsg(to, &m, 0), 1);
+}
+
+static void receives(void *result) { *(ssize_t *)result = fin_chan_try_recv(a, bytes, sizeof bytes); }
+
+// Descriptors of two messages, and then neither of these: a waitset does not wait for them for ever.
+static void descriptors_alone(void) {
+    struct fin_waitset *w;
+    ssize_t got = 0;
+    open_forged();
+    CHECK_EQ(fin_waitset_new(&w), 0);
+    CHECK_EQ(fin_waitset_add(w, a, receives, &got), 0);
+    send_descriptor(other[0]);
+    send_descriptor(other[0]);
+    CHECK_EQ(fin_waitset_dispatch(w), 0);
+    CHECK_EQ(got, -EPROTO);
+    fin_waitset_close(w);
+    close_forged();
+}
+
 int main(void) {
     int r;
+    alarm(30);
     page = (size_t)sysconf(_SC_PAGESIZE);
     open_forged();
     header(8, 1);
@@ -56,6 +86,7 @@ int main(void) {
     size_t most = fin_chan_most(a);
     close_forged();
     refused(most + 1, 1);
+    descriptors_alone();
     refused(UINT32_MAX, 1);
     refused(8, 3);
     refused(8, 0xff);

@@ -52,6 +52,22 @@ static void no_room(void) {
     CHECK(memcmp(p, large, sizeof p) == 0);
 }
 
+static void takes_much(void *unused) {
+    char p[8192];
+    (void)unused;
+    CHECK_EQ(fin_chan_recv(b, p, sizeof p), 1);
+}
+
+static void too_large_for_the_ring(void) {
+    char large[8192] = {0};
+    CHECK(fin_chan_most(a) < sizeof large);
+    fin_finish {
+        fin_async_call(takes_much, NULL);
+        CHECK_EQ(fin_chan_send(a, large, fin_chan_most(a) + 1), -EMSGSIZE);
+        CHECK_EQ(fin_chan_send(a, large, 1), 0);
+    }
+}
+
 static void peeks(void *unused) {
     const void *bytes;
     (void)unused;
@@ -73,6 +89,7 @@ int main(void) {
         cancel_comes_late();
         in_turn();
         no_room();
+        too_large_for_the_ring();
         fin_finish {
             fin_async_call(peeks, NULL);
             send_in_place();
