@@ -153,6 +153,13 @@ static struct fin_waitset_source *first_pending(struct fin_waitset *w) {
     return NULL;
 }
 
+// One of the polled ones for each pending one: so a member that always has an event keeps no other from its turn.
+static void look_at_next(struct fin_waitset *w) {
+    struct fin_waitset_source *s = FIN_SOURCE_OF(w->group[POLLED].next);
+    unlink_it(w, s);
+    fin_waitset_enlist(w, s, has_event(s, false) ? PENDING : POLLED);
+}
+
 // Without waiting for the kernel to tell.
 static struct fin_waitset_source *look_at_idle(struct fin_waitset *w) {
     if (w->count[IDLE] > FEW) {
@@ -173,6 +180,8 @@ static struct fin_waitset_source *look_at_idle(struct fin_waitset *w) {
 static struct fin_waitset_source *find(struct fin_waitset *w, bool all) {
     if (w->epoll >= 0 && --w->ticks == 0)
         fin_waitset_hear(w);
+    if (fin_waitset_any(w, PENDING) && fin_waitset_any(w, POLLED))
+        look_at_next(w);
     struct fin_waitset_source *s = first_pending(w);
     if (!s)
         s = poll_once(w);
