@@ -17,6 +17,7 @@ static void table_trip(void) {
     bench_table("trip", "round trip of one line between two processors", "cycles", rows, BENCH_COUNT(rows));
     struct bench_row local[] = {
         {"fin_chan between AWEs of one thread", trip_local, 20000, NULL, 0, 0, 60},
+        {"fin_rpc_call between AWEs of one thread", call_local, 20000},
     };
     bench_table("local", "round trip between two AWEs of one thread", "cycles", local, BENCH_COUNT(local));
     struct bench_row asleep[] = {
@@ -24,6 +25,17 @@ static void table_trip(void) {
         {"fin_chan", trip_asleep, 50, NULL, 1, 1.2},
     };
     bench_table("asleep", "a sleeping receiver: from the send to the answer", "cycles", asleep, BENCH_COUNT(asleep));
+}
+
+// The papers' unit is messages in 10,000 cycles: 20, 15 and 17.
+static void table_calls(void) {
+    struct bench_row rows[] = {
+        {"bare: a cache line each way, by hand", trip_bare, 2000},
+        {"one after the other", call_sync, 2000, "500"},
+        {"from 16 AWEs, lazy asyncs", call_many, 4000, "667"},
+        {"from 16 AWEs, eager asyncs", call_many_eager, 4000, "588"},
+    };
+    bench_table("calls", "fin_rpc_call to another processor", "cycles", rows, BENCH_COUNT(rows));
 }
 
 static void table_stream(void) {
@@ -61,6 +73,7 @@ int main(int argc, char **argv) {
     }
     bench_begin("fin-bench-chan");
     table_trip();
+    table_calls();
     table_stream();
     bench_end();
     return 0;

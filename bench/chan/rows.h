@@ -25,6 +25,12 @@ double trip_futex(long n);
 double trip_pipe(long n);
 double trip_socket(long n);
 
+// Calls (fin/rpc.h): one after the other; from 16 AWEs at a time; within a thread.
+double call_sync(long n);
+double call_many(long n);
+double call_many_eager(long n);
+double call_local(long n);
+
 // Messages one way.
 double stream_chan(long n);
 double stream_in_place(long n);
