@@ -19,7 +19,11 @@
 // WRONG 6 the sender arms without a fence before it looks for room
 // WRONG 7 the receiver makes a barrier for the sender, but none for itself
 
-#define MESSAGES 4
+#ifdef MORE
+#define MESSAGES 5
+#else
+#define MESSAGES 3
+#endif
 #define ROOM 2
 #define NONE 255
 

@@ -1,10 +1,10 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-2-Clause
-"""Checks models with SPIN: check.py MODEL.pml...
+"""Checks models with SPIN: check.py [-DMORE] MODEL.pml...
 
 Each as it stands, where nothing may fail; and once for each way to make it wrong that its comment lists, where something
 must fail. The functions that it stands for must be where its comment says, and one of their files must name the model.
-`check.py MODEL.pml=N` shows how number N fails, step by step."""
+`check.py MODEL.pml=N` shows how number N fails, step by step; with -DMORE some models are larger."""
 import os
 import pathlib
 import re
@@ -17,19 +17,20 @@ TOP = pathlib.Path(__file__).resolve().parent.parent
 SHORT = 100  # characters of what failed
 
 
-def build(model, directory):
+def build(model, directory, define):
     shutil.copy(model, os.path.join(directory, 'model.pml'))
-    spin = subprocess.run(['spin', '-a', 'model.pml'], cwd=directory, capture_output=True, text=True)
+    spin = subprocess.run(['spin', '-a', *define, 'model.pml'], cwd=directory, capture_output=True, text=True)
     if spin.returncode:
         sys.exit(f'{model}: {spin.stdout}')
     # The models take the number of what is wrong from the environment: so each is compiled once.
-    subprocess.run(['gcc', '-w', '-O1', '-DSAFETY', '-include', 'stdlib.h', '-o', 'pan', 'pan.c'], cwd=directory, check=True)
+    level = '-O2' if define else '-O0'  # where little is explored, compiling takes longer
+    subprocess.run(['gcc', '-w', level, '-DSAFETY', '-include', 'stdlib.h', '-o', 'pan', 'pan.c'], cwd=directory, check=True)
 
 
 def explore(directory, wrong):
     """What failed, or None; and the number of states."""
     env = {**os.environ, 'WRONG': str(wrong)}
-    out = subprocess.run(['./pan', '-m1000000', '-w22'], cwd=directory, env=env, capture_output=True, text=True).stdout
+    out = subprocess.run(['./pan', '-m1000000'], cwd=directory, env=env, capture_output=True, text=True).stdout
     errors = re.search(r'errors: (\d+)', out)
     states = re.search(r'(\d+) states, stored', out)
     if not errors or not states or 'max search depth too small' in out or 'out of memory' in out:
@@ -62,10 +63,10 @@ def check_source(model):
     return named
 
 
-def check(model):
+def check(model, define):
     name = os.path.basename(model)
     with tempfile.TemporaryDirectory() as directory:
-        build(model, directory)
+        build(model, directory, define)
         failed, states = explore(directory, 0)
         if failed:
             print(f'{name}: {failed}')
@@ -85,14 +86,15 @@ def main():
         print('skipped: no spin, or no gcc')
         return 77
     good = True
-    for argument in sys.argv[1:]:
+    define = [a for a in sys.argv[1:] if a.startswith('-')]
+    for argument in sys.argv[1 + len(define):]:
         model, _, wrong = argument.partition('=')
         if wrong:
             with tempfile.TemporaryDirectory() as directory:
-                build(model, directory)
+                build(model, directory, define)
                 show(directory, wrong)
         else:
-            good &= check_source(model) and check(model)
+            good &= check_source(model) and check(model, define)
     return 0 if good else 1
 
 

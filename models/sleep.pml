@@ -17,7 +17,11 @@
 // WRONG 6 fin_host_sleep begins by forgetting the wakes that came before it
 
 #define WAKERS 2
+#ifdef MORE
 #define EACH 2
+#else
+#define EACH 1
+#endif
 #define ALL (WAKERS * EACH)
 #define NONE 2
 

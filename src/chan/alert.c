@@ -16,7 +16,7 @@
 //
 // Who raises an alert:  alerted = 1; computing? then signal; asleep? then wake   }  each a store, then a load of the
 // other's: Who enables:          computing = 1; alerted? then handle it                   }  one of the two sees it, or
-// both. Another process cannot see `computing`: its packet signals always.
+// both. Another process cannot see `computing`: its packet signals always. (models/interrupt.pml; alert.pml: the paper's)
 #define _GNU_SOURCE
 #include <pthread.h>
 #include <signal.h>

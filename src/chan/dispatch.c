@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-2-Clause
 // How the events of a waitset are found, and waited for. See waitset.h for the invariants.
+// (models/waitset.pml)
 #define _GNU_SOURCE
 #include <poll.h>
 #include <sys/epoll.h>
