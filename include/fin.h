@@ -22,6 +22,7 @@
 #include <fin/sync.h>
 #include <fin/sync_on.h>
 #include <fin/thread.h>
+#include <fin/trace.h>
 #include <fin/waitset.h>
 
 #endif

@@ -46,6 +46,13 @@ static int take_fds(struct ump_rx *rx, const struct place *p) {
     return n < 0 ? n : 0;
 }
 
+// The next message, in either direction: which of both is told by the place of the ring.
+void fin_chan_trace(const struct fin_chan *c, bool sends) {
+    const char *ring = sends ? c->out.ump.ring : c->in.ump.ring;
+    uint64_t position = sends ? c->out.ump.head : c->in.ump.tail;
+    fin_trace_message(sends, c->map->id << 32 | (uint32_t)(ring - c->map->base), position);
+}
+
 // The length is that of the header that was checked, whatever the line says by now. -EAGAIN: there is no message.
 static ssize_t take_next(struct fin_chan *c, const struct place *p) {
     struct ump_rx *rx = &c->in.ump;
@@ -67,6 +74,8 @@ static ssize_t take_next(struct fin_chan *c, const struct place *p) {
         ump_copy_line(p->buffer, ump_bytes(rx), size);
     else
         memcpy(p->buffer, ump_bytes(rx), size);
+    if (FIN_UNLIKELY(fin_trace_on))
+        fin_chan_trace(c, false);
     ump_taken(rx, ump_lines(size));
     return (ssize_t)size;
 }

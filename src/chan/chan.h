@@ -8,6 +8,7 @@
 
 #include "chan/bell.h"
 #include "chan/turn.h"
+#include "core/trace.h"
 
 struct out {
     struct ump_tx ump; // first
@@ -30,6 +31,7 @@ struct shared_map {
     uint32_t users;
     char *base;
     size_t size;
+    uint64_t id; // of the memory, the same in all processes: for a trace
     struct meeting meeting[2];
 };
 
@@ -48,11 +50,15 @@ static inline int in_take(struct fin_chan *c, bool nc) {
     return r;
 }
 
-static inline void in_give(struct fin_chan *c) { c->in.quick = turn_give(&c->in.turn) && !c->in.ump.broken; }
+static inline void in_give(struct fin_chan *c) {
+    c->in.quick = turn_give(&c->in.turn) && !c->in.ump.broken && !fin_trace_on;
+}
 
 // send.c: sends the word and the data as one message. As fin_chan_send and fin_chan_send_nc.
 FIN_BLOCKING int fin_chan_send_behind(struct fin_chan *c, uint64_t word, const void *data, size_t size, bool nc);
 
+// chan.c: tells a trace which message comes next.
+void fin_chan_trace(const struct fin_chan *c, bool sends);
 // chan.c: what a receiver would find. Told by whoever may receive; `deep`: looks at the socket, too.
 enum { FIN_CHAN_NOTHING, FIN_CHAN_HAS_MESSAGE, FIN_CHAN_HAS_ENDED };
 int fin_chan_look(struct fin_chan *c, bool deep);

@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <sys/mman.h>
 #include <sys/socket.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <fin/io.h>
@@ -58,8 +59,11 @@ static struct shared_map *map_new(int fd, uint32_t lines) {
     bool good = m->base != MAP_FAILED && map_at(m->base, page(), fd, 0);
     for (size_t i = 0; good && i < 4; i++)
         good = map_at(m->base + page() + i * ring, ring, fd, page() + i / 2 * ring);
-    if (good)
+    struct stat s;
+    if (good) {
+        m->id = fin_trace_on && fstat(fd, &s) == 0 ? (uint64_t)s.st_ino : 0;
         return m;
+    }
     if (m->base != MAP_FAILED)
         munmap(m->base, m->size);
     free(m);
@@ -84,7 +88,7 @@ static struct fin_chan *chan_new(unsigned flags) {
         return NULL;
     memset(c, 0, sizeof *c);
     c->out.turn.shared = c->in.turn.shared = flags & FIN_CHAN_SHARED;
-    c->out.quick = c->in.quick = !(flags & FIN_CHAN_SHARED);
+    c->out.quick = c->in.quick = !(flags & FIN_CHAN_SHARED) && !fin_trace_on;
     return c;
 }
 

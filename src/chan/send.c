@@ -14,7 +14,7 @@ static int out_take(struct fin_chan *c, bool nc) {
     return r;
 }
 
-static void out_give(struct fin_chan *c) { c->out.quick = turn_give(&c->out.turn) && !c->out.ump.alone; }
+static void out_give(struct fin_chan *c) { c->out.quick = turn_give(&c->out.turn) && !c->out.ump.alone && !fin_trace_on; }
 
 struct message {
     const void *data;
@@ -42,6 +42,8 @@ static void put(struct fin_chan *c, const struct message *m) {
         memcpy(at, m->data, m->size);
         tx->dirty = tx->head + lines + tx->lines;
     }
+    if (FIN_UNLIKELY(fin_trace_on))
+        fin_chan_trace(c, true);
     ump_publish(tx, size, m->count ? UMP_WITH_FDS : UMP_MESSAGE, lines);
     if (tx->alone)
         fin_lmp_arrived(tx);

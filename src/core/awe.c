@@ -72,12 +72,16 @@ static int schedule(struct fin_awe *a, bool front) {
     if (rt && fin_state_mine(rt, fin_state(a))) {
         if (!fin_claim(a, FIN_AWE_QUEUED))
             return why_not(fin_state(a));
+        if (fin_traced(rt))
+            fin_trace_woken(rt, a);
         fin_link_remove(&a->link);
         (front ? fin_link_front : fin_link_back)(&rt->queue, &a->link);
         return 0;
     }
     if (!fin_claim(a, FIN_AWE_WOKEN))
         return why_not(fin_state(a));
+    if (FIN_UNLIKELY(fin_trace_on))
+        fin_trace_woken(rt, a);
     rt = a->owner;
     struct fin_awe *head = __atomic_load_n(&rt->inbox, __ATOMIC_RELAXED);
     do

@@ -3,6 +3,7 @@
 // block inside it that has some. A block is linked to those around it when the first item appears in it, so that blocks
 // without cancellable work never touch a list.
 #include "core/dispatch.h"
+#include "core/probe.h"
 
 static void run_items(void *block) {
     struct fin_finish_block *b = block;
@@ -20,6 +21,9 @@ void fin_cancel_block_(struct fin_finish_block *b) {
     if (b->flags & FIN_FINISH_CANCELLED)
         return;
     b->flags |= FIN_FINISH_CANCELLED;
+    FIN_PROBE(cancel, b);
+    if (FIN_UNLIKELY(fin_trace_on))
+        fin_trace_cancelled();
     if (b->flags & FIN_FINISH_LISTS)
         run_items(b);
 }

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
 // The slow paths of dispatch.h.
 #include "core/dispatch.h"
+#include "core/probe.h"
 
 #include <string.h>
 
@@ -63,6 +64,7 @@ void fin_drain_inbox(struct fin_runtime *rt) {
         first->state = (first->state & ~(uint32_t)FIN_AWE_KIND) | FIN_AWE_QUEUED;
         fin_link_back(&rt->queue, &first->link);
         rt->stats.woken_remotely++;
+        FIN_PROBE(woken, first);
     }
 }
 
@@ -90,11 +92,18 @@ static void handle_alert(struct fin_runtime *rt) {
         rt->alert(rt);
 }
 
+void fin_watch_switch(struct fin_runtime *rt, void *sp) {
+    if (fin_traced(rt))
+        (sp == rt->thread.scheduler ? fin_trace_idle : fin_trace_goes_on)(rt);
+    if (fin_tracking(rt))
+        fin_track_switch(rt, sp);
+}
+
 // On the scheduler stack: looks at the other sources of work, sleeps while there is none, then runs the first AWE.
 void fin_find_work(void *arg) {
     struct fin_runtime *rt = arg;
-    rt->stats.switches += FIN_TICKS - rt->ticks + (rt->ticks != 0); // the last of which is made here
-    rt->ticks = FIN_TICKS;
+    rt->stats.switches += rt->turn - rt->ticks + (rt->ticks != 0); // the last of which is made here
+    rt->ticks = rt->turn;
     sample_stacks(rt);
     fin_drain_inbox(rt);
     if (rt->poller)
@@ -110,6 +119,7 @@ void fin_find_work(void *arg) {
 #endif
         if (__atomic_load_n(&rt->inbox, __ATOMIC_SEQ_CST) == NULL && !__atomic_load_n(&rt->alerted, __ATOMIC_SEQ_CST)) {
             rt->stats.slept++;
+            FIN_PROBE(sleep, rt->tid);
             if (rt->poller)
                 rt->poller->poll(rt->poller, true);
             else
@@ -121,6 +131,8 @@ void fin_find_work(void *arg) {
     }
     struct fin_awe *a = FIN_AWE_OF(rt->queue.next);
     unqueue_first(rt, &a->link);
+    if (fin_traced(rt))
+        fin_trace_resumes(rt, a);
     resume(rt, a);
 }
 
@@ -148,6 +160,7 @@ static inline struct fin_context detach(struct fin_runtime *rt, struct fin_finis
     if (FIN_LIKELY(!((uintptr_t)p->pending & FIN_PENDING_NAMED)))
         body->name = NULL;
     rt->stats.detached++;
+    FIN_PROBE(blocked, body);
     written_block(p)->count++;
     if (p->flags & FIN_FINISH_EAGER) {
         p->pending = NULL;
@@ -176,7 +189,10 @@ static inline struct fin_context detach(struct fin_runtime *rt, struct fin_finis
 
 void fin_continue_pending(struct fin_runtime *rt, struct fin_finish_block *p) {
     void *bx;
+    struct fin_body *body = body_of(p);
     struct fin_context c = detach(rt, p, &bx);
+    if (fin_traced(rt))
+        fin_trace_blocked(rt, body);
     go(rt, c.ip, c.sp, c.fp, bx);
 }
 

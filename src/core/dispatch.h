@@ -11,11 +11,12 @@
 #ifndef FIN_CORE_DISPATCH_H
 #define FIN_CORE_DISPATCH_H
 
-#include "core/runtime.h"
+#include "core/trace.h"
 
 void fin_save_exceptions(struct fin_runtime *rt, struct fin_awe *a);
 void fin_resume_extra(struct fin_runtime *rt, struct fin_awe *a);
 void fin_find_work(void *rt);
+void fin_watch_switch(struct fin_runtime *rt, void *sp); // last before execution goes on there, not in an AWE
 void fin_core_async_done(struct fin_finish_block *block, struct fin_body *body);
 
 // Beside the kind: what resuming the AWE takes besides. It has C++ exceptions in flight; it goes on behind an async, and the
@@ -146,8 +147,8 @@ static inline void resume_plain(struct fin_runtime *rt, struct fin_awe *a) {
 
 // Goes on at a place that is no AWE.
 static inline void go(struct fin_runtime *rt, void *ip, void *sp, void *fp, void *bx) {
-    if (FIN_UNLIKELY(fin_tracking(rt)))
-        fin_track_switch(rt, sp);
+    if (FIN_UNLIKELY(rt->watched))
+        fin_watch_switch(rt, sp);
     fin_arch_jump(ip, sp, fp, bx);
 }
 
@@ -178,8 +179,8 @@ static inline void unqueue(struct fin_runtime *rt, struct fin_link *l) {
 static inline void dispatch(struct fin_runtime *rt) {
     struct fin_link *l = rt->queue.next;
     if (FIN_UNLIKELY(l == &rt->queue || --rt->ticks == 0)) {
-        if (fin_tracking(rt))
-            fin_track_switch(rt, rt->thread.scheduler);
+        if (FIN_UNLIKELY(rt->watched))
+            fin_watch_switch(rt, rt->thread.scheduler);
         fin_arch_on_stack(rt->thread.scheduler, fin_find_work, rt);
         return;
     }

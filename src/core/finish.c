@@ -82,6 +82,8 @@ FIN_ENTRY void fin_core_async_done(struct fin_finish_block *block, struct fin_bo
     if (b->count == 0 && (b->flags & FIN_FINISH_WAITING)) {
         b->flags &= ~(uint32_t)FIN_FINISH_WAITING;
         fin_cancel_leave(b);
+        if (fin_traced(rt))
+            fin_trace_resumes(rt, &b->awe);
         resume(rt, &b->awe);
     } else {
         dispatch(rt);

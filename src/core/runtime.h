@@ -52,6 +52,7 @@ struct fin_id_slot {
 };
 
 enum { FIN_HOLDS = 16 }; // locks that frames of AWEs hold at one time; of more nothing is known
+enum { FIN_WATCHED_SANITIZER = 1, FIN_WATCHED_TRACE = 2 };
 enum { FIN_TICKS = 61 }; // dispatches between two looks at other threads' and the kernel's events
 
 struct fin_runtime {
@@ -60,6 +61,8 @@ struct fin_runtime {
     struct fin_body *body;    // async body of the running AWE, once detached
     uint32_t tag;             // of the states of its AWEs that wait: FIN_AWE_WAITS and its number
     uint32_t ticks;
+    uint32_t turn;                // how many there are between two looks: FIN_TICKS, or 1 in a thread that is traced
+    uint32_t watched;             // FIN_WATCHED_...
     uint64_t finish_waits;        // a counter of `stats`, on a line that is in use
     const char *name;             // of what runs outside any async
     struct fin_finish_block root; // what `current` is outside any finish block

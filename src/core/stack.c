@@ -2,6 +2,7 @@
 // Stacks: carved from slabs of address space, committed when touched, each with a guard page at its low end. A stack is
 // named by the struct fin_finish_block at its top. Tops are coloured: they lie at different offsets in their pages, because
 // stacks are used in the same pattern and would otherwise fight for the same cache sets.
+#include "core/probe.h"
 #include "core/runtime.h"
 
 enum {
@@ -56,6 +57,7 @@ static struct fin_slab *slab_new(struct fin_runtime *rt) {
 // Adds a slab's worth of spare stacks, or ends the program: an async has no way to say that there is no memory.
 struct fin_finish_block *fin_stack_more_(struct fin_thread *t) {
     struct fin_runtime *rt = fin_rt(t);
+    FIN_PROBE(more_stacks, t);
     struct fin_slab *s = slab_new(rt);
     if (!s)
         fin_host_die("no memory for another stack");

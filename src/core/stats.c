@@ -5,7 +5,7 @@
 
 static void of(const struct fin_runtime *rt, struct fin_stats *out) {
     *out = rt->stats;
-    out->switches += FIN_TICKS - rt->ticks;
+    out->switches += rt->turn - rt->ticks;
     out->stacks_used = rt->stats.stacks - rt->thread.spares;
     out->blocks[FIN_FOR_FINISH].with_stack = rt->finish_waits;
     uint64_t suspended = 0;
@@ -53,6 +53,6 @@ void fin_stats(struct fin_stats *out) { of(fin_here(), out); }
 void fin_stats_clear(void) {
     struct fin_runtime *rt = fin_here();
     uint64_t stacks = rt->stats.stacks;
-    rt->stats = (struct fin_stats){.stacks = stacks, .switches = rt->ticks - (uint64_t)FIN_TICKS};
+    rt->stats = (struct fin_stats){.stacks = stacks, .switches = rt->ticks - (uint64_t)rt->turn};
     rt->finish_waits = 0;
 }

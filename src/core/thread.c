@@ -2,7 +2,7 @@
 // The runtime of an OS thread: made by the first finish block of the thread, given back when the thread ends.
 #include <fin/awe_id.h>
 
-#include "core/runtime.h"
+#include "core/trace.h"
 
 __thread struct fin_thread *fin_self __attribute__((tls_model("initial-exec")));
 struct fin_runtime *fin_runtimes;
@@ -52,7 +52,8 @@ struct fin_thread *fin_thread_begin_(void) {
         fin_host_die("no memory for a thread's runtime");
     fin_link_init(&rt->queue);
     fin_link_init(&rt->suspended);
-    rt->ticks = FIN_TICKS;
+    rt->ticks = rt->turn = FIN_TICKS;
+    rt->watched = 0;
     fin_id_begin(rt);
     rt->body = NULL;
     rt->name = NULL;
@@ -69,6 +70,7 @@ struct fin_thread *fin_thread_begin_(void) {
     if (fin_host_thread_begin(rt) != 0)
         fin_host_die("the system refuses what a thread's runtime needs");
     rt->thread.scheduler = fin_stack_take(rt);
+    fin_trace_begin(rt);
     fin_self = &rt->thread;
     return fin_self;
 }

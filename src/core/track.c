@@ -38,6 +38,7 @@ void fin_track_begin(struct fin_runtime *rt) {
     if (!__sanitizer_start_switch_fiber && !__tsan_create_fiber)
         return;
     rt->thread.exceptions = fin_track_always;
+    rt->watched = FIN_WATCHED_SANITIZER;
     // runtimes are used again and never freed, and LSan does not know what is not malloc's
     if (__lsan_register_root_region && !rt->running)
         __lsan_register_root_region(rt, sizeof *rt);

@@ -33,6 +33,15 @@ def check_files(lib, version):
         sys.exit('exported without a version: ' + ' '.join(odd))
 
 
+def check_probes(lib):
+    if os.path.exists('/usr/include/sys/sdt.h'):
+        notes = run('readelf', '-n', f'{lib}/libfin.so')
+        names = ('blocked', 'cancel', 'woken', 'sleep', 'more_stacks')
+        lacking = [n for n in names if not re.search(rf'Name: {n}$', notes, re.M)]
+        if lacking or 'Provider: fin' not in notes:
+            sys.exit(f'no probes {lacking}')
+
+
 def check_headers(include, root, compilers):
     """Each header compiles alone."""
     for language, compiler in compilers.items():
@@ -81,6 +90,8 @@ def main():
         place = root + prefix
         lib = os.path.join(place, libdir)
         check_files(lib, version)
+        if build != '-':
+            check_probes(lib)
         run(f'{place}/bin/fin-top', '--help')
         check_headers(os.path.join(place, 'include'), root, compilers)
         with_pkg_config(root, lib, compilers)

@@ -12,6 +12,7 @@
 
 #include "core/runtime.h"
 #include "host/linux/held.h"
+#include "host/linux/trace.h"
 #include "host/linux/overflow.h"
 #include "host/linux/stats.h"
 
@@ -148,6 +149,7 @@ static void begin_process(void) {
     fin_overflow_begin();
     fin_held_begin();
     fin_stats_begin();
+    fin_trace_begin_process();
 }
 
 int fin_host_thread_begin(struct fin_runtime *rt) {

@@ -1,21 +1,29 @@
 // SPDX-License-Identifier: BSD-2-Clause
 #include "host/linux/running.h"
 
+#include "core/cont.h"
 #include "core/dispatch.h"
 
-struct fin_running fin_running(struct fin_runtime *rt) {
-    struct fin_finish_block *p = pending_of(rt->thread.current);
-    struct fin_body *body = running_body(rt, p);
-    bool named = !p || (uintptr_t)p->pending & FIN_PENDING_NAMED;
+struct fin_running fin_running_body(struct fin_runtime *rt, const struct fin_body *body, bool named) {
+    if (body && body->block->flags & FIN_FINISH_CONT) { // a step of an explicit AWE
+        const struct fin_cont_record *e = running_record(body);
+        return (struct fin_running){NULL, ", continuation ", e ? (void *)(uintptr_t)e->cont : NULL};
+    }
     // a body in place is known by the place of its async
     bool in_place = body && (!body->entry || body->entry == (void *)fin_block_run_);
+    const char *site = in_place ? fin_arch_site(body) : NULL;
     return (struct fin_running){
         .name = body ? (named ? body->name : NULL) : rt->name,
         .how = !body      ? ""
                : in_place ? ", started in "
                           : ", entry ",
         .at = !body      ? NULL
-              : in_place ? (char *)fin_arch_site(body) - 1
+              : in_place ? (site ? site - 1 : NULL)
                          : body->entry,
     };
+}
+
+struct fin_running fin_running(struct fin_runtime *rt) {
+    struct fin_finish_block *p = pending_of(rt->thread.current);
+    return fin_running_body(rt, running_body(rt, p), !p || (uintptr_t)p->pending & FIN_PENDING_NAMED);
 }

@@ -13,5 +13,7 @@ struct fin_running {
 
 // Of the calling thread. May be called from a signal handler, at any instruction of the program's own code.
 struct fin_running fin_running(struct fin_runtime *rt);
+// Of a body of that thread; named: its name has been set.
+struct fin_running fin_running_body(struct fin_runtime *rt, const struct fin_body *body, bool named);
 
 #endif

@@ -1,0 +1,22 @@
+// SPDX-License-Identifier: BSD-2-Clause
+// What the core and the rooms above it tell a trace; src/host/linux/trace.c keeps it. A traced thread looks for work at
+// each switch (`turn` is 1), so that the fast paths, which stop where it is time for that, need not know of tracing; the
+// slow ones test `watched`, which also says that a sanitizer follows.
+#ifndef FIN_CORE_TRACE_H
+#define FIN_CORE_TRACE_H
+
+#include "core/runtime.h"
+
+void fin_trace_begin(struct fin_runtime *rt);                           // a thread begins
+void fin_trace_blocked(struct fin_runtime *rt, struct fin_body *body);  // its async was pending; the owner goes on next
+void fin_trace_goes_on(struct fin_runtime *rt);                         // what `current` and `body` of rt name
+void fin_trace_idle(struct fin_runtime *rt);                            // the scheduler runs
+void fin_trace_resumes(struct fin_runtime *rt, const struct fin_awe *a);
+void fin_trace_woken(struct fin_runtime *rt, const struct fin_awe *a); // rt: of the caller, or NULL
+void fin_trace_cancelled(void);
+void fin_trace_message(bool sent, uint64_t id, uint64_t position); // the pair is the same on both sides
+
+static inline bool fin_traced(const struct fin_runtime *rt) { return FIN_UNLIKELY(rt->watched & FIN_WATCHED_TRACE); }
+extern bool fin_trace_on __attribute__((visibility("hidden"))); // in any thread
+
+#endif

@@ -1,0 +1,221 @@
+// SPDX-License-Identifier: BSD-2-Clause
+// The trace of a process: a ring of events for each thread, which only that thread writes, and which write.c turns into JSON
+// when the trace ends. A thread that runs on meanwhile may lose what it records then.
+#define _GNU_SOURCE
+#include "host/linux/trace.h"
+
+#include <fcntl.h>
+#include <pthread.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
+
+#include <fin/trace.h>
+
+#include "core/cont.h"
+#include "core/dispatch.h"
+#include "core/trace.h"
+#include "host/linux/running.h"
+
+bool fin_trace_on;
+static struct fin_trace_ring *rings; // of all threads that were traced; they stay
+static char path[4096];
+static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+static __thread struct fin_trace_ring *own __attribute__((tls_model("initial-exec")));
+
+// Who was woken by whom is an arrow where the one that goes on was woken: the AWEs of the last few.
+enum { WOKEN = 256 };
+static const struct fin_awe *woken[WOKEN];
+
+static const struct fin_awe **woken_place(const struct fin_awe *a) { return &woken[(uintptr_t)a / 64 % WOKEN]; }
+
+static uint64_t now(void) {
+    struct timespec t;
+    clock_gettime(CLOCK_MONOTONIC, &t);
+    return (uint64_t)t.tv_sec * 1000000000 + (uint64_t)t.tv_nsec;
+}
+
+static struct fin_trace_event *add(struct fin_trace_ring *r, int kind, uint64_t at) {
+    uint64_t n = r->count;
+    struct fin_trace_event *e = &r->events[n & (r->size - 1)];
+    *e = r->who;
+    e->at = at;
+    e->kind = kind;
+    __atomic_store_n(&r->count, n + 1, __ATOMIC_RELEASE);
+    return e;
+}
+
+static bool records(const struct fin_trace_ring *r) { return r && __atomic_load_n(&fin_trace_on, __ATOMIC_ACQUIRE); }
+
+static void set_name(struct fin_trace_event *e, const char *name) {
+    size_t n = name ? strnlen(name, sizeof e->name - 1) : 0;
+    if (n)
+        memcpy(e->name, name, n);
+    e->name[n] = 0;
+}
+
+// The run of whoever ran is over.
+static void over(struct fin_trace_ring *r, uint64_t at) {
+    if (!r->runs)
+        return;
+    struct fin_trace_event *e = add(r, FIN_TRACE_RUN, r->since);
+    e->arg = at - r->since;
+    r->runs = false;
+}
+
+static void runs(struct fin_trace_ring *r, const void *who, struct fin_running what) {
+    r->since = now();
+    r->runs = true;
+    r->who = (struct fin_trace_event){.who = (uint64_t)(uintptr_t)who, .fn = what.at};
+    set_name(&r->who, what.name);
+}
+
+void fin_trace_blocked(struct fin_runtime *rt, struct fin_body *body) {
+    if (!records(own))
+        return;
+    // It began after its owner, and ran last: where the one ended and the other began nobody knows.
+    own->who = (struct fin_trace_event){.who = (uint64_t)(uintptr_t)body, .fn = fin_running_body(rt, body, true).at};
+    set_name(&own->who, body->name);
+    over(own, now());
+}
+
+void fin_trace_goes_on(struct fin_runtime *rt) {
+    if (!records(own))
+        return;
+    over(own, now());
+    runs(own, running_body(rt, pending_of(rt->thread.current)), fin_running(rt));
+}
+
+void fin_trace_idle(struct fin_runtime *rt) {
+    (void)rt;
+    if (records(own))
+        over(own, now());
+}
+
+void fin_trace_resumes(struct fin_runtime *rt, const struct fin_awe *a) {
+    if (!records(own))
+        return;
+    over(own, now());
+    if (fin_state(a) & FIN_AWE_EXPLICIT)
+        runs(own, a, (struct fin_running){.at = (void *)(uintptr_t)record_of(a)->cont});
+    else
+        runs(own, a->body, fin_running_body(rt, a->body, true));
+    const struct fin_awe *expected = a;
+    if (__atomic_compare_exchange_n(woken_place(a), &expected, NULL, false, __ATOMIC_RELAXED, __ATOMIC_RELAXED))
+        add(own, FIN_TRACE_GOES_ON, own->since)->arg = (uint64_t)(uintptr_t)a;
+}
+
+void fin_trace_woken(struct fin_runtime *rt, const struct fin_awe *a) {
+    if (!rt || !records(own))
+        return;
+    __atomic_store_n(woken_place(a), a, __ATOMIC_RELAXED);
+    add(own, FIN_TRACE_WAKES, now())->arg = (uint64_t)(uintptr_t)a;
+}
+
+void fin_trace_cancelled(void) { fin_trace_mark("cancel"); }
+
+void fin_trace_message(bool sent, uint64_t id, uint64_t position) {
+    if (!records(own))
+        return;
+    struct fin_trace_event *e = add(own, sent ? FIN_TRACE_SENDS : FIN_TRACE_RECEIVES, now());
+    e->arg = id;
+    e->who2 = position;
+}
+
+void fin_trace_mark(const char *name) {
+    if (records(own))
+        set_name(add(own, FIN_TRACE_MARK, now()), name);
+}
+
+void fin_trace_begin(struct fin_runtime *rt) {
+    if (!fin_trace_on)
+        return;
+    const char *text = getenv("FIN_TRACE_EVENTS");
+    uint64_t wanted = text ? strtoull(text, NULL, 10) : 65536, size = 64;
+    while (size < wanted && size < (uint64_t)1 << 24)
+        size *= 2;
+    struct fin_trace_ring *r = own ? own : fin_host_map(sizeof *r + size * sizeof(struct fin_trace_event), 0);
+    if (!r)
+        return;
+    if (!own) {
+        r->size = size;
+        r->next = __atomic_load_n(&rings, __ATOMIC_RELAXED);
+        while (!__atomic_compare_exchange_n(&rings, &r->next, r, true, __ATOMIC_RELEASE, __ATOMIC_RELAXED)) {
+        }
+        own = r;
+    }
+    r->tid = gettid();
+    rt->watched |= FIN_WATCHED_TRACE;
+    rt->stats.switches += rt->turn - rt->ticks;
+    rt->turn = rt->ticks = 1;
+    runs(r, running_body(rt, pending_of(rt->thread.current)), fin_running(rt));
+}
+
+static int finish(void) {
+    pthread_mutex_lock(&lock);
+    int r = fin_trace_on ? 0 : -EINVAL;
+    if (own && r == 0)
+        over(own, now());
+    __atomic_store_n(&fin_trace_on, false, __ATOMIC_RELEASE);
+    if (r == 0)
+        r = fin_trace_write(rings, path);
+    pthread_mutex_unlock(&lock);
+    return r;
+}
+
+int fin_trace_stop(void) { return finish(); }
+
+static void at_exit(void) { finish(); }
+
+// The child of a fork has a trace of its own, in the same file.
+static void in_child(void) {
+    for (struct fin_trace_ring *r = rings; r; r = r->next)
+        r->count = 0;
+    if (own)
+        own->tid = gettid();
+    if (path[0] != '+') {
+        memmove(path + 1, path, sizeof path - 2);
+        path[0] = '+';
+    }
+}
+
+static int start(const char *file) {
+    static bool prepared;
+    if (fin_trace_on)
+        return -EALREADY;
+    if (strlen(file) + 2 > sizeof path)
+        return -ENAMETOOLONG;
+    bool append = *file == '+';
+    int fd = open(file + append, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC | (append ? 0 : O_TRUNC), 0666);
+    if (fd < 0)
+        return -errno;
+    // From here on all of us append: a process that this one starts, too.
+    path[0] = '+';
+    strcpy(path + 1, file + append);
+    int r = append || write(fd, "[\n", 2) == 2 ? 0 : -EIO;
+    close(fd);
+    if (r == 0 && !prepared) {
+        prepared = true;
+        atexit(at_exit);
+        pthread_atfork(NULL, NULL, in_child);
+    }
+    __atomic_store_n(&fin_trace_on, r == 0, __ATOMIC_RELEASE);
+    return r;
+}
+
+int fin_trace_start(const char *file) {
+    struct fin_runtime *rt = fin_here();
+    pthread_mutex_lock(&lock);
+    int r = start(file);
+    pthread_mutex_unlock(&lock);
+    if (r == 0)
+        fin_trace_begin(rt);
+    return r;
+}
+
+void fin_trace_begin_process(void) {
+    const char *file = getenv("FIN_TRACE");
+    if (file && *file && start(file) == 0)
+        setenv("FIN_TRACE", path, 1);
+}

@@ -1,0 +1,39 @@
+// SPDX-License-Identifier: BSD-2-Clause
+// What trace.c records and write.c writes.
+#ifndef FIN_HOST_TRACE_H
+#define FIN_HOST_TRACE_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+enum {
+    FIN_TRACE_RUN, // arg: how long
+    FIN_TRACE_WAKES,
+    FIN_TRACE_GOES_ON, // arg of both: whom
+    FIN_TRACE_SENDS,
+    FIN_TRACE_RECEIVES, // arg, who2: which message
+    FIN_TRACE_MARK
+};
+
+struct fin_trace_event {
+    uint64_t at, who, who2, arg; // who: the AWE, by its body or record; 0 outside any
+    const void *fn;              // code that tells which async it is
+    int kind;
+    char name[20];
+};
+
+struct fin_trace_ring {
+    struct fin_trace_ring *next;
+    uint64_t count, size; // a power of two; events ever recorded
+    uint64_t since;       // when `who` began to run
+    bool runs;
+    int tid;
+    struct fin_trace_event who;
+    struct fin_trace_event events[];
+};
+
+void fin_trace_begin_process(void);
+// Appends all that the rings have to the file; "+" before its name. 0 or -errno.
+int fin_trace_write(const struct fin_trace_ring *rings, const char *path);
+
+#endif

@@ -1,0 +1,74 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: BSD-2-Clause
+"""The trace of two processes is what they did: trace.py PROGRAM"""
+import collections
+import json
+import os
+import subprocess
+import sys
+import tempfile
+
+
+def fail(why, events):
+    sys.exit('\n'.join(map(str, events[:200])) + '\n' + why)
+
+
+def read(name):
+    with open(name) as f:
+        text = f.read()
+    if not text.startswith('[\n'):
+        sys.exit('no array: ' + text[:100])
+    return json.loads(text.rstrip().rstrip(',') + ']')
+
+
+def arrows(events, name):
+    """By id: where it begins and where it ends."""
+    found = collections.defaultdict(dict)
+    for e in events:
+        if e['ph'] in 'sf' and e['name'] == name:
+            found[e['id']][e['ph']] = e
+    return found
+
+
+def check_slices(events):
+    """What a thread runs does not overlap, and each slice has an end."""
+    runs = collections.defaultdict(list)
+    for e in events:
+        if e['ph'] == 'X':
+            runs[e['pid'], e['args']['thread']].append((e['ts'], e['dur']))
+    for of_thread in runs.values():
+        of_thread.sort()
+        for (at, dur), (following, _) in zip(of_thread, of_thread[1:]):
+            if at + dur > following + 0.01:
+                fail('two slices of a thread overlap', events)
+
+
+def main():
+    with tempfile.TemporaryDirectory() as directory:
+        name = os.path.join(directory, 'trace "json"')
+        subprocess.run(sys.argv[1:2], env={**os.environ, 'FIN_TRACE': name}, check=True, timeout=60)
+        events = read(name)
+        few = {**os.environ, 'FIN_TRACE': '+' + name, 'FIN_TRACE_EVENTS': '64'}
+        subprocess.run(sys.argv[1:2], env=few, check=True, timeout=60)
+        appended = read(name)[len(events):]
+        each = collections.Counter(e['pid'] for e in appended if e['ph'] != 'M')
+        if len(each) != 2 or max(each.values()) > 64:
+            fail(f'not the last 64 events of two processes were appended: {each}', appended)
+    if len({e['pid'] for e in events}) != 2:
+        fail('not two processes', events)
+    check_slices(events)
+    names = {e['name'] for e in events if e['ph'] == 'X'}
+    if not {'waits_for_another', 'the waker', 'receives', 'outside any async'} <= names:
+        fail('not all that ran is there: ' + str(names), events)
+    marks = [e['name'] for e in events if e['ph'] == 'i']
+    if 'woke it' not in marks or 'cancel' not in marks:
+        fail('no marks', events)
+    between = [a for a in arrows(events, 'message').values() if len(a) == 2 and a['s']['pid'] != a['f']['pid']]
+    if len(between) != 20 or any(a['s']['ts'] > a['f']['ts'] for a in between):
+        fail(f'{len(between)} of 20 messages go from one process to the other', events)
+    if not any(len(a) == 2 and a['s']['tid'] != a['f']['tid'] for a in arrows(events, 'wake').values()):
+        fail('nobody wakes another', events)
+
+
+if __name__ == '__main__':
+    main()

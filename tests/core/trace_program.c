@@ -1,0 +1,86 @@
+// SPDX-License-Identifier: BSD-2-Clause
+// For trace.py: two processes that are traced, with a channel between them.
+#include <fin.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "check.h"
+
+enum { MESSAGES = 20 };
+
+static struct fin_awe *waits;
+
+static void waits_for_another(void *arg) {
+    (void)arg;
+    fin_suspend(&waits);
+}
+
+static void wakes_it(void *arg) {
+    (void)arg;
+    fin_set_name("the waker");
+    fin_yield();
+    CHECK_EQ(fin_schedule(waits), 0);
+    fin_trace_mark("woke it");
+}
+
+static void receives(void *arg) {
+    int n;
+    for (int i = 0; i < MESSAGES; i++) {
+        CHECK_EQ((int)fin_chan_recv(arg, &n, sizeof n), (int)sizeof n);
+        CHECK_EQ(n, i);
+    }
+}
+
+static int server(const char *name) {
+    struct fin_chan_listener *l;
+    struct fin_chan *c = NULL;
+    CHECK_EQ(fin_chan_listen(&l, name, NULL), 0);
+    fin_finish_as(all) {
+        fin_async_call(waits_for_another, NULL);
+        fin_async_call(wakes_it, NULL);
+        CHECK_EQ(fin_chan_accept(l, &c), 0);
+        fin_async_call(receives, c);
+        fin_sleep(1000000);
+        fin_finish_as(inner) { fin_cancel_as(inner); }
+    }
+    fin_chan_close(c);
+    fin_chan_listener_close(l);
+    return 0;
+}
+
+static int client(const char *name) {
+    struct fin_chan *c;
+    int r;
+    while ((r = fin_chan_connect(&c, name, 0)) == -ECONNREFUSED || r == -ENOENT)
+        fin_sleep(1000000);
+    CHECK_EQ(r, 0);
+    for (int i = 0; i < MESSAGES; i++) {
+        CHECK_EQ(fin_chan_send(c, &i, sizeof i), 0);
+        fin_sleep(100000);
+    }
+    fin_chan_close(c);
+    return 0;
+}
+
+int main(int argc, char **argv) {
+    char name[64];
+    if (argc > 1)
+        return client(argv[1]);
+    snprintf(name, sizeof name, "fin-trace-%d", (int)getpid());
+    fin_finish {} // the trace begins, and this process makes the file
+    pid_t child = fork();
+    CHECK(child >= 0);
+    if (child == 0) {
+        execl(argv[0], argv[0], name, (char *)NULL);
+        _exit(1);
+    }
+    CHECK_EQ(server(name), 0);
+    int status = -1;
+    CHECK_EQ(waitpid(child, &status, 0), child);
+    CHECK_EQ(status, 0);
+    CHECK_EQ(fin_trace_stop(), 0);
+    CHECK_EQ(fin_trace_stop(), -EINVAL);
+    return 0;
+}
