@@ -2,17 +2,16 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """check-blocking.py reports the marked lines of a program, and no other: blocking.py CHECK INCLUDE FILE [FLAG...]"""
 import re
-import shutil
 import subprocess
 import sys
 
 check, include, file, *flags = sys.argv[1:]
-if not shutil.which('clang-19') and not shutil.which('clang'):
-    print('skipped: no clang here')
-    sys.exit(77)
 with open(file) as f:
     expected = {n for n, line in enumerate(f, 1) if '// reported' in line}
 run = subprocess.run([check, '--plain', file, '-I' + include, *flags], capture_output=True, text=True)
+if run.returncode == 77:
+    print(run.stdout)
+    sys.exit(77)
 told = {int(n) for n in re.findall(rf'^{re.escape(file)}:(\d+):', run.stdout, re.M)}
 bad = [f'{file}:{n}: not reported' for n in sorted(expected - told)]
 bad += [f'{file}:{n}: reported' for n in sorted(told - expected)]
