@@ -37,7 +37,7 @@ struct fin_stats {
     uint64_t compressed;      // AWEs that blocked with a continuation instead of a stack
     uint64_t handed_off;      // of these, whose stack went to the next AWE at once
     uint64_t recognized;      // continuations that a handoff recognized
-    uint64_t switches;        // times that an AWE was resumed, but for the handoffs
+    uint64_t switches;        // times that an AWE was resumed
     uint64_t woken_remotely;  // AWEs that another thread scheduled
     uint64_t slept;           // times that the thread had nothing to run
     uint64_t cancelled;       // cancel items run

@@ -207,7 +207,7 @@ int fin_cont_call(enum fin_reason reason, fin_cont *cont, const void *state, siz
     int error = stop_with(&l, cont, state, size);
     if (error)
         return error;
-    if (!running_record(l.body) || l.body->inner || fin_tracking(l.rt)) {
+    if (!running_record(l.body) || l.body->inner || fin_tracking(l.rt) || !tick(l.rt)) { // now and then others have a turn
         queue(l.rt, l.e, result);
         fin_cont_leave_to_next(l.rt, l.body, reason);
     }

@@ -99,15 +99,19 @@ void fin_watch_switch(struct fin_runtime *rt, void *sp) {
         fin_track_switch(rt, sp);
 }
 
-// On the scheduler stack: looks at the other sources of work, sleeps while there is none, then runs the first AWE.
-void fin_find_work(void *arg) {
-    struct fin_runtime *rt = arg;
-    rt->stats.switches += rt->turn - rt->ticks + (rt->ticks != 0); // the last of which is made here
+void fin_look(struct fin_runtime *rt) {
+    rt->stats.switches += rt->turn - rt->ticks + (rt->ticks != 0); // the last of which the caller is about to make
     rt->ticks = rt->turn;
     sample_stacks(rt);
     fin_drain_inbox(rt);
     if (rt->poller)
         rt->poller->poll(rt->poller, false);
+}
+
+// On the scheduler stack: looks at the other sources of work, sleeps while there is none, then runs the first AWE.
+void fin_find_work(void *arg) {
+    struct fin_runtime *rt = arg;
+    fin_look(rt);
     handle_alert(rt);
     while (fin_link_empty(&rt->queue)) {
         fin_stack_trim(rt);

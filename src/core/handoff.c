@@ -19,10 +19,20 @@ static bool is_explicit(const struct fin_awe *a) {
 fin_cont *fin_cont_of(const struct fin_awe *a) { return is_explicit(a) ? record_of(a)->cont : NULL; }
 void *fin_cont_state(struct fin_awe *a) { return is_explicit(a) ? record_of(a)->data : NULL; }
 
+// Two that hand over to one another do not keep a timeout from them. With an empty queue nobody would look.
+static void look(struct fin_runtime *rt) {
+    struct fin_link running;
+    fin_link_front(&rt->queue, &running);
+    fin_look(rt);
+    fin_link_remove(&running);
+}
+
 static __attribute__((noinline)) int hand_over_slow(fin_cont *cont, const void *state, size_t size, struct fin_awe *to,
                                                     bool recognized) {
     struct fin_runtime *rt = fin_here();
     struct fin_body *body = here(rt);
+    if (FIN_UNLIKELY(--rt->ticks == 0))
+        look(rt);
     struct fin_cont_record *e, *next = record_of(to);
     if (!fin_state_mine(rt, fin_state(to)) || !(fin_state(to) & FIN_AWE_EXPLICIT))
         return -EINVAL;
@@ -48,10 +58,12 @@ static inline __attribute__((always_inline)) bool hand_over(struct fin_runtime *
                                                             size_t size, struct fin_awe *to) {
     uint64_t waits = rt->tag | FIN_AWE_SUSPENDED | FIN_AWE_EXPLICIT;
     struct fin_cont_record *e = running_plain(rt);
-    if (FIN_UNLIKELY(!e || !e->item.link.next || to->link.next != &to->link) || !may_set_plain(cont, size) ||
+    if (FIN_UNLIKELY(!e || !e->item.link.next || to->link.next != &to->link) || rt->ticks == 1 ||
+        !may_set_plain(cont, size) ||
         FIN_UNLIKELY(!__atomic_compare_exchange_n(&FIN_STATE_WORD(to), &waits, FIN_AWE_RUNNING_CONT, false, __ATOMIC_ACQ_REL,
                                                   __ATOMIC_RELAXED)))
         return false;
+    rt->ticks--;
     set_plain(e, cont, state, size);
     e->cancellable = true;
     expose(rt, e);

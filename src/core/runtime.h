@@ -113,6 +113,7 @@ static inline struct fin_runtime *fin_here(void) { return (struct fin_runtime *)
 void fin_continue_pending(struct fin_runtime *rt, struct fin_finish_block *p); // never returns
 void fin_queue_pending(struct fin_runtime *rt, struct fin_finish_block *from);
 void fin_drain_inbox(struct fin_runtime *rt);
+void fin_look(struct fin_runtime *rt); // at other threads' and the kernel's events. Resumes nobody
 void fin_drain_until(struct fin_runtime *rt, const struct fin_awe *woken); // it is queued
 
 // cancel.c
