@@ -12,8 +12,9 @@
 // turn, whatever its flags. Who waits sleeps where the I/O of its thread does.
 //
 // A handler receives with any of the calls of fin/chan.h, may block, start work of its own, send, remove or move its
-// channel, or close it. It must not throw. At a channel in a set nobody else waits: that is -EBUSY; fin_chan_try_recv is
-// always allowed.
+// channel, or close it. Before it returns it releases what it peeks at, and what it started to receive has ended. It must
+// not throw. At a channel in a set nobody else waits: that is -EBUSY. fin_chan_try_recv is allowed at any time; but those
+// who dispatch look at the channel, so on another thread than theirs only where it is FIN_CHAN_SHARED.
 //
 // What else there is to wait for becomes an event through a source, which any thread or AWE triggers:
 //
@@ -59,8 +60,8 @@ void fin_waitset_close(struct fin_waitset *w);
 int fin_waitset_add(struct fin_waitset *w, struct fin_chan *c, fin_waitset_fn *fn, void *arg);
 int fin_waitset_add_source(struct fin_waitset *w, struct fin_waitset_source *s, fin_waitset_fn *fn, void *arg);
 
-// No handler of it is called any more; one that runs goes on. fin_chan_close does this itself. Does not block. Returns 0;
-// -ENOENT where it is not in this set.
+// No handler of it is called any more; one that runs goes on, and no longer keeps others away where the channel is added
+// again meanwhile. fin_chan_close does this itself. Does not block. Returns 0; -ENOENT where it is not in this set.
 int fin_waitset_remove(struct fin_waitset *w, struct fin_chan *c);
 int fin_waitset_remove_source(struct fin_waitset *w, struct fin_waitset_source *s);
 
@@ -86,7 +87,8 @@ FIN_BLOCKING int fin_waitset_dispatch_nonblock(struct fin_waitset *w);
 int fin_waitset_check(struct fin_waitset *w);
 
 // The next event without its handler: *arg is that of fin_waitset_add. The channel is in the set still, and its message
-// another event while it lies there: receive it before anything else blocks. Otherwise as fin_waitset_dispatch.
+// another event while it lies there: receive it before anything else blocks. So only one thread at a time waits in the set.
+// Otherwise as fin_waitset_dispatch.
 FIN_BLOCKING int fin_waitset_next(struct fin_waitset *w, void **arg);
 FIN_BLOCKING int fin_waitset_next_nc(struct fin_waitset *w, void **arg);
 
