@@ -162,6 +162,8 @@ class Quotes:
         return samples.has('Fin')
 
     def print_table(self, samples, servers, n):
+        if all(samples.median((server.name, n), 'connected') is None for server in servers):
+            return
         print(f'\n{n} clients, a quote a second each; medians of {self.repetitions} times {self.seconds} s; '
               'CPU ratios of repetitions side by side [quotes]')
         print(f'  {"":20}{"serviced/s":>11}{"on time":>9}{"CPU ms/s":>10}{"spread":>8}{"of Fin":>8}{"median ms":>11}'
@@ -185,6 +187,8 @@ class Quotes:
             ratios = {name: samples.ratio(('Fin', n), (name, n), 'cpu_ms_per_s') for name in managed}
             # one that does not serve everybody saves CPU time that way
             ratios = {name: r for name, r in ratios.items() if r and samples.median((name, n), 'on_time_per_s') > 0.95 * n}
+            if not hand and not ratios:
+                continue
             line = f'  {n:>8} clients:'
             if hand:
                 line += f' {hand:.3f} times the callbacks\' ({verdict(hand, at_most=1.05)})'

@@ -90,6 +90,8 @@ static int of_stream(const struct call *c, const struct vectors *v) {
         return r;
     if ((fcntl(c->fd, F_GETFL) & O_ACCMODE) == (in ? O_WRONLY : O_RDONLY))
         return -EBADF; // that end of a pipe never gets ready
+    if (total(v) == 0) // does not block
+        return fin_io_direct(c);
     r = fin_io_ready_now(c->fd, in ? POLLIN : POLLOUT);
     if (r <= 0)
         return r < 0 ? r : -EAGAIN;
