@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
 // What a thread wrote before fin_schedule is what the AWE sees after it was woken, and the other way around what the AWE
-// wrote before it stopped: plain memory, several cache lines of it, with nothing but the inbox and the publication of the AWE
-// in between. ROUNDS as the argument.
+// wrote before it stopped: plain memory, several cache lines of it, with nothing but the inbox and the publication of the
+// AWE in between. ROUNDS as the argument.
 #include <pthread.h>
 #include <sched.h>
 #include <stdlib.h>
