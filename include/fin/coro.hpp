@@ -75,8 +75,9 @@ template <> struct promise_of<void> : task_promise {
     void take() noexcept {}
 };
 
-// co_await of an operation: start(storage, continuation, state, size) is a function of <fin/on.h> with its arguments.
-template <class Start> class operation {
+// co_await of an operation: start(storage, continuation, state, size) is a function of <fin/on.h> or, with another storage,
+// of <fin/sync_on.h>, with its arguments.
+template <class Start, class Storage = fin_on> class operation {
 public:
     explicit operation(Start s) : start_(std::move(s)) {}
     bool await_ready() const noexcept { return false; }
@@ -92,10 +93,12 @@ public:
     int await_resume() const noexcept { return running_->result; }
 
 private:
-    fin_on on_;
+    Storage on_;
     Start start_;
     routine *running_ = nullptr;
 };
+
+template <class Start> auto sync_operation(Start s) { return operation<Start, fin_sync_on>(std::move(s)); }
 
 } // namespace detail
 
@@ -210,6 +213,24 @@ inline auto send(int fd, const void *data, size_t size, int flags = 0) {
 inline auto accept(int fd, int flags = 0) {
     return detail::operation(
         [=](fin_on *on, fin_cont *c, void *s, size_t n) { return fin_accept_on(on, fd, flags, c, s, n); });
+}
+// <fin/sync.h>: 0 or -ECANCELED. A mutex locked so is the task's, and may be kept while it awaits other things.
+inline auto lock(fin_mutex &m) {
+    return detail::sync_operation(
+        [&m](fin_sync_on *on, fin_cont *c, void *s, size_t n) { return fin_mutex_lock_on(&m, on, c, s, n); });
+}
+inline auto wait(fin_cond &cond, fin_mutex &m) {
+    return detail::sync_operation(
+        [&](fin_sync_on *on, fin_cont *c, void *s, size_t n) { return fin_cond_wait_on(&cond, &m, on, c, s, n); });
+}
+inline auto wait(fin_sem &sem) {
+    return detail::sync_operation(
+        [&sem](fin_sync_on *on, fin_cont *c, void *s, size_t n) { return fin_sem_wait_on(&sem, on, c, s, n); });
+}
+inline auto await(fin_event &e, uint64_t count) {
+    return detail::sync_operation([&e, count](fin_sync_on *on, fin_cont *c, void *s, size_t n) {
+        return fin_event_await_on(&e, count, on, c, s, n);
+    });
 }
 // The task goes to the tail of the run queue.
 inline auto yield() {

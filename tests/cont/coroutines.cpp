@@ -130,8 +130,67 @@ static fin::task<> mixes(int *steps) {
     *steps += inner;
 }
 
+// Sync objects, in one line with AWEs that have stacks. A mutex is kept over other waits.
+static fin_mutex m = FIN_MUTEX_INIT;
+static fin_cond changed = FIN_COND_INIT;
+static fin_sem sem = FIN_SEM_INIT(0);
+static fin_event event = FIN_EVENT_INIT;
+static int inside, counted, last;
+
+static fin::task<> counts() {
+    CHECK_EQ(co_await fin::co::lock(m), 0);
+    CHECK_EQ(inside++, 0);
+    CHECK_EQ(co_await fin::co::sleep(1000), 0);
+    inside--;
+    counted++;
+    fin_mutex_unlock(&m);
+    CHECK_EQ(co_await fin::co::wait(sem), 0);
+    CHECK_EQ(co_await fin::co::await(event, 1), 0);
+    CHECK_EQ(co_await fin::co::lock(m), 0);
+    while (counted < 8)
+        CHECK_EQ(co_await fin::co::wait(changed, m), 0);
+    fin_mutex_unlock(&m);
+    last++;
+}
+
+static fin::task<> waits_in_vain() {
+    last = co_await fin::co::wait(sem);
+    CHECK_EQ(co_await fin::co::await(event, 99), -ECANCELED);
+}
+
+static void sync_objects() {
+    fin_finish {
+        for (int i = 0; i < 4; i++)
+            fin_async_task(counts());
+        for (int i = 0; i < 4; i++)
+            fin_async {
+                fin_mutex_lock_nc(&m);
+                CHECK_EQ(inside++, 0);
+                fin_yield();
+                inside--;
+                fin_mutex_unlock(&m);
+                fin_sem_post(&sem);
+            };
+        fin_event_advance(&event, 1);
+        while (counted < 4)
+            fin_sleep(1000);
+        fin_mutex_lock_nc(&m);
+        counted += 4;
+        fin_cond_broadcast(&changed);
+        fin_mutex_unlock(&m);
+    }
+    CHECK_EQ(last, 4);
+    fin_finish {
+        fin_async_task(waits_in_vain());
+        fin_yield();
+        fin_cancel();
+    }
+    CHECK_EQ(last, -ECANCELED);
+}
+
 int main() {
     with_stackful_ones();
+    sync_objects();
     cancelled();
     exceptions();
     int steps = 0;
