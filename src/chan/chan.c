@@ -12,7 +12,7 @@ enum { LOOK_FOR_DEATH = 64 }; // tries in vain between two looks at the socket
 
 static void in_leave(struct fin_chan *c) {
     if (FIN_UNLIKELY(c->in.ump.broken))
-        c->in.quick = false;
+        in_not_quick(c);
     turn_leave(&c->in.turn);
 }
 
@@ -252,7 +252,7 @@ ssize_t fin_chan_try_peek(struct fin_chan *c, const void **bytes) {
         r = nothing(c);
     if (r == 0) {
         c->in.turn.mutex.locked = true;
-        c->in.quick = false;
+        in_not_quick(c);
         *bytes = ump_bytes(&c->in.ump);
     }
     in_leave(c);

@@ -12,7 +12,8 @@
 
 struct out {
     struct ump_tx ump; // first
-    bool quick;        // not shared, and nobody has the turn
+    bool quick;        // neither shared nor of one thread, and nobody has the turn
+    bool here;         // of one thread, and nobody has the turn
     size_t most, reserved;
     struct turn turn;
 } __attribute__((aligned(64)));
@@ -42,16 +43,23 @@ struct fin_chan {
     struct fin_waitset_source watch; // its place in a waitset
 };
 
-// The quick half of those who receive is for an end that is not shared, while nobody has the turn.
+// The quick half of those who receive is for an end that is not shared, while nobody has the turn. Of one that is, `quick` is
+// false and is never written: other threads read it.
+static inline void in_not_quick(struct fin_chan *c) {
+    if (!c->in.turn.shared)
+        c->in.quick = false;
+}
+
 static inline int in_take(struct fin_chan *c, bool nc) {
     int r = turn_take(&c->in.turn, nc);
     if (r == 0)
-        c->in.quick = false;
+        in_not_quick(c);
     return r;
 }
 
 static inline void in_give(struct fin_chan *c) {
-    c->in.quick = turn_give(&c->in.turn) && !c->in.ump.broken && !fin_trace_on;
+    if (turn_give(&c->in.turn))
+        c->in.quick = !c->in.ump.broken && !fin_trace_on;
 }
 
 // send.c: sends the word and the data as one message. As fin_chan_send and fin_chan_send_nc.

@@ -136,7 +136,8 @@ static void meet(struct fin_chan *c, unsigned side, bool alone) {
     c->in.ump.meeting = &c->map->meeting[side];
     c->out.ump.meeting = &c->map->meeting[1 - side];
     c->in.ump.alone = c->out.ump.alone = alone;
-    c->out.quick &= !alone; // first it is to be seen whether somebody waits
+    c->out.quick &= !alone;
+    c->out.here = alone;
     c->out.ump.fence = !alone && !c->out.ump.registered; // the other end does as this one
 }
 

@@ -6,15 +6,21 @@
 #include "chan/wait.h"
 #include "core/dispatch.h"
 
-// The quick half is for those of an end that is not shared, while nobody has the turn.
+// The quick half is for those of an end that is not shared, while nobody has the turn. Of one that is `quick` and `here`
+// never change: other threads read them.
 static int out_take(struct fin_chan *c, bool nc) {
     int r = turn_take(&c->out.turn, nc);
-    if (r == 0)
-        c->out.quick = false;
+    if (r == 0 && !c->out.turn.shared)
+        c->out.quick = c->out.here = false;
     return r;
 }
 
-static void out_give(struct fin_chan *c) { c->out.quick = turn_give(&c->out.turn) && !c->out.ump.alone && !fin_trace_on; }
+static void out_give(struct fin_chan *c) {
+    if (!turn_give(&c->out.turn))
+        return;
+    c->out.quick = !c->out.ump.alone && !fin_trace_on;
+    c->out.here = c->out.ump.alone;
+}
 
 struct message {
     const void *data;
@@ -99,8 +105,7 @@ static inline bool quick_send(struct fin_chan *c, const void *data, size_t size)
 
 // To who waits for it on this thread.
 static inline bool hand(struct fin_chan *c, const void *data, size_t size) {
-    bool may = FIN_LIKELY(!c->out.turn.mutex.locked && size <= c->out.most);
-    return c->out.ump.alone && may && fin_lmp_hand(&c->out.ump, data, size);
+    return c->out.here && FIN_LIKELY(size <= c->out.most) && fin_lmp_hand(&c->out.ump, data, size);
 }
 
 static __attribute__((noinline)) int send_slowly(struct fin_chan *c, const void *data, size_t size, bool nc) {
