@@ -43,8 +43,8 @@ struct fin_chan {
     struct fin_waitset_source watch; // its place in a waitset
 };
 
-// The quick half of those who receive is for an end that is not shared, while nobody has the turn. Of one that is, `quick` is
-// false and is never written: other threads read it.
+// The quick half of those who receive is for an end that is not shared, while nobody has the turn. Of one that is, `quick`
+// is false and is never written: other threads read it.
 static inline void in_not_quick(struct fin_chan *c) {
     if (!c->in.turn.shared)
         c->in.quick = false;
