@@ -33,7 +33,8 @@ static void traced(void *unused) {
     fin_finish_as(all) {
         fin_async_call(serve, NULL);
         fin_yield();
-        CHECK_EQ(ptrace(PTRACE_TRACEME, 0, NULL, NULL), 0);
+        if (ptrace(PTRACE_TRACEME, 0, NULL, NULL) != 0)
+            _exit(77);
         raise(SIGSTOP);
         computes(NULL);
         raise(SIGSTOP); // both have been sent
@@ -77,6 +78,8 @@ static bool one(unsigned first, unsigned second) {
     pid_t pid = child(traced, NULL);
     CHECK_EQ(fin_chan_offer(&a, sockets[0], NULL), 0);
     CHECK_EQ(waitpid(pid, &status, WUNTRACED), pid);
+    if (WIFEXITED(status) && WEXITSTATUS(status) == 77)
+        SKIP("ptrace is denied, or is not there");
     CHECK(WIFSTOPPED(status));
     bool more = step(pid, first);
     unsigned n = 0;
