@@ -57,6 +57,17 @@ static void table_stream(void) {
     bench_table("large", "messages of 4 KiB one way", "cycles", large, BENCH_COUNT(large));
 }
 
+static void table_waits(void) {
+    struct bench_row rows[] = {
+        {"fin_waitset, 1 channel", waitset_1, 2000},
+        {"fin_waitset, 30 channels", waitset_30, 2000},
+        {"fin_waitset, 1,000 channels", waitset_1000, 2000},
+        {"epoll, 1 eventfd", epoll_1, 500},
+        {"epoll, 1,000 eventfds", epoll_1000, 500},
+    };
+    bench_table("waits", "send, find the event among so many, receive; one processor", "cycles", rows, BENCH_COUNT(rows));
+}
+
 int main(int argc, char **argv) {
     for (int i = 1; i < argc; i++) {
         if (strcmp(argv[i], "--quick") == 0)
@@ -75,6 +86,10 @@ int main(int argc, char **argv) {
     table_trip();
     table_calls();
     table_stream();
+    table_waits();
+    for (int channels = 1; channels <= 100; channels *= 10)
+        table_alerts(channels);
+    table_rtm();
     bench_end();
     return 0;
 }

@@ -41,6 +41,16 @@ double stream_pipe(long n);
 double stream_socket(long n);
 double stream_pipe_large(long n);
 
+// An event among so many channels, or eventfds.
+double waitset_1(long n);
+double waitset_30(long n);
+double waitset_1000(long n);
+double epoll_1(long n);
+double epoll_1000(long n);
+
+void table_alerts(int channels);
+void table_rtm(void);
+
 extern const bool have_lockfree;
 
 #ifdef __cplusplus

@@ -5,49 +5,15 @@
 #include <fin/alert.h>
 
 #include "chan/waitset.h"
+#include "rtm.h"
 
 enum { TRIES = 3, MOST = 100 }; // aborted as often, by no alert, or by alerts, it runs plainly
-
-#if defined(__x86_64__)
-#include <cpuid.h>
-
-enum { RTM_BIT = 1 << 11 }; // of EBX of leaf 7
-
-#define STARTED (~0u)
-
-static inline unsigned begin(void) {
-    unsigned status = STARTED;
-    __asm__ volatile(".byte 0xc7, 0xf8, 0, 0, 0, 0" : "+a"(status) : : "memory"); // xbegin to the next instruction
-    return status;
-}
-static inline void commit(void) { __asm__ volatile(".byte 0x0f, 0x01, 0xd5" : : : "memory"); }  // xend
-static inline void give_up(void) { __asm__ volatile(".byte 0xc6, 0xf8, 1" : : : "memory"); } // xabort 1
-
-// Microcode may have every transaction abort.
-static bool commits(void) {
-    unsigned a, b, c, d;
-    if (!__get_cpuid_count(7, 0, &a, &b, &c, &d) || !(b & RTM_BIT))
-        return false;
-    for (int i = 0; i < 100; i++)
-        if (begin() == STARTED) {
-            commit();
-            return true;
-        }
-    return false;
-}
-#else
-#define STARTED 0u
-static inline unsigned begin(void) { return 1; }
-static inline void commit(void) {}
-static inline void give_up(void) {}
-static bool commits(void) { return false; }
-#endif
 
 static bool have_transactions(void) {
     static int known; // 1: yes, -1: no; a race writes the same value
     int k = __atomic_load_n(&known, __ATOMIC_RELAXED);
     if (k == 0) {
-        k = commits() ? 1 : -1;
+        k = fin_rtm_works() ? 1 : -1;
         __atomic_store_n(&known, k, __ATOMIC_RELAXED);
     }
     return k > 0;
@@ -57,12 +23,12 @@ static bool alerted(const struct fin_runtime *rt) { return __atomic_load_n(&rt->
 
 // The line of `alerted` is in the read set from the first instruction on: a store there aborts.
 static bool try_step(struct fin_runtime *rt, void (*fn)(void *), void *state) {
-    if (begin() != STARTED)
+    if (fin_rtm_begin() != FIN_RTM_STARTED)
         return false;
     if (alerted(rt))
-        give_up();
+        fin_rtm_abort();
     fn(state);
-    commit();
+    fin_rtm_commit();
     return true;
 }
 

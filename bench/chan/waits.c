@@ -1,0 +1,84 @@
+// SPDX-License-Identifier: BSD-2-Clause
+// An event among many channels, all on one processor; beside it epoll, with as many eventfds.
+#define _GNU_SOURCE
+#include <stdlib.h>
+#include <sys/epoll.h>
+#include <sys/eventfd.h>
+#include <unistd.h>
+
+#include <fin.h>
+
+#include "rows.h"
+
+enum { MOST = 1000 };
+
+static struct fin_waitset *set;
+static struct fin_chan *from[MOST], *to[MOST];
+static int epoll, fds[MOST];
+static long members, watched;
+
+static void check(bool good) {
+    if (!good)
+        abort();
+}
+
+static void handle(void *chan) {
+    char p[MESSAGE];
+    check(fin_chan_try_recv(chan, p, sizeof p) == sizeof p);
+}
+
+// Of the right number, kept for the next repetition.
+static void use_channels(long n) {
+    if (!set)
+        check(fin_waitset_new(&set) == 0);
+    for (; members < n; members++) {
+        check(fin_chan_pair(&from[members], &to[members], &(struct fin_chan_options){4096, 0}) == 0);
+        check(fin_waitset_add(set, to[members], handle, to[members]) == 0);
+    }
+    for (; members > n; members--) {
+        check(fin_chan_close(from[members - 1]) == 0);
+        check(fin_chan_close(to[members - 1]) == 0);
+    }
+}
+
+static double events(long n, long channels) {
+    char p[MESSAGE] = {0};
+    use_channels(channels);
+    for (long i = 0; i < 3 * channels; i++) { // who is silent has been noticed
+        check(fin_chan_send(from[i % channels], p, sizeof p) == 0);
+        check(fin_waitset_dispatch_nonblock(set) == 0);
+    }
+    uint64_t start = bench_ticks();
+    for (long i = 0; i < n; i++) {
+        check(fin_chan_send(from[i * 7919 % channels], p, sizeof p) == 0);
+        check(fin_waitset_dispatch_nonblock(set) == 0);
+    }
+    return bench_since(start, (double)n);
+}
+
+double waitset_1(long n) { return events(n, 1); }
+double waitset_30(long n) { return events(n, 30); }
+double waitset_1000(long n) { return events(n, MOST); }
+
+static double epoll_events(long n, long descriptors) {
+    if (!epoll)
+        epoll = epoll_create1(EPOLL_CLOEXEC);
+    for (; watched < descriptors; watched++) {
+        fds[watched] = eventfd(0, EFD_CLOEXEC);
+        struct epoll_event e = {.events = EPOLLIN, .data.fd = fds[watched]};
+        check(fds[watched] >= 0 && epoll_ctl(epoll, EPOLL_CTL_ADD, fds[watched], &e) == 0);
+    }
+    for (; watched > descriptors; watched--)
+        close(fds[watched - 1]);
+    uint64_t start = bench_ticks();
+    for (long i = 0; i < n; i++) {
+        struct epoll_event e;
+        eventfd_t value;
+        check(eventfd_write(fds[i * 7919 % descriptors], 1) == 0 && epoll_wait(epoll, &e, 1, 0) == 1);
+        check(eventfd_read(e.data.fd, &value) == 0);
+    }
+    return bench_since(start, (double)n);
+}
+
+double epoll_1(long n) { return epoll_events(n, 1); }
+double epoll_1000(long n) { return epoll_events(n, MOST); }
