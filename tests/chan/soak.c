@@ -98,9 +98,10 @@ static int start(struct fin_process *p, unsigned number) {
 static void one_after_the_other(void *rounds) {
     struct fin_process p;
     int status;
-    for (unsigned i = 0; rounds ? i < *(unsigned *)rounds : fin_now() < until; i++) {
+    for (unsigned i = 0; rounds ? i < *(unsigned *)rounds : fin_now() < until || !messages || !bytes; i++) {
         CHECK_EQ(start(&p, peers++), 0);
-        CHECK_EQ(fin_sleep(next_random(&seed) % 20 * FIN_MS), 0);
+        unsigned most = fin_now() < until ? 20 : 20 + i; // at last on slow machines, too
+        CHECK_EQ(fin_sleep(next_random(&seed) % most * FIN_MS), 0);
         killed += fin_kill(&p, SIGKILL) == 0;
         CHECK_EQ(fin_wait(&p, &status), 0);
         CHECK(status == 0 || (WIFSIGNALED(status) && WTERMSIG(status) == SIGKILL));
@@ -151,7 +152,6 @@ int main(int argc, char **argv) {
     CHECK(count_in("/proc/self/map_files") <= maps + 8);
     CHECK(mallinfo2().uordblks <= memory + 65536);
     CHECK_EQ(waitpid(-1, NULL, WNOHANG), -1);
-    CHECK(messages > 0 && bytes > 0);
     fin_chan_listener_close(listener);
     return 0;
 }

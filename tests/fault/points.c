@@ -48,17 +48,18 @@ static int either(int hard, int soft) {
     type __real_##name parameters;                                                                                          \
     type __wrap_##name parameters { return fails(#name, either(hard, soft)) ? (failed) : __real_##name arguments; }
 
-static void counts(long *what, bool got, long by) {
+static void counts(size_t what, bool got, long by) {
     if (points && got)
-        __atomic_fetch_add(what, by, __ATOMIC_SEQ_CST);
+        __atomic_fetch_add((long *)((char *)points + what), by, __ATOMIC_SEQ_CST);
 }
+enum { BLOCKS = offsetof(struct points, blocks), MAPPED = offsetof(struct points, mapped) };
 
 // Memory: what is live is counted.
 #define MEMORY(name, parameters, arguments)                                                                                 \
     void *__real_##name parameters;                                                                                         \
     void *__wrap_##name parameters {                                                                                        \
         void *p = fails(#name, either(ENOMEM, 0)) ? NULL : __real_##name arguments;                                         \
-        counts(&points->blocks, p, 1);                                                                                      \
+        counts(BLOCKS, p, 1);                                                                                               \
         return p;                                                                                                           \
     }
 MEMORY(malloc, (size_t n), (n))
@@ -68,26 +69,26 @@ MEMORY(aligned_alloc, (size_t a, size_t n), (a, n))
 void *__real_realloc(void *p, size_t n);
 void *__wrap_realloc(void *p, size_t n) {
     void *q = fails("realloc", either(ENOMEM, 0)) ? NULL : __real_realloc(p, n);
-    counts(&points->blocks, q && !p, 1);
+    counts(BLOCKS, q && !p, 1);
     return q;
 }
 
 void __real_free(void *p);
 void __wrap_free(void *p) {
-    counts(&points->blocks, p, -1);
+    counts(BLOCKS, p, -1);
     __real_free(p);
 }
 
 void *__real_mmap64(void *at, size_t n, int prot, int flags, int fd, off_t offset);
 void *__wrap_mmap64(void *at, size_t n, int prot, int flags, int fd, off_t offset) {
     void *p = fails("mmap", either(ENOMEM, 0)) ? MAP_FAILED : __real_mmap64(at, n, prot, flags, fd, offset);
-    counts(&points->mapped, p != MAP_FAILED && !(flags & MAP_FIXED), (long)((n + 4095) / 4096));
+    counts(MAPPED, p != MAP_FAILED && !(flags & MAP_FIXED), (long)((n + 4095) / 4096));
     return p;
 }
 
 int __real_munmap(void *p, size_t n);
 int __wrap_munmap(void *p, size_t n) {
-    counts(&points->mapped, true, -(long)((n + 4095) / 4096));
+    counts(MAPPED, true, -(long)((n + 4095) / 4096));
     return __real_munmap(p, n);
 }
 
