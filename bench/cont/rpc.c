@@ -53,20 +53,22 @@ static struct fin_awe *client, *server;
 static uint64_t start;
 static double cycles;
 
-static long count;
+static long count, served;
+static struct fin_sem ended = FIN_SEM_INIT(0);
 
 #define RUN(name, server_step, client_step)                                                                                 \
     static double name(long n) {                                                                                            \
         count = n;                                                                                                          \
+        served = 0;                                                                                                         \
         fin_finish {                                                                                                        \
             struct call c = {.left = n};                                                                                    \
             fin_async_cont(server_step, &c, sizeof c);                                                                      \
             fin_yield();                                                                                                    \
             fin_async_cont(client_step, &c, sizeof c);                                                                      \
-            fin_yield();                                                                                                    \
+            fin_sem_wait_nc(&ended);                                                                                        \
             fin_cancel();                                                                                                   \
         }                                                                                                                   \
-        return cycles;                                                                                                      \
+        return served == n ? cycles : 0;                                                                                    \
     }
 
 static void begin(const struct call *c) {
@@ -78,6 +80,7 @@ static void begin(const struct call *c) {
 static void end(void) {
     cycles = bench_since(start, (double)count);
     client = NULL;
+    fin_sem_post(&ended);
     fin_cont_end();
 }
 
@@ -89,6 +92,7 @@ static void queued_server(void *p, int result) {
     if (client && fin_cont_of(client)) {
         struct call *c = fin_cont_state(client);
         c->reply = c->request + 1;
+        served++;
         fin_schedule(client);
     }
     fin_block_on(queued_server, p, 0);
@@ -115,6 +119,7 @@ static void handed_server(void *p, int result) {
     if (client && fin_cont_of(client)) {
         struct call *c = fin_cont_state(client);
         c->reply = c->request + 1;
+        served++;
         fin_thread_handoff(handed_server, p, 0, client);
         fin_call_continuation(fin_cont_of(fin_awe_self()), 0);
     }
@@ -157,6 +162,7 @@ static void recognizing_client(void *p, int result) {
             break;
         struct call *request = fin_cont_state(client);
         request->reply = request->request + 1;
+        served++;
         if (fin_thread_handoff_if(waiting_client, waiting_server, NULL, 0, client) != 0)
             break;
         c.reply = ((struct call *)fin_cont_state(client))->reply;
