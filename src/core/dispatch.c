@@ -25,14 +25,14 @@ void fin_save_exceptions(struct fin_runtime *rt, struct fin_awe *a) {
 
 // resume(), where there is more to do.
 void fin_resume_extra(struct fin_runtime *rt, struct fin_awe *a) {
-    uint32_t state = a->state;
+    uint32_t state = fin_state(a);
     if (state & FIN_AWE_NAMED && a->id)
         fin_id_resumed(rt, a);
     if (state & FIN_AWE_EXPLICIT) {
         fin_cont_resume(rt, a);
         return;
     }
-    FIN_STATE_WORD(a) = FIN_AWE_RUNNING;
+    fin_set_state_word(a, FIN_AWE_RUNNING);
     rt->thread.current = a->block;
     rt->body = a->body;
     if (state & FIN_AWE_EXCEPTIONS)
@@ -61,7 +61,7 @@ void fin_drain_inbox(struct fin_runtime *rt) {
     for (; first; first = a) {
         a = first->inbox;
         fin_link_remove(&first->link);
-        first->state = (first->state & ~(uint32_t)FIN_AWE_KIND) | FIN_AWE_QUEUED;
+        fin_set_kind(first, FIN_AWE_QUEUED);
         fin_link_back(&rt->queue, &first->link);
         rt->stats.woken_remotely++;
         FIN_PROBE(woken, first);

@@ -50,6 +50,14 @@ static inline bool fin_state_waits(uint32_t state) {
 
 static inline uint32_t fin_state(const struct fin_awe *a) { return __atomic_load_n(&a->state, __ATOMIC_RELAXED); }
 
+// Where another thread may look at it, which wants to schedule the AWE and comes too late.
+static inline void fin_set_state_word(struct fin_awe *a, uint64_t word) {
+    __atomic_store_n(&FIN_STATE_WORD(a), word, __ATOMIC_RELAXED);
+}
+static inline void fin_set_kind(struct fin_awe *a, uint32_t kind) {
+    __atomic_store_n(&a->state, (fin_state(a) & ~(uint32_t)FIN_AWE_KIND) | kind, __ATOMIC_RELAXED);
+}
+
 static inline struct fin_body *body_of(const struct fin_finish_block *b) {
     return (struct fin_body *)((uintptr_t)b->pending & ~(uintptr_t)FIN_PENDING_FLAGS);
 }
@@ -139,7 +147,7 @@ static inline void stop_plain(struct fin_runtime *rt, struct fin_awe *a, uint32_
 
 // resume() of an AWE whose state has none of FIN_AWE_EXTRA.
 static inline void resume_plain(struct fin_runtime *rt, struct fin_awe *a) {
-    FIN_STATE_WORD(a) = FIN_AWE_RUNNING; // and the result is 0
+    fin_set_state_word(a, FIN_AWE_RUNNING); // and the result is 0
     rt->thread.current = a->block;
     rt->body = a->body;
     fin_arch_resume(&a->context);
@@ -154,7 +162,7 @@ static inline void go(struct fin_runtime *rt, void *ip, void *sp, void *fp, void
 
 // Pre: `a` is on no list.
 static inline void resume(struct fin_runtime *rt, struct fin_awe *a) {
-    if (FIN_UNLIKELY(a->state & FIN_AWE_EXTRA))
+    if (FIN_UNLIKELY(fin_state(a) & FIN_AWE_EXTRA))
         fin_resume_extra(rt, a);
     else
         resume_plain(rt, a);
@@ -196,7 +204,7 @@ static inline void run_directed(struct fin_runtime *rt, struct fin_awe *to) {
         return;
     }
     rt->ticks = 1;
-    to->state = (to->state & ~(uint32_t)FIN_AWE_KIND) | FIN_AWE_QUEUED;
+    fin_set_kind(to, FIN_AWE_QUEUED);
     fin_link_front(&rt->queue, &to->link);
     dispatch(rt);
 }
@@ -204,7 +212,7 @@ static inline void run_directed(struct fin_runtime *rt, struct fin_awe *to) {
 // The AWE that dispatch would run next, where that takes no more than resume_plain; otherwise NULL.
 static inline struct fin_awe *next_plain(const struct fin_runtime *rt) {
     struct fin_link *l = rt->queue.next;
-    if (FIN_UNLIKELY(l == &rt->queue || rt->ticks == 1) || FIN_UNLIKELY(FIN_AWE_OF(l)->state & FIN_AWE_EXTRA))
+    if (FIN_UNLIKELY(l == &rt->queue || rt->ticks == 1) || FIN_UNLIKELY(fin_state(FIN_AWE_OF(l)) & FIN_AWE_EXTRA))
         return NULL;
     return FIN_AWE_OF(l);
 }

@@ -121,7 +121,7 @@ int fin_call_continuation(fin_cont *cont, int result) {
 
 // Makes `to` the next to run.
 static void run_next(struct fin_runtime *rt, struct fin_awe *to) {
-    to->state = (to->state & ~(uint32_t)FIN_AWE_KIND) | FIN_AWE_QUEUED;
+    fin_set_kind(to, FIN_AWE_QUEUED);
     fin_link_front(&rt->queue, &to->link);
 }
 
