@@ -156,7 +156,7 @@ static long sweep(enum how how) {
 }
 
 int main(int argc, char **argv) {
-    if (on_valgrind() || ON_TSAN)
+    if (on_valgrind())
         SKIP("a child for each point, of what runs many times slower here");
     const char *want = argc > 1 ? argv[1] : "";
     points = mmap(NULL, sizeof *points + TEXT, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
