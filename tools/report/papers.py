@@ -1,0 +1,46 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""The tables and figures with measurements of the four papers: (paper, item, what was measured, what was published, the
+steps of report.py that measure the like, and what differs or why it is not measured)."""
+
+AC, EXT, HTM, MACH = ('AC (Harris and others, 2011)', 'AC extensions', 'HTM and message passing',
+                      'Continuations (Draves and others, 1991)')
+ITEMS = [
+    (AC, '5.1', 'call, async that does not block, async that yields: cycles',
+     'lazy in the compiler 8, 10, 245; lazy by macros 8, 44, 269; eager 8, 120, 247', ['micro', 'async', 'create'], ''),
+    (AC, '5.1, ping-pong', 'ping-pong of messages between two cores', 'AC within 15% of callbacks; MPI over twice as much',
+     ['chan'], ''),
+    (AC, 'Figure 10', 'a capability operation: sequential, by events, async, in batches',
+     'Async and Batch scale as hand-written events do; Seq is far behind', ['commit'],
+     'two-phase commit between processes instead of capabilities between cores, which only Barrelfish has'),
+    (AC, 'Figure 11', 'random reads of 4 and 64 KiB with 1 to 1024 in flight: throughput and CPU',
+     'AC and callbacks alike; CPU of AC +5.4 to +11.8% (4 KiB), -3.7 to +9.8% (64 KiB)', ['reads'],
+     'files that are in the page cache or on a virtual disk instead of two SSDs; Linux instead of Windows'),
+    (AC, 'Figure 12', 'stock-quote server: clients served and CPU',
+     '18,000 clients with AC and callbacks, C# 8,000, F# 10,000; CPU of AC and callbacks alike, of C# and F# five '
+     'times that', ['quotes'], 'rivals of today instead of .NET'),
+    (EXT, 'Figure 4, Table 4', 'messages through a dispatch loop, per 10,000 cycles', 'lazy 15, eager 17, synchronous 20',
+     ['relay'], ''),
+    (EXT, 'Table 1', 'context switch, average cycles', 'lazy 95, no dispatch 80; eager 83 and 71', ['extensions'], ''),
+    (EXT, 'Table 2', 'context switch, bounds', 'see there', ['extensions'], ''),
+    (EXT, 'Table 3', 'creation of an AWE', 'see there', ['extensions'], ''),
+    (EXT, 'Table 5', 'creation and tear-down of an AWE', 'see there', ['extensions'], ''),
+    (HTM, 'Figures 3.1, 3.2', 'modifying cache lines in and out of transactions', '', [],
+     'the processors at hand have no transactional memory (RTM)'),
+    (HTM, 'Figure 3.3', 'NAS benchmarks and a compilation with RTM aborts as notification', '', [],
+     'the processors at hand have no transactional memory (RTM)'),
+    (HTM, 'Figure 6.1', 'where the latency of an alert goes', '', [],
+     'needs the alert-on-update instructions of a simulated processor (gem5)'),
+    (HTM, 'Table 6.2', 'a computation that receives messages: polled every so often, or alerted: slowdown and latency',
+     'alerts +1.06% time, 1,611 cycles; polling every 25 additions +3.64%, 6,637 cycles', [],
+     'alerts are signals here; no benchmark has been written yet for the report'),
+    (HTM, 'Figure 6.2', 'the same with 10 and 100 channels', 'polling every 25: +7.89% and +50.34%', [],
+     'no benchmark has been written yet for the report'),
+    (MACH, 'Table 1', 'blocks with a continuation, by reason', 'about 99% of all', ['cont'],
+     'three programs instead of an operating system\'s load'),
+    (MACH, 'Table 2', 'continuations recognized, stacks handed off', '60.2 to 85.9% and 96.8 to 100.0%', ['cont'], ''),
+    (MACH, 'Table 3', 'bytes of an idle thread', 'MK40 690, MK32 4,474', ['cont', 'million'], ''),
+    (MACH, 'Table 4', 'null RPC, exception: microseconds', 'null RPC: MK40 95, MK32 110 (DS3100)', ['cont'],
+     'within a thread, in cycles; exceptions are an operating system\'s'),
+    (MACH, 'Table 5', 'instructions, loads, stores of an RPC by component', '1,167 instructions in MK40, 1,480 in MK32', [],
+     'the path through a kernel does not exist here'),
+]
