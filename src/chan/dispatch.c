@@ -20,6 +20,7 @@ enum {
     EVENTS = 64,     // taken from the kernel at a time
     LOOKS = 200,     // at polled ones, before sleeping
     YIELDS = 50,
+    TURNS = 16, // events between two turns of others
 };
 
 static struct ump_rx *rx_of(struct fin_waitset_source *s) { return &s->chan->in.ump; }
@@ -281,10 +282,18 @@ static void relax(struct patience *p) {
 
 // The event, with the latch; or an error, without it. The caller is a user of the set.
 static int await(struct fin_waitset *w, bool nc, struct fin_waitset_source **out) {
+    static __thread unsigned events;
     struct patience p = {0, 0, false};
+    bool others = ++events % TURNS == 0;
     for (;;) {
         bool cancelled = !nc && fin_cancelled();
         fin_latch_acquire(&w->waiters.latch);
+        if (FIN_UNLIKELY(others && !w->monitor)) { // a set that always has an event keeps nobody else from running
+            others = false;
+            fin_waitset_release(w);
+            fin_yield();
+            continue;
+        }
         int r = w->closed ? -ESHUTDOWN : cancelled ? -ECANCELED : 0;
         *out = r == 0 ? find(w, false) : NULL;
         if (*out)

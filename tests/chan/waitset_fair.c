@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-2-Clause
 // A member that always has an event, a channel or a source, keeps no other from its turn: the silent channel next to it is
-// heard after few events.
+// heard after few events. Nor does it keep other AWEs of the thread from theirs, or a timer.
 #include "chan.h"
 
 enum { FEW_EVENTS = 200 };
@@ -61,7 +61,38 @@ static void beside(enum kind kind, bool channel) {
     CHECK_EQ(fin_chan_close(busy[1]), 0);
 }
 
+static bool slept;
+
+static void sleeps(void *unused) {
+    (void)unused;
+    CHECK_EQ(fin_sleep(1000), 0);
+    slept = true;
+}
+
+static void beside_others(void) {
+    fin_shared unsigned turns = 0;
+    CHECK_EQ(fin_waitset_new(&w), 0);
+    CHECK_EQ(fin_waitset_add_source(w, &source, triggers_itself, NULL), 0);
+    fin_waitset_trigger(&source);
+    fin_finish_as(all) {
+        fin_async_call(sleeps, NULL);
+        fin_async {
+            while (!fin_cancelled()) {
+                turns++;
+                fin_yield();
+            }
+        };
+        while (!slept)
+            CHECK_EQ(fin_waitset_dispatch(w), 0);
+        CHECK(turns > 0);
+        fin_cancel_as(all);
+    }
+    fin_waitset_close(w);
+}
+
 int main(void) {
+    alarm(30);
+    beside_others();
     for (enum kind kind = 0; kind < KINDS; kind++) {
         beside(kind, true);
         beside(kind, false);
