@@ -2,21 +2,21 @@
 // How a message interrupts what a thread computes (htm 5.2.2). The two halves of the paper's alert handler are here the
 // handler of a signal, and what an AWE does that enables alerts:
 //
-// - First half: where alerts are effectively disabled it is only recorded that one came, in rt->alerted, and execution goes
-// on. They
-//   are enabled where rt->computing is set and the body and block that set it are those that run.
-// - Second half, with alerts disabled: looks into the monitored sets, and wakes an AWE that waits there. The computation is
-// an AWE
-//   that stops in the handler's frame, on its own stack, to run behind that one.
+// - First half: where alerts are effectively disabled it only records that one came, in rt->alerted. They are enabled where
+//   rt->computing is set and the body and block that set it are those that run.
+// - Second half, with alerts disabled: it looks into the monitored sets, and wakes an AWE that waits there. The computation
+//   is an AWE that stops in the handler's frame, on its own stack, to run behind that one.
 //
 // What runs again after that must not be interrupted before it is back where it was: else the frames of handlers could pile
 // up. So the signal is blocked before computing is set again, and the return from the handler, which is one step, unblocks
 // it. (The paper has the same race where a thread is resumed, and compares the program counter.) While other AWEs run it is
 // not blocked.
 //
-// Who raises an alert:  alerted = 1; computing? then signal; asleep? then wake   }  each a store, then a load of the
-// other's: Who enables:          computing = 1; alerted? then handle it                   }  one of the two sees it, or
-// both. Another process cannot see `computing`: its packet signals always. (models/interrupt.pml; alert.pml: the paper's)
+// Who raises an alert:  alerted = 1; computing? then signal; asleep? then wake
+// Who enables:          computing = 1; alerted? then handle it
+//
+// Each is a store, then a load of the other's: one of the two sees it, or both. Another process cannot see `computing`: its
+// packet signals always. (models/interrupt.pml; alert.pml: the paper's)
 #define _GNU_SOURCE
 #include <pthread.h>
 #include <signal.h>

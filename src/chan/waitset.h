@@ -11,8 +11,7 @@
 // - While somebody sleeps, or the set is monitored, nobody is POLLED: all are armed. So what comes is told.
 // - While somebody sleeps and there is a PENDING one, somebody has been woken and has not looked yet.
 // - While a follower sleeps and there are sockets, a leader sleeps in the epoll, or somebody has been woken to be one;
-// unless the
-//   set is monitored: then the sockets signal the thread that monitors it, which looks.
+//   unless the set is monitored: then the sockets signal the thread that monitors it, which looks.
 // Who leaves a call, for whatever reason, goes through fin_waitset_release, which wakes the next where that is needed.
 #ifndef FIN_CHAN_WAITSET_H
 #define FIN_CHAN_WAITSET_H
