@@ -80,8 +80,9 @@ typedef void fin_rpc_fn(struct fin_rpc *r, uint32_t id, void *request, size_t si
 
 // The dispatch loop (ac-extensions 5.3): calls fn for each request, in an async of its own. It goes on until the other side
 // is gone (-ESHUTDOWN, -ECONNRESET), lies (-EPROTO), memory is short (-ENOMEM; the request stays) or it is cancelled
-// (-ECANCELED), and returns that once every fn has returned; a cancel reaches those, too. For a group of ends, have each
-// served in an async.
+// (-ECANCELED), and returns that once every fn has returned; a cancel reaches those, too. At most FIN_RPC_MOST are worked on
+// at a time; more, which only a side that breaks the rules sends, wait in the channel. For a group of ends, have each served
+// in an async.
 FIN_BLOCKING int fin_rpc_serve(struct fin_rpc *r, fin_rpc_fn *fn, void *arg);
 
 // Answers so far that nobody waited for: late, twice, or to no call at all.

@@ -294,6 +294,7 @@ struct serving {
     struct fin_rpc *rpc;
     fin_rpc_fn *fn;
     void *arg;
+    struct fin_sem room; // for requests that are worked on: the other side may send more than it may
     int error;
 };
 
@@ -312,18 +313,28 @@ static void serve_one(void *arg) {
     s->fn(r, id, request, (size_t)n, s->arg);
     if (request != on_stack)
         free(request);
+    fin_sem_post(&s->room);
+}
+
+// 0: there is room for a request, and there is one, unless another AWE took it meanwhile.
+static int await_request(struct serving *s) {
+    int error = fin_sem_wait(&s->room);
+    return error == 0 ? await_head(s->rpc, false) : error;
 }
 
 int fin_rpc_serve(struct fin_rpc *r, fin_rpc_fn *fn, void *arg) {
-    struct serving s = {r, fn, arg, 0};
+    struct serving s = {.rpc = r, .fn = fn, .arg = arg};
     int error = 0;
     r->inside++;
+    fin_sem_init(&s.room, FIN_RPC_MOST);
     fin_finish {
         for (unsigned n = 1; error == 0; n++) {
-            error = await_head(r, false);
+            error = await_request(&s);
             if (error == 0 && r->head) {
                 fin_async_call(serve_one, &s);
                 error = s.error;
+            } else {
+                fin_sem_post(&s.room);
             }
             if (n % TURNS == 0)
                 fin_yield(); // a client without pauses keeps nobody else from running

@@ -107,6 +107,39 @@ static void flooded(enum kind kind) {
     CHECK_EQ(fin_chan_close(b), 0);
 }
 
+// A client that reads no answer and sends on: what it can make us keep has a bound.
+static struct fin_event never;
+static unsigned at_work, sent;
+
+static void keeps(struct fin_rpc *r, uint32_t id, void *request, size_t size, void *arg) {
+    (void)r, (void)id, (void)request, (void)size, (void)arg;
+    at_work++;
+    CHECK_EQ(fin_event_await(&never, 1), -ECANCELED);
+}
+
+static void too_many(enum kind kind) {
+    at_work = sent = 0;
+    fin_event_init(&never);
+    open_kind(kind, 4096, 0);
+    CHECK_EQ(fin_rpc_open(&server, a, 0), 0);
+    fin_finish_as(all) {
+        fin_async { CHECK_EQ(fin_rpc_serve(server, keeps, NULL), -ECANCELED); };
+        fin_async {
+            for (; sent < FIN_RPC_MOST + 2000; sent++)
+                send_raw(sent, 1, "x", 1);
+        };
+        while (at_work < FIN_RPC_MOST)
+            fin_yield();
+        for (int i = 0; i < 100; i++)
+            CHECK_EQ(fin_sleep_nc(FIN_US), 0);
+        CHECK_EQ(at_work, FIN_RPC_MOST);
+        CHECK(sent < FIN_RPC_MOST + 2000); // they wait in the channel
+        fin_cancel_as(all);
+    }
+    CHECK_EQ(fin_rpc_close(server), 0);
+    CHECK_EQ(fin_chan_close(b), 0);
+}
+
 int main(void) {
     void (*const lies[])(void) = {nothing, half_a_word, no_kind, other_kind, large_kind};
     for (enum kind kind = 0; kind < KINDS; kind++) {
@@ -116,6 +149,8 @@ int main(void) {
         }
         a_lie(kind, unwanted, FIN_RPC_CLIENT);
         flooded(kind);
+        if (!getenv("FIN_FEW")) // thousands of stacks
+            too_many(kind);
     }
     return 0;
 }
