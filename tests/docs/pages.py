@@ -15,7 +15,7 @@ def text_of(folder):
 
 
 headers = set(re.findall(r'\w+', text_of('include')))
-environment = set(re.findall(r'getenv\w*\("(\w+)"\)', text_of('src')))
+environment = set(re.findall(r'getenv\w*\("(\w+)"\)', text_of('src') + text_of('tests')))
 
 
 def check_words(name, quoted):
