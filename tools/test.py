@@ -17,7 +17,7 @@ TOP = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
 GCC = {'CC': 'gcc', 'CXX': 'g++'}
 FEW = {'FIN_FEW': '1'}  # thousands instead of a million where a million shows no more
 CLANG = {'CC': 'clang-19', 'CXX': 'clang++-19', 'CC_LD': 'lld', 'CXX_LD': 'lld', 'AR': 'llvm-ar-19'}
-TWO = ['-Dio_kinds=epoll']  # the default and epoll: these builds look for misuse, not at the features of old kernels
+TWO = ['-Dio_kinds=epoll']  # the default and epoll: these builds look at compilers and misuse, not at old kernels
 ONE = ['-Dio_kinds=']  # valgrind: a second a test; qemu: no io_uring, so that the default is epoll
 CORE = ['-Drooms=core,thc']  # where only what the compiler does to the call sites matters
 SANITIZER_ENV = {'ASAN_OPTIONS': 'detect_stack_use_after_return=1:detect_leaks=1', 'UBSAN_OPTIONS': 'halt_on_error=1',
@@ -27,7 +27,7 @@ VALGRIND = ['--wrapper', 'valgrind --quiet --error-exitcode=9 --leak-check=full 
 # name: (environment, options of meson setup, options of meson test)
 BUILDS = {
     'gcc': (GCC, [], []),
-    'clang': (CLANG, [], ['--no-suite', 'bench']),  # builds the benchmarks; that they run, gcc shows
+    'clang': (CLANG, TWO, ['--no-suite', 'bench']),  # builds the benchmarks; that they run, gcc shows
     'gcc-O0': ({**GCC, **FEW}, ['-Doptimization=0', *CORE], []),
     'gcc-O1-frame-pointers': ({**GCC, **FEW}, ['-Doptimization=1', '-Dc_args=-fno-omit-frame-pointer',
                                     '-Dcpp_args=-fno-omit-frame-pointer', *CORE], []),
@@ -38,7 +38,7 @@ BUILDS = {
     'clang-O1-no-frame-pointers': ({**CLANG, **FEW}, ['-Doptimization=1', '-Dc_args=-fomit-frame-pointer',
                                            '-Dcpp_args=-fomit-frame-pointer', *CORE], []),
     'clang-O3-lto-pie': ({**CLANG, **FEW}, ['-Doptimization=3', '-Db_lto=true', '-Db_pie=true', '-Drooms=core'], []),
-    'gcc-asan-ubsan': ({**GCC, **FEW, **SANITIZER_ENV}, ['-Db_sanitize=address,undefined', '-Doptimization=1', *TWO],
+    'gcc-asan-ubsan': ({**GCC, **FEW, **SANITIZER_ENV}, ['-Db_sanitize=address,undefined', '-Doptimization=g', *TWO],
                        ['-t', '2']),
     'clang-tsan': ({**CLANG, **FEW, **SANITIZER_ENV},
                    ['-Db_sanitize=thread', '-Db_lundef=false', '-Doptimization=1', *TWO], ['-t', '2']),
@@ -87,7 +87,8 @@ def one(name):
             print(''.join(f.readlines()[-30:]))
         failures.append(f'{name}: does not build')
         return 0, 1, 0
-    run(['meson', 'test', '-C', build, '--no-rebuild', '--print-errorlogs', *test], full, log)
+    many = str(2 * os.cpu_count())  # most tests wait for most of their time
+    run(['meson', 'test', '-C', build, '--no-rebuild', '--print-errorlogs', '--num-processes', many, *test], full, log)
     passed, failed, skipped = results(build)
     print(f'{name}: {len(passed)} passed, {len(failed)} failed, {len(skipped)} skipped ({time.time() - start:.0f} s)',
           flush=True)
