@@ -21,7 +21,7 @@ TWO = ['-Dio_kinds=epoll']  # the default and epoll: these builds look at compil
 ONE = ['-Dio_kinds=']  # valgrind: a second a test; qemu: no io_uring, so that the default is epoll
 CORE = ['-Drooms=core,thc']  # where only what the compiler does to the call sites matters
 SANITIZER_ENV = {'ASAN_OPTIONS': 'detect_stack_use_after_return=1:detect_leaks=1', 'UBSAN_OPTIONS': 'halt_on_error=1',
-                 'TSAN_OPTIONS': 'halt_on_error=1'}
+                 'TSAN_OPTIONS': 'halt_on_error=1:atexit_sleep_ms=20'}  # a second, otherwise, each
 VALGRIND = ['--wrapper', 'valgrind --quiet --error-exitcode=9 --leak-check=full --errors-for-leak-kinds=definite']
 
 # name: (environment, options of meson setup, options of meson test)
