@@ -12,8 +12,8 @@
 // Alerts are disabled until the computation enables them, and what an AWE enables concerns only itself. With them enabled
 // other AWEs may run at any point: so nothing of Fin may be called then, nothing that is not safe in a signal handler
 // (malloc, stdio), and no finish block or async may begin or end. Around such a call they are disabled, and nothing is
-// lost: enabling them handles what has come meanwhile. An alert that comes while they are disabled is handled then, or when the
-// thread looks for work.
+// lost: enabling them handles what has come meanwhile. An alert that comes while they are disabled is handled then, or
+// when the thread looks for work.
 //
 //     bool was = fin_alert_disable();
 //     p = malloc(n);
