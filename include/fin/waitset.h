@@ -51,12 +51,17 @@ struct fin_waitset_source {
 // Takes no descriptor before a channel between processes comes in, and then two. Does not block. Returns 0 or -ENOMEM.
 int fin_waitset_new(struct fin_waitset **out);
 
-// All that is in the set leaves it; who waits in it returns -ESHUTDOWN. Handlers that run go on. Nobody may begin another
-// call, or be in one that does not wait. Does not block.
+// All that is in the set leaves it, and its calls return -ESHUTDOWN: those that wait, and those that begin from now on. So
+// who dispatches in a loop ends it. Handlers that run go on. From any thread, also more than once. Does not block.
+void fin_waitset_shutdown(struct fin_waitset *w);
+
+// The same, and its memory is given back, when those that wait have left. Nobody may begin another call, or be in one that
+// does not wait: where others dispatch in loops, shut it down and have them end first. Does not block.
 void fin_waitset_close(struct fin_waitset *w);
 
 // From now on fn(arg) is called for its events. Does not block. Returns 0; -EBUSY where it is in a set, or an AWE is in one
-// of the channel's receiving calls; -EMFILE, -ENFILE, -ENOMEM, -ENOSPC where the system refuses what it takes to watch it.
+// of the channel's receiving calls; -ESHUTDOWN; -EMFILE, -ENFILE, -ENOMEM, -ENOSPC where the system refuses what it takes to
+// watch it.
 int fin_waitset_add(struct fin_waitset *w, struct fin_chan *c, fin_waitset_fn *fn, void *arg);
 int fin_waitset_add_source(struct fin_waitset *w, struct fin_waitset_source *s, fin_waitset_fn *fn, void *arg);
 

@@ -67,7 +67,7 @@ static int epoll_open(struct fin_waitset *w) {
 
 // Latch of the set. What has happened meanwhile is found when it is placed.
 static int enter(struct fin_waitset *w, struct fin_waitset_source *s) {
-    int r = has_socket(s) ? epoll_open(w) : 0;
+    int r = w->closed ? -ESHUTDOWN : has_socket(s) ? epoll_open(w) : 0;
     if (r == 0 && has_socket(s))
         r = epoll_change(w, EPOLL_CTL_ADD, s);
     if (r == 0 && w->monitor) {
@@ -221,7 +221,7 @@ static struct fin_waitset_source *any_member(struct fin_waitset *w) {
     return NULL;
 }
 
-void fin_waitset_close(struct fin_waitset *w) {
+void fin_waitset_shutdown(struct fin_waitset *w) {
     struct fin_waitset_source *s;
     fin_waitset_poll(w);
     fin_latch_acquire(&fin_waitset_changes);
@@ -234,6 +234,10 @@ void fin_waitset_close(struct fin_waitset *w) {
             take_out(s);
     } while (s);
     fin_latch_release(&fin_waitset_changes);
+}
+
+void fin_waitset_close(struct fin_waitset *w) {
+    fin_waitset_shutdown(w);
     fin_waitset_drop(w);
 }
 

@@ -138,7 +138,35 @@ static void other_side_dies(int messages) {
     fin_waitset_close(w);
 }
 
+static void never(void *unused) {
+    (void)unused;
+    CHECK(false);
+}
+
+// After a shutdown whoever comes late is told so: a loop that dispatches needs no other word to end.
+static void late(void) {
+    struct fin_waitset *w;
+    void *arg;
+    CHECK_EQ(fin_waitset_new(&w), 0);
+    open_kind(PAIR, 4096, 0);
+    CHECK_EQ(fin_waitset_add(w, b, never, NULL), 0);
+    CHECK_EQ(fin_chan_send(a, "x", 1), 0);
+    fin_waitset_shutdown(w);
+    fin_waitset_shutdown(w);
+    CHECK_EQ(fin_waitset_dispatch(w), -ESHUTDOWN);
+    CHECK_EQ(fin_waitset_dispatch_nonblock(w), -ESHUTDOWN);
+    CHECK_EQ(fin_waitset_check(w), -ESHUTDOWN);
+    CHECK_EQ(fin_waitset_next(w, &arg), -ESHUTDOWN);
+    CHECK_EQ(fin_waitset_add(w, b, never, NULL), -ESHUTDOWN);
+    char c;
+    CHECK_EQ(fin_chan_recv(b, &c, 1), 1); // it is in no set
+    fin_waitset_close(w);
+    CHECK_EQ(fin_chan_close(a), 0);
+    CHECK_EQ(fin_chan_close(b), 0);
+}
+
 int main(void) {
+    late();
     for (enum kind kind = 0; kind < KINDS; kind++) {
         set_ends(kind, false);
         set_ends(kind, true);

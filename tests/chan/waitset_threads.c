@@ -81,9 +81,11 @@ int main(void) {
             fin_thread_join_nc(&sender[i]);
         fin_thread_join_nc(&mover);
         for (int i = 0; i < 2; i++)
-            fin_waitset_close(sets[i]);
+            fin_waitset_shutdown(sets[i]);
         for (int i = 0; i < DISPATCHERS; i++)
             fin_thread_join_nc(&dispatcher[i]);
+        for (int i = 0; i < 2; i++)
+            fin_waitset_close(sets[i]);
     }
     for (struct end *e = ends; e < ends + CHANNELS; e++) {
         CHECK_EQ(e->received, each);
