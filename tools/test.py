@@ -38,7 +38,7 @@ BUILDS = {
     'clang-O1-no-frame-pointers': ({**CLANG, **FEW}, ['-Doptimization=1', '-Dc_args=-fomit-frame-pointer',
                                            '-Dcpp_args=-fomit-frame-pointer', *CORE], []),
     'clang-O3-lto-pie': ({**CLANG, **FEW}, ['-Doptimization=3', '-Db_lto=true', '-Db_pie=true', '-Drooms=core'], []),
-    'gcc-asan-ubsan': ({**GCC, **FEW, **SANITIZER_ENV}, ['-Db_sanitize=address,undefined', '-Doptimization=g', *TWO],
+    'gcc-asan-ubsan': ({**GCC, **FEW, **SANITIZER_ENV}, ['-Db_sanitize=address,undefined', '-Doptimization=1', *TWO],
                        ['-t', '2']),
     'clang-tsan': ({**CLANG, **FEW, **SANITIZER_ENV},
                    ['-Db_sanitize=thread', '-Db_lundef=false', '-Doptimization=1', *TWO], ['-t', '2']),

@@ -194,7 +194,8 @@ static int begin(struct fin_runtime *rt) {
     if (io->wake_fd < 0)
         io->wake_fd = eventfd(0, EFD_CLOEXEC);
     int error = io->wake_fd < 0 ? -errno : 0;
-    io->poller = (struct fin_poller){.poll = look, .wake = wake, .end = end};
+    if (!io->poller.wake) // once: a late waker of the thread that had it before may be reading
+        io->poller = (struct fin_poller){.poll = look, .wake = wake, .end = end};
     io->rt = rt;
     io->timers = (struct timers){0};
     io->ending = false;
