@@ -26,11 +26,13 @@
 enum { FRAMES = 48, LOOKS = 8 }; // looks within the time
 enum { NS_PER_MS = 1000000, ANSWER_MS = 1000 };
 
-// What one look at a runtime saw, and since when it has been seen so.
+// What one look at a runtime saw, since when it has been seen so, and how often: a process that was stopped, or that the
+// machine gave no time, has had fewer looks than the time would hold, and was held by no AWE.
 struct watched {
     struct watched *next;
     struct fin_runtime *rt;
     uint64_t seen, since;
+    int looks;
     bool reported;
 };
 
@@ -171,8 +173,9 @@ static void look_at(struct watched *w) {
     if (!busy(w->rt) || seen != w->seen) {
         w->seen = seen;
         w->since = now;
+        w->looks = 0;
         w->reported = false;
-    } else if (!w->reported && now - w->since >= (uint64_t)limit_ms * NS_PER_MS) {
+    } else if (!w->reported && ++w->looks >= LOOKS / 2 && now - w->since >= (uint64_t)limit_ms * NS_PER_MS) {
         w->reported = true;
         report(w->rt, seen, w->since);
     }
