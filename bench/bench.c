@@ -164,6 +164,7 @@ static void print_cpu(void) {
 }
 
 void bench_begin(const char *program) {
+    setvbuf(stdout, NULL, _IOLBF, 0); // who is stopped has printed what it knew
     struct utsname u = {0};
     uname(&u);
     measure_clock();

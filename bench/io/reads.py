@@ -104,7 +104,7 @@ class Reads:
                 rate = samples.median(key, 'reads_per_s')
                 if rate is None:
                     continue
-                line = f'  {depth if name == FIN else "":>9}  {name:20}{rate:11.0f}'
+                line = f'  {depth:>9}  {name:20}{rate:11.0f}'
                 line += f'{samples.spread(key, "reads_per_s"):7.0f}%{rate * block / 1e6:8.0f}'
                 line += f'{samples.median(key, "cpu_us"):9.2f}'
                 if name == FIN:

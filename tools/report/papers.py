@@ -1,46 +1,117 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""The tables and figures with measurements of the four papers: (paper, item, what was measured, what was published, the
-steps of report.py that measure the like, and what differs or why it is not measured)."""
+"""The tables and figures with measurements of the four papers: what was published, and which rows of which benchmark
+measure the like, Fin's and those beside it. One without rows says why it is not measured."""
 
 AC, EXT, HTM, MACH = ('AC (Harris and others, 2011)', 'AC extensions', 'HTM and message passing',
                       'Continuations (Draves and others, 1991)')
+
+
+class Item:
+    """`ours` and `rivals`: (step of report.py, words of a table's title, words that begin its rows' names...). `plot`: which
+    number of a row is plotted, and its unit; tables of bench.c know that."""
+
+    def __init__(self, paper, name, what, published, ours=(), rivals=(), remark='', plot=(None, '')):
+        self.paper, self.name, self.what, self.published = paper, name, what, published
+        self.ours, self.rivals, self.remark = ours, rivals, remark
+        self.column, self.unit = plot
+
+    def steps(self):
+        return list(dict.fromkeys(rows[0] for rows in (*self.ours, *self.rivals)))
+
+
+NO_RTM = 'the processors at hand have no transactional memory (RTM)'
+ALERTS = ('alerts (signal)', 'steps of 1,000')
+POLLING = ('polling every 100,000', 'polling every 1,000 ', 'polling every 100 ', 'polling every 50 ', 'polling every 25 ')
+
 ITEMS = [
-    (AC, '5.1', 'call, async that does not block, async that yields: cycles',
-     'lazy in the compiler 8, 10, 245; lazy by macros 8, 44, 269; eager 8, 120, 247', ['micro', 'async', 'create'], ''),
-    (AC, '5.1, ping-pong', 'ping-pong of messages between two cores', 'AC within 15% of callbacks; MPI over twice as much',
-     ['chan'], ''),
-    (AC, 'Figure 10', 'a capability operation: sequential, by events, async, in batches',
-     'Async and Batch scale as hand-written events do; Seq is far behind', ['commit'],
-     'two-phase commit between processes instead of capabilities between cores, which only Barrelfish has'),
-    (AC, 'Figure 11', 'random reads of 4 and 64 KiB with 1 to 1024 in flight: throughput and CPU',
-     'AC and callbacks alike; CPU of AC +5.4 to +11.8% (4 KiB), -3.7 to +9.8% (64 KiB)', ['reads'],
-     'files that are in the page cache or on a virtual disk instead of two SSDs; Linux instead of Windows'),
-    (AC, 'Figure 12', 'stock-quote server: clients served and CPU',
-     '18,000 clients with AC and callbacks, C# 8,000, F# 10,000; CPU of AC and callbacks alike, of C# and F# five '
-     'times that', ['quotes'], 'rivals of today instead of .NET'),
-    (EXT, 'Figure 4, Table 4', 'messages through a dispatch loop, per 10,000 cycles', 'lazy 15, eager 17, synchronous 20',
-     ['relay'], ''),
-    (EXT, 'Table 1', 'context switch, average cycles', 'lazy 95, no dispatch 80; eager 83 and 71', ['extensions'], ''),
-    (EXT, 'Table 2', 'context switch, bounds', 'see there', ['extensions'], ''),
-    (EXT, 'Table 3', 'creation of an AWE', 'see there', ['extensions'], ''),
-    (EXT, 'Table 5', 'creation and tear-down of an AWE', 'see there', ['extensions'], ''),
-    (HTM, 'Figures 3.1, 3.2', 'modifying cache lines in and out of transactions', '', [],
-     'the processors at hand have no transactional memory (RTM)'),
-    (HTM, 'Figure 3.3', 'NAS benchmarks and a compilation with RTM aborts as notification', '', [],
-     'the processors at hand have no transactional memory (RTM)'),
-    (HTM, 'Figure 6.1', 'where the latency of an alert goes', '', [],
-     'needs the alert-on-update instructions of a simulated processor (gem5)'),
-    (HTM, 'Table 6.2', 'a computation that receives messages: polled every so often, or alerted: slowdown and latency',
-     'alerts +1.06% time, 1,611 cycles; polling every 25 additions +3.64%, 6,637 cycles', [],
-     'alerts are signals here; no benchmark has been written yet for the report'),
-    (HTM, 'Figure 6.2', 'the same with 10 and 100 channels', 'polling every 25: +7.89% and +50.34%', [],
-     'no benchmark has been written yet for the report'),
-    (MACH, 'Table 1', 'blocks with a continuation, by reason', 'about 99% of all', ['cont'],
-     'three programs instead of an operating system\'s load'),
-    (MACH, 'Table 2', 'continuations recognized, stacks handed off', '60.2 to 85.9% and 96.8 to 100.0%', ['cont'], ''),
-    (MACH, 'Table 3', 'bytes of an idle thread', 'MK40 690, MK32 4,474', ['cont', 'million'], ''),
-    (MACH, 'Table 4', 'null RPC, exception: microseconds', 'null RPC: MK40 95, MK32 110 (DS3100)', ['cont'],
-     'within a thread, in cycles; exceptions are an operating system\'s'),
-    (MACH, 'Table 5', 'instructions, loads, stores of an RPC by component', '1,167 instructions in MK40, 1,480 in MK32', [],
-     'the path through a kernel does not exist here'),
+    Item(AC, 'Section 5.1, microbenchmarks', 'a call, an async that does not block, an async that yields: cycles',
+         'lazy in the compiler 8, 10, 245; lazy by macros 8, 44, 269; eager 8, 120, 247',
+         [('micro', 'Microbenchmarks', 'Fin, lazy', 'Fin, eager'),
+          ('create', 'finish + async', 'fin_async_call', 'fin_async, lambda')],
+         [('create', 'finish + async', 'C++20 coroutine', 'Boost fcontext'),
+          ('million', 'Spawn and join', 'Fin', 'Boost.Fiber', 'Go', 'Tokio')],
+         plot=(2, 'cycles')),
+    Item(AC, 'Section 5.1, ping-pong', 'round trip of a message between two cores: cycles',
+         'callbacks 1,121; AC on one side 1,198, on both 1,274, without YieldTo 1,437; MPI 2,780',
+         [('chan', 'round trip of one line', 'fin_chan between threads', 'fin_chan as between processes')],
+         [('chan', 'round trip of one line', 'bare:', 'pipe', 'Unix socket')]),
+    Item(AC, 'Figure 10', 'a capability operation: one after the other, by events, async, in batches',
+         'Async and Batch scale as events written by hand do, Seq does not; the same where processes are preempted',
+         [('commit', 'two-phase commit', 'spread over the processors', 'on one processor')], (),
+         'Two-phase commit between processes instead of capabilities between cores, which only Barrelfish has. The rivals, '
+         'Seq and Event, stand in each line; figures say most where there are as many processors as processes.'),
+    Item(AC, 'Figure 11', 'random reads of 4 and 64 KiB with 1 to 1024 in flight: throughput and CPU',
+         'AC and callbacks alike; CPU of AC +5.4 to +11.8% (4 KiB), -3.7 to +9.8% (64 KiB); one at a time much slower',
+         [('reads', 'Random reads', 'Fin')], [('reads', 'Random reads', 'io_uring callbacks', 'pread', 'fio')],
+         'Files in the page cache, and on a virtual disk, instead of two SSDs; Linux instead of Windows.'),
+    Item(AC, 'Figure 12', 'stock-quote server: clients served, and CPU time',
+         '18,000 clients with AC and with callbacks, C# 8,000, F# 10,000, threads 4,500; CPU of AC and callbacks alike, '
+         'that of C# and F# five times as much',
+         [('quotes', 'clients, a quote a second each', 'Fin', 'Fin without stacks'), ('quotes', 'targets: ', 'clients:')],
+         [('quotes', 'clients, a quote a second each', 'io_uring callbacks', 'epoll callbacks', 'libuv', 'thread per client',
+           'Go', 'Tokio', 'Node', 'asyncio')], 'Rivals of today instead of .NET; Linux instead of Windows.'),
+    Item(EXT, 'Figure 4', 'the dispatch loop: quick transactions go on while slow ones wait',
+         'hundreds of messages of the quick type arrive before the first of the slow type',
+         [('relay', 'dispatch loop', 'quick transactions', 'quick ones were answered')], (),
+         'No rival: the figure says that others do not wait, not how fast it is. The third process takes 10 ms to answer.'),
+    Item(EXT, 'Table 1', 'context switch, average: cycles', 'lazy 95, no dispatch 80; eager 83, no dispatch 71',
+         [('extensions', 'table 1', 'lazy', 'eager')],
+         [('switch', 'Switch between two', 'minimal switch', 'Boost fcontext')]),
+    Item(EXT, 'Table 2', 'context switch, bounds: cycles',
+         'lazy 90 to 1,712, no dispatch 79 to 2,814; eager 74 to 404, no dispatch 54 to 316',
+         [('extensions', 'table 2', 'lazy', 'eager')], (),
+         'No rival: one switch is shorter than the timer is exact. The greatest value is an interrupt of the machine.',
+         plot=(2, 'cycles')),
+    Item(EXT, 'Table 3', 'creation of an AWE, minimum, maximum, median, average: cycles',
+         'lazy 4, 96, 8, 7; eager 20, 1,920, 26, 24', [('extensions', 'table 3', 'lazy', 'eager')], (),
+         'Rivals stand at table 5, where the whole life of a task can be compared.',
+         plot=(2, 'cycles')),
+    Item(EXT, 'Table 4', 'message throughput: messages in 10,000 cycles', 'lazy 15, eager 17, synchronous 20: 667, 588 and '
+         '500 cycles a message', [('chan', 'fin_rpc_call to another', 'one after the other', 'from 16 AWEs')],
+         [('chan', 'fin_rpc_call to another', 'bare:')]),
+    Item(EXT, 'Table 5', 'creation and tear-down of an AWE: cycles',
+         'empty 6; empty in async 26 lazy, 74 eager; blocking by THCYield 335, 330; by THCYieldTo 326, 260',
+         [('extensions', 'table 5', 'lazy', 'eager')],
+         [('create', 'finish + async', 'C++20 coroutine', 'Boost fcontext'), ('million', 'Spawn and join', 'Boost.Fiber',
+                                                                              'Go', 'Tokio')]),
+    Item(HTM, 'Section 3.1', 'a transaction: begin and commit, begin and abort, how long one can last: cycles',
+         '48, 155 and 10,752,920', [('chan', 'transactions (htm 3.1)', 'commit', 'abort', 'until')], (),
+         'Measured where a transaction commits; ' + NO_RTM + '.'),
+    Item(HTM, 'Figures 3.1, 3.2', 'modifying cache lines in and out of transactions',
+         'linear in a transaction that commits; nearly constant outside and in one that aborts, up to 49 lines', (), (),
+         NO_RTM),
+    Item(HTM, 'Figure 3.3', 'NAS benchmarks and a compilation beside a hyperthread that is off, idle, used, or spins: '
+         'run time', 'idle +4.3%, used -9.5%, beside a loop of nops +22%', (), (),
+         'a virtual machine does not say which of its processors share a core; nothing of Fin runs in it'),
+    Item(HTM, 'Figure 6.1', 'where the latency of an alert goes', '1,611 cycles, 1,137 with a tight loop that polls: '
+         'sending 20%, the alert itself 13%, the look at all channels 22%, the rest in the messaging library and the switch',
+         (), (),
+         'needs a simulated processor (gem5) with alert-on-update; here an alert is a signal of the kernel'),
+    Item(HTM, 'Table 6.2', 'a computation that receives messages, polled every so many additions or alerted: slowdown and '
+         'median latency in cycles', 'alerts +1.06%, 1,611; polling every 25 +3.64%, 6,637; every 100 +1.82%, 21,094',
+         [('chan', 'on 1 channel', *ALERTS)], [('chan', 'on 1 channel', 'polling never', *POLLING)],
+         'Alerts are signals here. Latency contains what the machine takes to interrupt another processor.',
+         plot=(1, '% slower')),
+    Item(HTM, 'Figure 6.2', 'the same with 10 and 100 channels: slowdown', 'polling every 25: +7.89% and +50.34%; alerts '
+         '+1.09% and +1.15%', [('chan', 'on 10 channels', *ALERTS), ('chan', 'on 100 channels', *ALERTS)],
+         [('chan', 'on 10 channels', *POLLING), ('chan', 'on 100 channels', *POLLING)],
+         plot=(1, '% slower')),
+    Item(MACH, 'Table 1', 'blocks with a continuation, by reason', '98.4%, 99.9% and 100.0% of all (compilation, kernel '
+         'build, DOS emulation)', [('cont', 'by reason', 'compression total', 'no compression', 'blocks')], (),
+         'No rival: three programs of ours instead of an operating system\'s load.',
+         plot=(5, '% of the blocks of the RPC service')),
+    Item(MACH, 'Table 2', 'continuations recognized, stacks handed off', '60.2 to 85.9% and 96.8 to 100.0%',
+         [('cont', 'by reason', 'recognition', 'stack handoff', 'stacks in use')], (),
+         'No rival: nothing else here hands stacks off.',
+         plot=(5, '% of the blocks of the RPC service')),
+    Item(MACH, 'Table 3', 'bytes of an idle thread', 'MK40 656 to 792, on average 690; MK32 788 to 4,884, on average 4,474',
+         [('cont', 'Idle work', 'explicit AWEs', 'AWEs with stacks')],
+         [('cont', 'Idle work', 'C++20 coroutines'), ('million', 'tasks created', 'Fin', 'Boost.Fiber', 'Go', 'Tokio')],
+         plot=(0, 'bytes')),
+    Item(MACH, 'Table 4', 'null RPC, exception: microseconds', 'null RPC: MK40 95, MK32 110, Mach 2.5 185; exception: 135, '
+         '425, 380 (DS3100)', [('cont', 'Null RPC', 'explicit')], [('cont', 'Null RPC', 'with stacks', 'a function call')],
+         'In cycles. Exceptions are an operating system\'s.'),
+    Item(MACH, 'Table 5', 'instructions, loads, stores of an RPC by component', '1,167 instructions in MK40, 1,480 in MK32; '
+         'of these hand-off 166, switch 500', (), (),
+         'the path through a kernel does not exist here; README.md has instructions of whole calls'),
 ]
