@@ -38,6 +38,12 @@ void **fin_host_exception_state(void);
 // The calling OS thread's own stack; for sanitizers.
 void fin_host_os_stack(void **lo, size_t *size);
 
+// Copies memory of this process that may not be there: false.
+bool fin_host_read(void *to, const void *from, size_t size);
+
+// Is a process that nothing can wake to be reported? Then a thread notes in `expects` what it sleeps for.
+extern bool fin_host_stuck;
+
 // A line on the standard error stream, "fin: " before it; then the end of the program.
 _Noreturn void fin_host_die(const char *text);
 

@@ -293,4 +293,11 @@ static void end(struct io *io) {
     close_epoll(io);
 }
 
-const struct backend fin_io_epoll = {.begin = begin, .end = end, .poll = poll_events, .run = run};
+static bool expects(const struct io *io) {
+    for (int fd = 0; fd < io->epoll.watches; fd++)
+        if (io->epoll.watch[fd] && !fin_link_empty(&io->epoll.watch[fd]->waiters))
+            return true;
+    return false;
+}
+
+const struct backend fin_io_epoll = {.expects = expects, .begin = begin, .end = end, .poll = poll_events, .run = run};

@@ -40,6 +40,8 @@ static void look(struct fin_poller *p, bool wait) {
     int64_t ns = 0;
     if (wait) {
         ns = -1;
+        if (FIN_UNLIKELY(fin_host_stuck))
+            io->rt->expects = fin_timers_first(io) || io->backend->expects(io) || fin_io_offload_expects(io);
         struct fin_timer *first = fin_timers_first(io);
         if (first) {
             uint64_t now = fin_now(), due = first->due;

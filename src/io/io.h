@@ -38,6 +38,7 @@ enum {
 };
 
 struct backend {
+    bool (*expects)(const struct io *io); // is anything to come of what AWEs or objects wait for?
     int (*begin)(struct io *io); // 0 or -errno
     void (*end)(struct io *io);
     // Handles what is ready; waits for something first where ns is not 0: so long, or without limit where it is negative.
@@ -182,6 +183,7 @@ int fin_io_connect_failed(int fd, int error); // returns the error; the socket i
 
 // offload.c
 int fin_io_offload(struct io *io, void (*fn)(void *), void *arg, bool nc);
+bool fin_io_offload_expects(struct io *io); // a job of this thread waits or runs
 void fin_io_offload_end(struct io *io); // own thread, at its end: nothing uses its memory any more
 
 // direct.c

@@ -227,6 +227,15 @@ static bool served(const struct io *io) {
     return false;
 }
 
+bool fin_io_offload_expects(struct io *io) {
+    lock();
+    bool found = served(io);
+    for (struct fin_link *l = pool.queue.next; l != &pool.queue && !found; l = l->next)
+        found = FIN_OF(struct job, link, l)->io == io;
+    unlock();
+    return found;
+}
+
 void fin_io_offload_end(struct io *io) {
     lock();
     for (struct fin_link *l = pool.queue.next, *next; l != &pool.queue; l = next) {

@@ -471,4 +471,6 @@ static void end(struct io *io) {
     io_uring_queue_exit(&u->ring);
 }
 
-const struct backend fin_io_uring = {.begin = begin, .end = end, .poll = look, .run = run};
+static bool expects(const struct io *io) { return io->uring.in_flight > io->uring.wake_armed; }
+
+const struct backend fin_io_uring = {.expects = expects, .begin = begin, .end = end, .poll = look, .run = run};

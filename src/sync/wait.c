@@ -2,6 +2,7 @@
 #include "sync/wait.h"
 
 #include "core/host.h"
+#include "sync/host.h"
 
 enum { SPINS = 100 };
 
@@ -99,4 +100,40 @@ int fin_waiter_wait(struct fin_waiters *q, struct fin_waiter *w) {
     if (w->cancellable)
         fin_cancel_item_remove(&w->item);
     return w->result;
+}
+
+// ---- for reports
+
+enum { MOST_WAITERS = 100000 };
+#define READ(to, from) fin_host_read(&(to), from, sizeof(to))
+
+static bool is_waiter(const struct fin_waiter *at, const struct fin_awe *a, const void **object) {
+    struct fin_waiter w;
+    struct fin_waiters q;
+    if (!READ(w, at) || w.awe != a || !READ(q, w.at))
+        return false;
+    *object = w.at;
+    const struct fin_waiter *next = q.first;
+    for (int i = 0; next && next != at && i < MOST_WAITERS && READ(w, next); i++)
+        next = w.next;
+    return next == at;
+}
+
+bool fin_sync_waits(const struct fin_awe *a, const void *end, const void **object) {
+    for (const char *at = (const char *)(a + 1); at + sizeof(struct fin_waiter) <= (const char *)end; at += sizeof(void *))
+        if (is_waiter((const struct fin_waiter *)(const void *)at, a, object))
+            return true;
+    return false;
+}
+
+// What follows another object's waiters is no place in a table of holders.
+bool fin_sync_is_mutex(const void *object, const void ***hold) {
+    struct fin_mutex m;
+    if (!READ(m, object) || *(const unsigned char *)&m.locked != 1)
+        return false;
+    *hold = m.hold;
+    for (const struct fin_runtime *rt = __atomic_load_n(&fin_runtimes, __ATOMIC_ACQUIRE); rt; rt = rt->next)
+        if (m.hold >= (const void **)rt->holds && m.hold < (const void **)rt->holds + FIN_HOLDS)
+            return true;
+    return false;
 }

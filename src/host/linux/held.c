@@ -193,6 +193,7 @@ static struct watched *watched_of(struct watched **all, struct fin_runtime *rt) 
 }
 
 static void *watch(void *unused) {
+    pthread_setname_np(pthread_self(), "fin-held");
     static struct watched *all;
     void *frame[2];
     (void)backtrace(frame, 2); // loads what it needs now, and not in a handler

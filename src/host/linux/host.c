@@ -15,6 +15,7 @@
 #include "host/linux/trace.h"
 #include "host/linux/overflow.h"
 #include "host/linux/stats.h"
+#include "host/linux/stuck.h"
 
 #ifndef MADV_GUARD_INSTALL
 #define MADV_GUARD_INSTALL 102 // Linux 6.13
@@ -148,6 +149,7 @@ static void begin_process(void) {
     pthread_key_create(&end_key, thread_ends);
     fin_overflow_begin();
     fin_held_begin();
+    fin_stuck_begin();
     fin_stats_begin();
     fin_trace_begin_process();
 }
@@ -162,6 +164,7 @@ int fin_host_thread_begin(struct fin_runtime *rt) {
 
 void fin_host_thread_end(struct fin_runtime *rt) {
     pthread_setspecific(end_key, NULL);
+    fin_stuck_thread_ends(rt);
     rt->tid = 0;
     fin_overflow_thread_end();
 }

@@ -1,0 +1,121 @@
+// SPDX-License-Identifier: BSD-2-Clause
+// A thread of the library looks at all runtimes: where each sleeps, none has anything to do, expects anything of the kernel,
+// a timer or the pool, and the process has no other threads, nobody is left who could wake one. Each thread notes what it
+// expects before it sleeps; beyond that this costs the threads nothing.
+#define _GNU_SOURCE
+#include "host/linux/stuck.h"
+
+#include <dirent.h>
+#include <fcntl.h>
+#include <pthread.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/uio.h>
+#include <time.h>
+#include <unistd.h>
+
+enum { LOOKS = 5, NS_PER_MS = 1000000 };
+
+bool fin_host_stuck;
+static long limit_ms;
+
+bool fin_host_read(void *to, const void *from, size_t size) {
+    struct iovec here = {to, size}, there = {(void *)(uintptr_t)from, size};
+    return process_vm_readv(getpid(), &here, 1, &there, 1, 0) == (ssize_t)size;
+}
+
+// No locks: where one of them moves meanwhile, the next look sees another sum.
+__attribute__((no_sanitize("thread"))) static bool asleep(const struct fin_runtime *rt) {
+    const volatile struct fin_runtime *v = rt;
+    return v->asleep && !v->expects && !v->inbox && !v->alerted && !v->monitored && v->queue.next == &rt->queue;
+}
+
+// Those that run no AWE and that this library has started: their names tell.
+static bool is_own(const char *tid) {
+    char path[64], name[8] = "";
+    snprintf(path, sizeof path, "/proc/self/task/%.20s/comm", tid);
+    int fd = open(path, O_RDONLY | O_CLOEXEC);
+    ssize_t n = fd < 0 ? 0 : read(fd, name, 4);
+    if (fd >= 0)
+        close(fd);
+    return n == 4 && memcmp(name, "fin-", 4) == 0;
+}
+
+static bool is_asleep(const char *tid) {
+    for (const struct fin_runtime *rt = __atomic_load_n(&fin_runtimes, __ATOMIC_ACQUIRE); rt; rt = rt->next)
+        if (__atomic_load_n(&rt->in_use, __ATOMIC_ACQUIRE) && rt->tid == atoi(tid))
+            return asleep(rt);
+    return false;
+}
+
+// With a sum of what has happened so far.
+__attribute__((no_sanitize("thread"))) static bool all_asleep(uint64_t *sum) {
+    unsigned sleepers = 0;
+    *sum = 0;
+    for (const struct fin_runtime *rt = __atomic_load_n(&fin_runtimes, __ATOMIC_ACQUIRE); rt; rt = rt->next) {
+        *sum += rt->stats.slept + rt->stats.detached + rt->stats.suspended + rt->ticks;
+        if (!__atomic_load_n(&rt->in_use, __ATOMIC_ACQUIRE))
+            continue;
+        if (!asleep(rt))
+            return false;
+        sleepers++;
+    }
+    return sleepers > 0;
+}
+
+static bool no_other_threads(void) {
+    DIR *tasks = opendir("/proc/self/task");
+    bool none = tasks != NULL;
+    for (struct dirent *e; none && (e = readdir(tasks));)
+        none = e->d_name[0] == '.' || is_asleep(e->d_name) || is_own(e->d_name);
+    if (tasks)
+        closedir(tasks);
+    return none;
+}
+
+static void *watch(void *unused) {
+    uint64_t before = 0, sum;
+    int looks = 0;
+    const struct timespec pause = {limit_ms / LOOKS / 1000, limit_ms / LOOKS % 1000 * NS_PER_MS};
+    pthread_setname_np(pthread_self(), "fin-stuck");
+    for (;;) {
+        nanosleep(&pause, NULL);
+        bool still = all_asleep(&sum) && sum == before && no_other_threads();
+        before = sum;
+        looks = still ? looks + 1 : 0;
+        if (looks == LOOKS)
+            fin_stuck_print(limit_ms);
+    }
+    return unused;
+}
+
+void fin_stuck_begin(void) {
+    const char *text = getenv("FIN_STUCK_MS");
+    char *end;
+    if (!text)
+        return;
+    limit_ms = strtol(text, &end, 10);
+    if (end == text || *end || limit_ms < LOOKS || limit_ms > 1000000)
+        fin_host_die("FIN_STUCK_MS is not a number of milliseconds");
+    sigset_t all, before;
+    pthread_t t;
+    fin_host_stuck = true;
+    sigfillset(&all);
+    pthread_sigmask(SIG_SETMASK, &all, &before);
+    int error = pthread_create(&t, NULL, watch, NULL);
+    pthread_sigmask(SIG_SETMASK, &before, NULL);
+    if (error)
+        fin_host_die("FIN_STUCK_MS: the system refuses a thread for it");
+    pthread_detach(t);
+}
+
+void fin_stuck_thread_ends(const struct fin_runtime *rt) {
+    unsigned held = 0;
+    for (uint32_t i = 0; fin_host_stuck && i < FIN_HOLDS; i++)
+        held += __atomic_load_n(&rt->holds[i], __ATOMIC_RELAXED) != NULL;
+    if (held)
+        fprintf(stderr, "fin: thread %d ends, and %u mutex%s that its AWEs locked %s still locked\n", rt->tid, held,
+                held == 1 ? "" : "es", held == 1 ? "is" : "are");
+}

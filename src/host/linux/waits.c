@@ -1,0 +1,229 @@
+// SPDX-License-Identifier: BSD-2-Clause
+// Who waits for whom, in a process whose threads sleep. They are not stopped for it: what is read is copied, and may be
+// wrong where one of them runs after all, but a wrong pointer is not followed into a fault.
+#include "host/linux/stuck.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "core/cont.h"
+#include "core/dispatch.h"
+#include "host/linux/running.h"
+#include "host/linux/symbol.h"
+#include "sync/host.h"
+
+enum { MOST = 256, MOST_SHOWN = 8, FRAMES = 2048 };
+
+struct node {
+    const struct fin_awe *at;
+    struct fin_runtime *rt;
+    struct fin_awe awe;
+    bool at_end, explicit, is_mutex;
+    const void *object, *holder; // the sync object that it waits for; the body or record that holds it
+    int seen;                    // while a cycle is looked for: 1 on the way, 2 done
+};
+
+static struct node nodes[MOST];
+static int count;
+static bool more;
+
+#define READ(to, from) fin_host_read(&(to), from, sizeof(to))
+
+static bool known(const void *at) {
+    for (int i = 0; i < count; i++)
+        if (nodes[i].at == at)
+            return true;
+    return false;
+}
+
+static struct node *add(struct fin_runtime *rt, const struct fin_awe *at) {
+    struct node *n = &nodes[count];
+    if (known(at))
+        return NULL;
+    if (count == MOST) {
+        more = true;
+        return NULL;
+    }
+    *n = (struct node){.at = at, .rt = rt};
+    if (!READ(n->awe, at))
+        return NULL;
+    n->explicit = n->awe.state & FIN_AWE_EXPLICIT;
+    count++;
+    return n;
+}
+
+// The owners that wait at the ends of the finish blocks around.
+static void add_owners(struct fin_runtime *rt, const struct fin_finish_block *at) {
+    struct fin_finish_block b;
+    for (int depth = 0; at && depth < MOST && READ(b, at); at = b.parent, depth++) {
+        struct node *n = b.flags & FIN_FINISH_WAITING ? add(rt, &at->awe) : NULL;
+        if (n)
+            n->at_end = true;
+    }
+}
+
+// Where the stack of an AWE ends, or what can be looked at of it.
+static const void *frames_end(const struct fin_runtime *rt, const struct fin_awe *at) {
+    struct fin_slab slab;
+    const char *here = (const char *)at;
+    for (const struct fin_slab *s = rt->slabs; s && READ(slab, s); s = slab.next) {
+        size_t offset = (size_t)(here - slab.base);
+        if (here >= slab.base && offset < slab.stacks * rt->stack_size) {
+            size_t left = rt->stack_size - offset % rt->stack_size;
+            return here + (left < FRAMES ? left : FRAMES);
+        }
+    }
+    return here + FRAMES;
+}
+
+static void find_object(struct node *n) {
+    const void **hold = NULL;
+    if (n->explicit || n->at_end || !fin_sync_waits || !fin_sync_waits(n->at, frames_end(n->rt, n->at), &n->object))
+        return;
+    n->is_mutex = fin_sync_is_mutex(n->object, &hold) && READ(n->holder, hold);
+}
+
+static void add_awe(struct fin_runtime *rt, const struct fin_awe *at) {
+    struct node *n = add(rt, at);
+    if (n) {
+        find_object(n);
+        add_owners(rt, n->awe.block);
+    }
+}
+
+static void collect(struct fin_runtime *rt) {
+    struct fin_link link = rt->suspended;
+    for (int i = 0; link.next != &rt->suspended && i < MOST; i++) {
+        const struct fin_link *at = link.next;
+        add_awe(rt, FIN_AWE_OF(at));
+        if (!READ(link, at))
+            break;
+    }
+    for (uint32_t i = 1; i < rt->id_count; i++) {
+        struct fin_id_slot slot;
+        if (READ(slot, &rt->ids[i]) && slot.awe)
+            add_awe(rt, slot.awe);
+    }
+    add_owners(rt, rt->thread.current);
+}
+
+// ---- the graph
+
+static const struct fin_finish_block *block_of(const struct fin_awe *owner) {
+    return (const struct fin_finish_block *)(const void *)((const char *)owner - offsetof(struct fin_finish_block, awe));
+}
+
+static const void *identity(const struct node *n) { return n->explicit ? (const void *)n->at : (const void *)n->awe.body; }
+
+// Is `of` what n waits for: the holder of its mutex, or an async of the finish block that it is at the end of?
+static bool waits_for(const struct node *n, const struct node *of) {
+    struct fin_body body;
+    struct fin_finish_block block;
+    if (n->is_mutex)
+        return n->holder && !of->at_end && identity(of) == n->holder;
+    if (!n->at_end)
+        return false;
+    const struct fin_finish_block *mine = block_of(n->at), *b = of->awe.block;
+    if (of->explicit)
+        return b == mine;
+    if (!of->awe.body || !READ(body, of->awe.body) || of == n)
+        return false;
+    for (b = body.block; b && READ(block, b) && block.flags & FIN_FINISH_EAGER; b = block.parent) {
+    }
+    return b == mine;
+}
+
+// Prints the first cycle that is found from nodes[i] on. `path`: the nodes on the way there.
+static bool cycle_from(int i, int *path, int depth) {
+    nodes[i].seen = 1;
+    path[depth++] = i;
+    for (int j = 0; j < count; j++) {
+        if (!waits_for(&nodes[i], &nodes[j]) || nodes[j].seen == 2)
+            continue;
+        if (nodes[j].seen == 1) {
+            int first = 0;
+            while (path[first] != j)
+                first++;
+            fprintf(stderr, "fin:   a cycle:");
+            for (int k = first; k < depth; k++)
+                fprintf(stderr, " %d waits for", path[k] + 1);
+            fprintf(stderr, " %d\n", j + 1);
+            return true;
+        }
+        if (cycle_from(j, path, depth))
+            return true;
+    }
+    nodes[i].seen = 2;
+    return false;
+}
+
+// ---- words
+
+static void print_whom(const struct node *n) {
+    int found = 0;
+    for (int j = 0; j < count; j++)
+        if (waits_for(n, &nodes[j]) && found++ < MOST_SHOWN)
+            fprintf(stderr, "%s%d", found == 1 ? " " : ", ", j + 1);
+    if (found > MOST_SHOWN)
+        fprintf(stderr, " and %d more", found - MOST_SHOWN);
+    if (!found)
+        fprintf(stderr, n->is_mutex ? " an async that has ended, or that cannot be seen" : " asyncs that cannot be seen");
+}
+
+static void print_wait(const struct node *n) {
+    char symbol[256];
+    if (n->at_end) {
+        fprintf(stderr, "at the end of a finish block, for");
+        print_whom(n);
+    } else if (n->is_mutex) {
+        fprintf(stderr, "for the mutex %p, which is held by", n->object);
+        print_whom(n);
+    } else if (n->object) {
+        fprintf(stderr, "for the object %p (fin/sync.h)", n->object);
+    } else if (n->explicit) {
+        fprintf(stderr, "with the continuation %s", fin_symbol_at(n->awe.context.ip, symbol, sizeof symbol));
+    } else if ((n->awe.state & FIN_AWE_KIND) == FIN_AWE_SAVED) {
+        fprintf(stderr, "for a yield to its id, 0x%x", n->awe.id);
+    } else {
+        fprintf(stderr, "for fin_schedule, in %s", fin_symbol_at(n->awe.context.ip, symbol, sizeof symbol));
+    }
+}
+
+static void print_node(int number, const struct node *n) {
+    struct fin_body body;
+    struct fin_running r = {.name = n->rt->name, .how = ""};
+    char name[64] = "", symbol[256] = "";
+    if (n->explicit)
+        r.name = NULL;
+    else if (n->awe.body && READ(body, n->awe.body))
+        r = fin_running_body(n->rt, n->awe.body, true);
+    for (size_t i = 0; r.name && i + 1 < sizeof name && fin_host_read(name + i, r.name + i, 1) && name[i]; i++)
+        name[i + 1] = 0;
+    if (r.at)
+        fin_symbol_at(r.at, symbol, sizeof symbol);
+    fprintf(stderr, "fin:   %d: AWE \"%s\"%s%s, thread %d, waits ", number, name[0] ? name : "unnamed", r.how, symbol,
+            n->rt->tid);
+    print_wait(n);
+    fprintf(stderr, "\n");
+}
+
+__attribute__((no_sanitize("thread"))) void fin_stuck_print(long ms) {
+    static int path[MOST];
+    count = 0;
+    more = false;
+    for (struct fin_runtime *rt = __atomic_load_n(&fin_runtimes, __ATOMIC_ACQUIRE); rt; rt = rt->next)
+        if (__atomic_load_n(&rt->in_use, __ATOMIC_ACQUIRE))
+            collect(rt);
+    fprintf(stderr,
+            "fin: nothing can wake process %d (FIN_STUCK_MS=%ld): all threads sleep, and expect no I/O and no timer\n",
+            getpid(), ms);
+    for (int i = 0; i < count; i++)
+        print_node(i + 1, &nodes[i]);
+    if (more)
+        fprintf(stderr, "fin:   and more\n");
+    for (int i = 0; i < count; i++)
+        if (!nodes[i].seen && cycle_from(i, path, 0))
+            break;
+}

@@ -1,0 +1,235 @@
+// SPDX-License-Identifier: BSD-2-Clause
+// With FIN_STUCK_MS a process that nothing can wake is reported, with who waits for whom; one that a timer, I/O, the pool or
+// a thread without AWEs will wake is not. Each case is a process of its own; all run at a time.
+#include <poll.h>
+#include <pthread.h>
+#include <signal.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+#include <fin.h>
+
+#include "check.h"
+#include "process.h"
+
+#define LOOK_MS "50"
+#define PATIENCE_MS 30000
+#define SOME_LOOKS_NS (300 * FIN_MS)
+
+static struct fin_mutex a = FIN_MUTEX_INIT, b = FIN_MUTEX_INIT;
+static struct fin_event event = FIN_EVENT_INIT;
+static struct fin_awe *slot;
+
+static void take_both(struct fin_mutex *first, struct fin_mutex *second) {
+    fin_mutex_lock_nc(first);
+    fin_yield();
+    fin_mutex_lock_nc(second);
+    fin_mutex_unlock(second);
+    fin_mutex_unlock(first);
+}
+
+static void a_then_b(void *unused) {
+    (void)unused;
+    fin_set_name("left");
+    take_both(&a, &b);
+}
+
+static void b_then_a(void *unused) {
+    (void)unused;
+    take_both(&b, &a);
+}
+
+static void two_mutexes(void) {
+    fin_finish {
+        fin_async_call(a_then_b, NULL);
+        fin_async_call(b_then_a, NULL);
+    }
+}
+
+static void suspends(void *unused) {
+    (void)unused;
+    fin_suspend(&slot);
+}
+
+static void nobody_schedules(void) {
+    fin_finish {
+        fin_async_call(suspends, NULL);
+    }
+}
+
+static struct fin_event ready = FIN_EVENT_INIT;
+
+static void in_a_thread(void *unused) {
+    fin_mutex_lock_nc(&a);
+    fin_event_advance(&ready, 1);
+    fin_event_await_nc(&ready, 2);
+    (void)unused;
+    fin_mutex_lock_nc(&b);
+}
+
+static void other_thread(void *unused) {
+    fin_finish {
+        fin_async_call(in_a_thread, unused);
+    }
+}
+
+static void b_then_a_of_thread(void *unused) {
+    (void)unused;
+    fin_mutex_lock_nc(&b);
+    fin_event_advance(&ready, 1);
+    fin_event_await_nc(&ready, 2);
+    fin_mutex_lock_nc(&a);
+}
+
+static void two_threads(void) {
+    struct fin_thread_handle t;
+    CHECK_EQ(fin_thread_start(&t, other_thread, NULL), 0);
+    fin_finish {
+        fin_async_call(b_then_a_of_thread, NULL);
+    }
+}
+
+static void waits_for_the_block_around(void *unused) {
+    (void)unused;
+    fin_finish {
+        fin_async_call(suspends, NULL);
+    }
+}
+
+static void inner_finish(void) {
+    fin_finish {
+        fin_async_call(waits_for_the_block_around, NULL);
+    }
+}
+
+// ---- those who are woken
+
+static void a_timer(void) {
+    fin_timeout(SOME_LOOKS_NS) {
+        CHECK_EQ(fin_event_await(&event, 1), -ECANCELED);
+    }
+}
+
+static void a_read(void) {
+    int ends[2];
+    char c;
+    CHECK_EQ(pipe(ends), 0);
+    if (fork() == 0) {
+        nanosleep(&(struct timespec){.tv_nsec = SOME_LOOKS_NS}, NULL);
+        _exit(write(ends[1], "x", 1) != 1);
+    }
+    CHECK_EQ(fin_read(ends[0], &c, 1), 1);
+}
+
+static void sleeps(void *unused) {
+    (void)unused;
+    nanosleep(&(struct timespec){.tv_nsec = SOME_LOOKS_NS}, NULL);
+}
+
+static void the_pool(void) { CHECK_EQ(fin_offload(sleeps, NULL), 0); }
+
+static void *advances(void *unused) {
+    sleeps(unused);
+    fin_event_advance(&event, 1);
+    return NULL;
+}
+
+static void a_foreign_thread(void) {
+    pthread_t t;
+    CHECK_EQ(pthread_create(&t, NULL, advances, NULL), 0);
+    fin_event_await_nc(&event, 1);
+    CHECK_EQ(pthread_join(t, NULL), 0);
+}
+
+static void leaves_a_lock(void *unused) {
+    (void)unused;
+    fin_finish {
+        fin_async { fin_mutex_lock_nc(&a); };
+    }
+}
+
+static void a_lock_left(void) {
+    struct fin_thread_handle t;
+    CHECK_EQ(fin_thread_start(&t, leaves_a_lock, NULL), 0);
+    fin_thread_join_nc(&t);
+}
+
+static struct scenario {
+    void (*run)(void);
+    const char *said[5]; // in this order; nothing: nothing is said, and it ends
+    pid_t pid;
+    int from;
+    char text[8192];
+    size_t length;
+} scenarios[] = {
+    {.run = two_mutexes,
+     .said = {"nothing can wake process", "AWE \"left\", entry a_then_b", "for the mutex", "held by 3",
+              "a cycle: 1 waits for 3 waits for 1\n"}},
+    {.run = nobody_schedules,
+     .said = {"nothing can wake process", "entry suspends", "for fin_schedule, in suspends",
+              "at the end of a finish block, for 1\n"}},
+    {.run = two_threads, .said = {"nothing can wake process", "for the mutex", "held by", "a cycle:"}},
+    {.run = inner_finish,
+     .said = {"nothing can wake process", "for fin_schedule", "at the end of a finish block, for 1\n",
+              "at the end of a finish block, for 2\n"}},
+    {.run = a_lock_left, .said = {" ends, and 1 mutex that its AWEs locked is still locked\n"}},
+    {.run = a_timer},
+    {.run = a_read},
+    {.run = the_pool},
+    {.run = a_foreign_thread},
+};
+enum { SCENARIOS = sizeof scenarios / sizeof *scenarios };
+
+static void begin(struct scenario *s) {
+    int ends[2];
+    CHECK_EQ(pipe(ends), 0);
+    s->pid = fork();
+    CHECK(s->pid >= 0);
+    if (s->pid == 0) {
+        dup2(ends[1], 2);
+        setenv("FIN_STUCK_MS", LOOK_MS, 1);
+        s->run();
+        _exit(0);
+    }
+    close(ends[1]);
+    s->from = ends[0];
+}
+
+static bool all_said(const struct scenario *s) {
+    const char *at = s->text;
+    for (int i = 0; i < 5 && s->said[i]; i++)
+        if (!(at = strstr(at, s->said[i])))
+            return false;
+    return s->said[0];
+}
+
+// Reads until all is said, or until its end.
+static void check(struct scenario *s) {
+    int status;
+    ssize_t n;
+    struct pollfd p = {.fd = s->from, .events = POLLIN};
+    while (!all_said(s) && poll(&p, 1, PATIENCE_MS) == 1 &&
+           (n = read(s->from, s->text + s->length, sizeof s->text - 1 - s->length)) > 0)
+        s->length += (size_t)n;
+    if (s->said[0] ? !all_said(s) : s->length != 0) {
+        fprintf(stderr, "scenario %d: %s said:\n%s", (int)(s - scenarios), s->said[0] ? "not all was" : "something was",
+                s->text);
+        _Exit(1);
+    }
+    if (s->said[0])
+        kill(s->pid, SIGKILL);
+    CHECK_EQ(waitpid(s->pid, &status, 0), s->pid);
+    CHECK(s->said[0] || status == 0);
+}
+
+int main(void) {
+    if (ON_TSAN || count_in("/proc/self/task") != 3)
+        SKIP("a tool has a thread of its own in each process, which might wake others");
+    for (int i = 0; i < SCENARIOS; i++)
+        begin(&scenarios[i]);
+    for (int i = 0; i < SCENARIOS; i++)
+        check(&scenarios[i]);
+    return 0;
+}
