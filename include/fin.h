@@ -9,6 +9,7 @@
 #include <fin/awe_id.h>
 #include <fin/cancel.h>
 #include <fin/chan.h>
+#include <fin/chan_on.h>
 #include <fin/cont.h>
 #include <fin/fixed.h>
 #include <fin/io.h>

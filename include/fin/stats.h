@@ -24,11 +24,17 @@ enum fin_reason {
     FIN_REASONS
 };
 
+// Recognized (continuations 2.1) is: a handoff to a continuation that the caller knew (fin_thread_handoff_if); a message
+// that its sender, on the same thread, put where the receiver wants it (fin/chan_on.h); the end of an I/O request
+// (fin/on.h), where what a blocked function would do when it goes on has been done before the continuation is called:
+// trying again, taking over the descriptor or the buffer. Not counted: a timer, readiness or a sync object, after which
+// there is nothing to do.
 struct fin_blocks {
     uint64_t with_stack;
     uint64_t with_continuation; // and without a stack
     uint64_t handed_off;        // of these, whose stack went to the next AWE at once
-    uint64_t recognized;        // of these, whose continuation was known to the one before, and not called
+    uint64_t recognized;        // of those with a continuation, whose waiter's work was done by the one that ended the wait,
+                                // because it knew what they waited with: see below
 };
 
 struct fin_stats {
@@ -36,7 +42,7 @@ struct fin_stats {
     uint64_t suspended;       // fin_suspend and what is built on it
     uint64_t compressed;      // AWEs that blocked with a continuation instead of a stack
     uint64_t handed_off;      // of these, whose stack went to the next AWE at once
-    uint64_t recognized;      // continuations that a handoff recognized
+    uint64_t recognized;      // of those compressed, whose waiter's work was done by the one that ended the wait
     uint64_t switches;        // times that an AWE was resumed
     uint64_t woken_remotely;  // AWEs that another thread scheduled
     uint64_t slept;           // times that the thread had nothing to run

@@ -65,6 +65,14 @@ static inline void in_give(struct fin_chan *c) {
 // send.c: sends the word and the data as one message. As fin_chan_send and fin_chan_send_nc.
 FIN_BLOCKING int fin_chan_send_behind(struct fin_chan *c, uint64_t word, const void *data, size_t size, bool nc);
 
+// For those who wait with a continuation. send.c: without waiting; 0, -EAGAIN, or why not.
+int fin_chan_send_now(struct fin_chan *c, const void *data, size_t size); // not cancelled
+int fin_chan_put_now(struct fin_chan *c, const void *data, size_t size);  // with the turn; pre: it is not too long
+void fin_chan_out_not_quick(struct fin_chan *c);                          // who has taken the turn says so
+void fin_chan_out_give(struct fin_chan *c);
+// chan.c: with the turn. The length; -EAGAIN: nothing is there yet; or why nothing will be, as far as the socket has told.
+ssize_t fin_chan_take_now(struct fin_chan *c, void *buffer, size_t size);
+
 // chan.c: tells a trace which message comes next.
 void fin_chan_trace(const struct fin_chan *c, bool sends);
 // chan.c: what a receiver would find. Told by whoever may receive; `deep`: looks at the socket, too.

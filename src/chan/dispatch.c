@@ -248,7 +248,7 @@ void fin_waitset_rung(struct fin_waitset_source *s) {
 static int sleep_in(struct fin_waitset *w, bool nc) {
     if (w->epoll < 0 || w->led || w->monitor) {
         struct fin_waiter f;
-        return fin_how_join(&(struct fin_how){&f, !nc, NULL, NULL, 0}, &w->waiters);
+        return fin_how_join(FIN_HOW_STACK(&f, nc), &w->waiters);
     }
     w->led = true;
     w->rung = false;

@@ -3,17 +3,11 @@
 
 #include "core/dispatch.h"
 
-// In the frame of an AWE that is suspended; only this thread knows it.
-struct lmp_waiter {
-    struct fin_awe *awe;
-    struct fin_cancel_item item;
-    struct meeting *at;
-    void *buffer; // NULL: it only wants to know
-    size_t size;
-    ssize_t result;
-};
-
 static inline void go_on(struct lmp_waiter *w, ssize_t result) {
+    if (FIN_UNLIKELY(w->on != NULL)) {
+        fin_lmp_tell_on(w, result);
+        return;
+    }
     w->at->waiter = NULL;
     w->result = result;
     fin_schedule_own(fin_rt(fin_self), w->awe);
@@ -50,6 +44,7 @@ static inline ssize_t wait_for(struct meeting *at, void *buffer, size_t size, bo
     w.at = at;
     w.buffer = buffer;
     w.size = size;
+    w.on = NULL;
     w.item.link.next = NULL;
     if (!nc) {
         w.item.fn = cancelled;

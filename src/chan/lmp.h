@@ -9,6 +9,20 @@
 
 #include "chan/chan.h"
 
+// In the frame of an AWE that is suspended, or in the program's struct fin_chan_on; only this thread knows it.
+struct lmp_waiter {
+    struct fin_awe *awe;
+    struct fin_cancel_item item;
+    struct meeting *at;
+    void *buffer; // NULL: it only wants to know
+    size_t size;
+    ssize_t result;
+    struct fin_chan *on; // where it waits with a continuation: the receiver's end
+};
+
+// recv_on.c: the same for one with a continuation. It has its message, -ECANCELED, or (-EAGAIN) something has happened.
+void fin_lmp_tell_on(struct lmp_waiter *w, ssize_t result);
+
 // Pre: both ends are on this thread; nobody else has the turn.
 
 // The message goes to who waits. False: nobody waits who has room for it.

@@ -8,14 +8,19 @@
 
 // The quick half is for those of an end that is not shared, while nobody has the turn. Of one that is `quick` and `here`
 // never change: other threads read them.
+void fin_chan_out_not_quick(struct fin_chan *c) {
+    if (!c->out.turn.shared)
+        c->out.quick = c->out.here = false;
+}
+
 static int out_take(struct fin_chan *c, bool nc) {
     int r = turn_take(&c->out.turn, nc);
-    if (r == 0 && !c->out.turn.shared)
-        c->out.quick = c->out.here = false;
+    if (r == 0)
+        fin_chan_out_not_quick(c);
     return r;
 }
 
-static void out_give(struct fin_chan *c) {
+void fin_chan_out_give(struct fin_chan *c) {
     if (!turn_give(&c->out.turn))
         return;
     c->out.quick = !c->out.ump.alone && !fin_trace_on;
@@ -64,16 +69,25 @@ static int put_waiting(struct fin_chan *c, const struct message *m, bool nc) {
     return r;
 }
 
-static int try_put(struct fin_chan *c, const struct message *m) {
+static int put_now(struct fin_chan *c, const struct message *m) {
     uint32_t lines = ump_lines(whole_size(m));
-    if (!turn_enter(&c->out.turn))
-        return -EAGAIN;
     struct ump_tx *tx = &c->out.ump;
     int r = ump_room(tx, lines) || fin_ump_refresh(tx, lines) ? 0 : tx->end ? tx->end : -EAGAIN;
     if (r == 0)
         put(c, m);
+    return r;
+}
+
+static int try_put(struct fin_chan *c, const struct message *m) {
+    if (!turn_enter(&c->out.turn))
+        return -EAGAIN;
+    int r = put_now(c, m);
     turn_leave(&c->out.turn);
     return r;
+}
+
+int fin_chan_put_now(struct fin_chan *c, const void *data, size_t size) {
+    return put_now(c, &(struct message){data, size, NULL, 0, NULL});
 }
 
 static int send_any(struct fin_chan *c, const struct message *m, bool nc) {
@@ -90,7 +104,7 @@ static int send_any(struct fin_chan *c, const struct message *m, bool nc) {
     if (r != 0)
         return r;
     r = put_waiting(c, m, nc);
-    out_give(c);
+    fin_chan_out_give(c);
     return r;
 }
 
@@ -143,6 +157,10 @@ int fin_chan_try_send(struct fin_chan *c, const void *data, size_t size) {
     return try_put(c, &(struct message){data, size, NULL, 0, NULL});
 }
 
+int fin_chan_send_now(struct fin_chan *c, const void *data, size_t size) {
+    return hand(c, data, size) ? 0 : fin_chan_try_send(c, data, size);
+}
+
 int fin_chan_send_fds(struct fin_chan *c, const void *data, size_t size, const int *fds, unsigned count) {
     return send_any(c, &(struct message){data, size, fds, count, NULL}, false);
 }
@@ -160,7 +178,7 @@ static int reserve(struct fin_chan *c, size_t size, void **room, bool nc) {
         return r;
     r = fin_ump_await_room(tx, ump_lines(size), nc);
     if (r != 0) {
-        out_give(c);
+        fin_chan_out_give(c);
         return r;
     }
     if (ump_lines(size) > 1)
@@ -180,7 +198,7 @@ int fin_chan_commit(struct fin_chan *c, size_t used) {
     ump_publish(&c->out.ump, used, UMP_MESSAGE, ump_lines(used));
     if (c->out.ump.alone)
         fin_lmp_arrived(&c->out.ump);
-    out_give(c);
+    fin_chan_out_give(c);
     return 0;
 }
 
@@ -188,7 +206,7 @@ void fin_chan_abandon(struct fin_chan *c) {
     if (c->out.reserved == 0)
         return;
     c->out.reserved = 0;
-    out_give(c);
+    fin_chan_out_give(c);
 }
 
 size_t fin_chan_most(const struct fin_chan *c) { return c->out.most; }

@@ -103,7 +103,8 @@ bool fin_cont_link_item(struct fin_cont_record *e) {
 void fin_cont_cancel(void *item) {
     struct fin_cont_record *e = (struct fin_cont_record *)((char *)item - offsetof(struct fin_cont_record, item));
     uint32_t kind = fin_state(awe_of(e)) & FIN_AWE_KIND;
-    if ((kind == FIN_AWE_SUSPENDED || kind == FIN_AWE_WOKEN) && e->cancellable && e->link.next != &e->link) {
+    bool waits = kind == FIN_AWE_SUSPENDED || kind == FIN_AWE_WOKEN || kind == FIN_AWE_BUSY;
+    if (waits && e->cancellable && e->link.next != &e->link) {
         struct fin_cancel_item *decides = (struct fin_cancel_item *)(void *)e->link.next;
         decides->fn(decides->arg);
         return;
@@ -127,18 +128,23 @@ void fin_cont_leave(struct fin_runtime *rt, struct fin_body *body) {
     fin_arch_on_stack(rt->thread.scheduler, leave_body, body);
 }
 
+// Pre: `e` is on no list.
+static inline void hand_stack(struct fin_runtime *rt, struct fin_body *body, struct fin_cont_record *e,
+                              enum fin_reason reason) {
+    rt->stats.blocks[reason].handed_off++;
+    fin_link_init(&e->link);
+    FIN_STATE_WORD(awe_of(e)) = FIN_AWE_RUNNING_CONT;
+    take_over(e, body->block);
+    fin_arch_on_stack(body, fin_cont_step, e);
+}
+
 void fin_cont_leave_to_next(struct fin_runtime *rt, struct fin_body *body, enum fin_reason reason) {
     struct fin_link *l = rt->queue.next;
     bool can = body->block->flags & FIN_FINISH_CONT && body->inner == 0 && !fin_tracking(rt) && l != &rt->queue &&
                (FIN_AWE_OF(l)->state & FIN_AWE_EXTRA) == FIN_AWE_EXPLICIT;
     if (FIN_LIKELY(can) && tick(rt)) {
-        struct fin_cont_record *e = RECORD_OF(l);
-        rt->stats.blocks[reason].handed_off++;
         unqueue_first(rt, l);
-        fin_link_init(l);
-        FIN_STATE_WORD(awe_of(e)) = FIN_AWE_RUNNING_CONT;
-        take_over(e, body->block);
-        fin_arch_on_stack(body, fin_cont_step, e);
+        hand_stack(rt, body, RECORD_OF(l), reason);
         return;
     }
     rt->stats.blocks[reason].with_continuation++;
@@ -169,20 +175,48 @@ int fin_block_on_then(fin_cont *cont, const void *state, size_t size, void (*the
     return block_on(cont, state, size, true, &(struct then){then, arg});
 }
 
+// Whoever takes the AWE off its list leaves the item alone.
+static inline void let_cancel(struct fin_cont_record *e, struct fin_cancel_item *item) {
+    e->cancellable = false;
+    if (item) {
+        fin_link_init(&item->link);
+        fin_link_back(&item->link, &e->link);
+        make_cancellable(e);
+    }
+}
+
 int fin_cont_suspend(enum fin_reason reason, fin_cont *cont, const void *state, size_t size, struct fin_cancel_item *item,
                      void (*then)(struct fin_awe *, void *), void *arg) {
     struct leaving l;
     int error = stop_with(&l, cont, state, size);
     if (error)
         return error;
-    l.e->cancellable = false;
-    if (item) {
-        fin_link_init(&item->link);
-        fin_link_back(&item->link, &l.e->link);
-        make_cancellable(l.e);
-    }
+    let_cancel(l.e, item);
     expose(l.rt, l.e);
     then(awe_of(l.e), arg);
+    fin_cont_leave_to_next(l.rt, l.body, reason);
+    return 0;
+}
+
+int fin_cont_suspend_for(enum fin_reason reason, fin_cont *cont, const void *state, size_t size,
+                         struct fin_cancel_item *item, void (*then)(struct fin_awe *, void *), void *arg,
+                         struct fin_awe *to) {
+    struct leaving l;
+    int error = stop_with(&l, cont, state, size);
+    if (error)
+        return error;
+    let_cancel(l.e, item);
+    expose(l.rt, l.e);
+    then(awe_of(l.e), arg);
+    bool can = l.body->block->flags & FIN_FINISH_CONT && l.body->inner == 0 && !fin_tracking(l.rt) &&
+               (fin_state(to) & FIN_AWE_EXTRA) == FIN_AWE_EXPLICIT;
+    fin_link_remove(&to->link);
+    if (FIN_LIKELY(can) && tick(l.rt)) {
+        hand_stack(l.rt, l.body, record_of(to), reason);
+        return 0;
+    }
+    fin_set_kind(to, FIN_AWE_QUEUED);
+    fin_link_back(&l.rt->queue, &to->link); // now and then others have a turn
     fin_cont_leave_to_next(l.rt, l.body, reason);
     return 0;
 }
@@ -221,23 +255,32 @@ int fin_yield_on(fin_cont *cont, const void *state, size_t size) {
     return fin_cont_go_on(FIN_FOR_TURN, cont, state, size, 0);
 }
 
-int fin_cont_may_wait(fin_cont *cont, size_t size) {
+static __attribute__((noinline)) int begin_slowly(fin_cont *cont, size_t size, bool cancellable) {
     struct fin_runtime *rt = fin_here();
     struct fin_body *body = here(rt);
     int error = refusal(rt, body, cont, size);
-    if (error || running_record(body) || rt->cont_free || more_records(rt))
+    if (error)
         return error;
-    return -ENOMEM;
+    if (!running_record(body) && !rt->cont_free && !more_records(rt))
+        return -ENOMEM;
+    return cancellable && block_cancelled(rt->thread.current) ? FIN_CONT_CANCELLED : 0;
 }
 
-int fin_cont_wait(enum fin_reason reason, fin_cont *cont, const void *state, size_t size,
+// One that waits in a loop has been asked all of that before.
+int fin_cont_begin(fin_cont *cont, size_t size, bool cancellable) {
+    struct fin_runtime *rt = fin_rt(fin_self);
+    const struct fin_cont_record *e = FIN_LIKELY(rt != NULL) && may_set_plain(cont, size) ? running_plain(rt) : NULL;
+    return e && FIN_LIKELY(!cancellable || e->item.link.next) ? 0 : begin_slowly(cont, size, cancellable);
+}
+
+int fin_cont_wait(enum fin_reason reason, fin_cont *cont, const void *state, size_t size, struct fin_cancel_item *item,
                   void (*start)(struct fin_awe *, void *), void *arg) {
     struct leaving l;
     int error = stop_with(&l, cont, state, size);
     if (error)
         return error;
-    l.e->id = 0;
-    l.e->state = l.rt->tag | FIN_AWE_BUSY | FIN_AWE_EXPLICIT;
+    let_cancel(l.e, item);
+    FIN_STATE_WORD(awe_of(l.e)) = l.rt->tag | FIN_AWE_BUSY | FIN_AWE_EXPLICIT;
     start(awe_of(l.e), arg);
     fin_cont_leave_to_next(l.rt, l.body, reason);
     return 0;

@@ -83,6 +83,7 @@ struct fin_runtime {
     struct fin_stack os_stack; // describes the stack that the OS thread came with
     struct fin_stack *running; // sanitizers only: the stack in use
     struct fin_stats stats, stats_before; // before: of threads that have ended
+    uint64_t known[FIN_REASONS];          // waits whose work was done by who ended them: `recognized`
 
     struct fin_awe *inbox __attribute__((aligned(64))); // AWEs that other threads scheduled, newest first
     uint32_t asleep;                                    // written by this thread only
@@ -126,17 +127,23 @@ void fin_cont_cancel(void *item);
 void fin_cont_resume(struct fin_runtime *rt, struct fin_awe *a);
 void fin_cont_over(struct fin_runtime *rt, struct fin_body *body); // ends the AWE whose step runs in `body`
 void fin_cont_pool_end(struct fin_runtime *rt);
-// For operations that an AWE waits for with a continuation. May the running AWE, with such arguments? 0 or -errno.
-int fin_cont_may_wait(fin_cont *cont, size_t size);
-// It waits, and start(awe, arg) is called; nobody but fin_cont_done makes it go on.
-int fin_cont_wait(enum fin_reason reason, fin_cont *cont, const void *state, size_t size,
+// For operations that an AWE waits for with a continuation. May the running AWE, with such arguments? 0 or -errno; where its
+// block has been cancelled, FIN_CONT_CANCELLED, which is positive.
+enum { FIN_CONT_CANCELLED = 1 };
+int fin_cont_begin(fin_cont *cont, size_t size, bool cancellable);
+// It waits, and start(awe, arg) is called; nobody but fin_cont_done makes it go on. Cancelled, it stays where it is and the
+// item runs, whose function and argument are set, and whose storage is the caller's until the continuation runs; NULL: it is
+// not cancelled. Pre: fin_cont_begin said 0.
+int fin_cont_wait(enum fin_reason reason, fin_cont *cont, const void *state, size_t size, struct fin_cancel_item *item,
                   void (*start)(struct fin_awe *awe, void *arg), void *arg);
 void fin_cont_done(struct fin_runtime *rt, struct fin_awe *a, int result); // own thread
-// It waits for fin_schedule, and then(awe, arg) is called, from when on any thread may do that. Cancelled, it stays where it
-// is and the item runs, whose storage is the caller's until the continuation runs; NULL: it is not cancelled. Pre: the block
-// is not.
+// The same for fin_schedule, and then(awe, arg) is called, from when on any thread may do that.
 int fin_cont_suspend(enum fin_reason reason, fin_cont *cont, const void *state, size_t size, struct fin_cancel_item *item,
                      void (*then)(struct fin_awe *awe, void *arg), void *arg);
+// The same; `to`, an explicit AWE of this thread that waits so, and which nobody else can schedule, runs next.
+int fin_cont_suspend_for(enum fin_reason reason, fin_cont *cont, const void *state, size_t size,
+                         struct fin_cancel_item *item, void (*then)(struct fin_awe *awe, void *arg), void *arg,
+                         struct fin_awe *to);
 // What the continuation will be told of one that waits so, from who alone may schedule it. Nothing to a stackful AWE.
 void fin_cont_result(struct fin_awe *a, int result);
 // Its continuation runs with that result: at the base of the stack that it has, where that is its own.

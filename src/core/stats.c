@@ -15,6 +15,7 @@ static void of(const struct fin_runtime *rt, struct fin_stats *out) {
         b->with_continuation += b->handed_off;
         out->compressed += b->with_continuation;
         out->handed_off += b->handed_off;
+        b->recognized += rt->known[i];
         out->recognized += b->recognized;
         suspended += i == FIN_FOR_FINISH ? 0 : b->with_stack;
     }
@@ -54,5 +55,7 @@ void fin_stats_clear(void) {
     struct fin_runtime *rt = fin_here();
     uint64_t stacks = rt->stats.stacks;
     rt->stats = (struct fin_stats){.stacks = stacks, .switches = rt->ticks - (uint64_t)rt->turn};
+    for (int i = 0; i < FIN_REASONS; i++)
+        rt->known[i] = 0;
     rt->finish_waits = 0;
 }

@@ -227,7 +227,7 @@ void fin_acceptor_completed(struct io *io, struct waiter *w) {
         return;
     }
     t->acceptor->inside--;
-    fin_cancel_item_remove(&w->item);
+    io->rt->known[FIN_FOR_IO] += r != -ECANCELED;
     fin_cont_done(io->rt, t->awe, r);
 }
 
@@ -240,17 +240,17 @@ static void begin_taking(struct fin_awe *awe, void *arg) {
 
 int fin_acceptor_next_on(struct fin_acceptor *a, struct fin_on *on, fin_cont *cont, const void *state, size_t size) {
     struct taker_on *t = (struct taker_on *)(void *)on;
-    int error = fin_owned_here(&a->owned) ? fin_cont_may_wait(cont, size) : -EXDEV;
-    if (error)
-        return error;
-    int r = fin_cancelled() ? -ECANCELED : without_waiting(a);
+    int begun = fin_owned_here(&a->owned) ? fin_cont_begin(cont, size, true) : -EXDEV;
+    if (begun < 0)
+        return begun;
+    int r = begun > 0 ? -ECANCELED : without_waiting(a);
     if (r != -EAGAIN)
         return fin_cont_call(FIN_FOR_IO, cont, state, size, r);
     if (!a->multishot)
         return fin_accept_on(on, a->fd, a->flags, cont, state, size);
-    *t = (struct taker_on){.taker.io = a->owned.io, .acceptor = a};
-    fin_cancel_item_add(&t->taker.waiter.item, fin_acceptor_cancel, t);
-    return fin_cont_wait(FIN_FOR_IO, cont, state, size, begin_taking, t);
+    *t =
+        (struct taker_on){.taker = {.io = a->owned.io, .waiter.item = {.fn = fin_acceptor_cancel, .arg = t}}, .acceptor = a};
+    return fin_cont_wait(FIN_FOR_IO, cont, state, size, &t->taker.waiter.item, begin_taking, t);
 }
 
 int fin_acceptor_next(struct fin_acceptor *a) { return next_checked(a, false); }

@@ -76,6 +76,13 @@ static bool again(struct on *on, int result) {
     return true;
 }
 
+// What there was to do is done: the continuation is told how it ended (continuations 2.1: recognition).
+// After a wait for readiness there was nothing.
+static void over(struct io *io, struct fin_awe *awe, const struct call *c, int result) {
+    io->rt->known[FIN_FOR_IO] += result != -ECANCELED && c->op != IORING_OP_POLL_ADD;
+    fin_cont_done(io->rt, awe, result);
+}
+
 static void slept(struct fin_timer *t) {
     struct on_timer *w = FIN_OF(struct on_timer, timer, t);
     fin_io_resume(w->io, &w->waiter, 0);
@@ -111,8 +118,7 @@ static void ready(struct on_ready *on, int result) {
         result = try_now(&on->call, on->kind);
     if (result == -EAGAIN && (result = fin_epoll_watch(&on->ready, on->call.fd)) == 0)
         return;
-    fin_cancel_item_remove(&on->ready.waiter.item);
-    fin_cont_done(io->rt, on->awe, result == -EPERM ? -EINVAL : result);
+    over(io, on->awe, &on->call, result == -EPERM ? -EINVAL : result);
 }
 
 void fin_on_completed(struct io *io, struct waiter *w) {
@@ -127,13 +133,11 @@ void fin_on_completed(struct io *io, struct waiter *w) {
         return;
     }
     if (w->item.fn == cancel_sleep) {
-        fin_cancel_item_remove(&w->item);
         fin_cont_done(io->rt, ((struct on_timer *)w)->awe, result);
         return;
     }
     if (again(on, result))
         return;
-    fin_cancel_item_remove(&w->item);
     if (on->request.tag & TO_FD && result >= 0)
         fin_io_take(io, on->request.position);
     if (result == -ECANCELED && !on->request.cancelled)
@@ -142,7 +146,7 @@ void fin_on_completed(struct io *io, struct waiter *w) {
         result = fin_uring_failed(&on->request, &on->call, result);
     else if (result > 0 && on->call.off == UINT64_MAX && (uint32_t)result != on->call.len)
         fin_uring_short(&on->call, result);
-    fin_cont_done(io->rt, on->awe, result);
+    over(io, on->awe, &on->call, result);
 }
 
 static void begin(struct fin_awe *a, void *arg) {
@@ -152,11 +156,17 @@ static void begin(struct fin_awe *a, void *arg) {
 }
 
 // 0: the wait can begin. In a cancelled block the continuation runs instead, and this does not return.
-static int may_wait(struct io **io, fin_cont *cont, const void *state, size_t size) {
-    int error = fin_cont_may_wait(cont, size);
-    if (!error)
-        error = fin_io_here(io);
-    return !error && fin_cancelled() ? fin_cont_go_on(FIN_FOR_IO, cont, state, size, -ECANCELED) : error;
+static int may_wait(enum fin_reason reason, struct io **io, fin_cont *cont, const void *state, size_t size) {
+    int r = fin_cont_begin(cont, size, true), error = r < 0 ? r : fin_io_here(io);
+    if (error)
+        return error;
+    return r > 0 ? fin_cont_go_on(reason, cont, state, size, -ECANCELED) : 0;
+}
+
+static struct fin_cancel_item *cancelled_by(struct waiter *w, void (*fn)(void *), void *arg) {
+    w->item.fn = fn;
+    w->item.arg = arg;
+    return &w->item;
 }
 
 static void begin_ready(struct fin_awe *a, void *arg) {
@@ -167,30 +177,31 @@ static void begin_ready(struct fin_awe *a, void *arg) {
         ready(on, error);
 }
 
-static int wait_ready(struct io *io, struct fin_on *storage, const struct call *c, fin_cont *cont, const void *state,
-                      size_t size) {
+static int wait_ready(enum fin_reason reason, struct io *io, struct fin_on *storage, const struct call *c, fin_cont *cont,
+                      const void *state, size_t size) {
     struct on_ready *on = (struct on_ready *)(void *)storage;
     bool may_be_file = c->op == IORING_OP_READ || c->op == IORING_OP_WRITE;
     enum fin_io_kind kind = c->op == IORING_OP_OPENAT ? FIN_IO_FILE : may_be_file ? fin_io_kind_of(c->fd) : FIN_IO_SOCKET;
     int r = kind == FIN_IO_FILE ? run(c) : try_now(c, kind);
     if (r != -EAGAIN || kind == FIN_IO_FILE || events_of(c) == 0)
-        return fin_cont_go_on(FIN_FOR_IO, cont, state, size, r);
+        return fin_cont_go_on(reason, cont, state, size, r);
     on->call = *c;
     on->kind = kind;
     on->ready = (struct ready_waiter){.io = io, .events = events_of(c)};
-    fin_cancel_item_add(&on->ready.waiter.item, fin_epoll_cancel, &on->ready);
-    return fin_cont_wait(FIN_FOR_IO, cont, state, size, begin_ready, on);
+    return fin_cont_wait(reason, cont, state, size, cancelled_by(&on->ready.waiter, fin_epoll_cancel, &on->ready),
+                         begin_ready, on);
 }
 
-static int wait_for(struct fin_on *storage, const struct call *c, fin_cont *cont, const void *state, size_t size) {
+static int wait_for(enum fin_reason reason, struct fin_on *storage, const struct call *c, fin_cont *cont, const void *state,
+                    size_t size) {
     struct io *io;
-    int error = may_wait(&io, cont, state, size);
+    int error = may_wait(reason, &io, cont, state, size);
     if (error)
         return error;
     if (io->backend == &fin_io_epoll && c->fd < FIXED)
-        return wait_ready(io, storage, c, cont, state, size);
+        return wait_ready(reason, io, storage, c, cont, state, size);
     if (c->fd >= FIXED || !(io->can.ops >> c->op & 1))
-        return fin_cont_go_on(FIN_FOR_IO, cont, state, size, run(c));
+        return fin_cont_go_on(reason, cont, state, size, run(c));
     struct on *on = on_of(storage);
     struct request *r = &on->request;
     on->call = *c;
@@ -199,8 +210,7 @@ static int wait_for(struct fin_on *storage, const struct call *c, fin_cont *cont
     r->pending = r->tries = on->unstarted = 0;
     r->flags = 0;
     r->cancelled = r->withdrawn = false;
-    fin_cancel_item_add(&r->waiter.item, fin_uring_cancel, r);
-    return fin_cont_wait(FIN_FOR_IO, cont, state, size, begin, on);
+    return fin_cont_wait(reason, cont, state, size, cancelled_by(&r->waiter, fin_uring_cancel, r), begin, on);
 }
 
 static void begin_sleep(struct fin_awe *a, void *arg) { ((struct on_timer *)arg)->awe = a; }
@@ -208,22 +218,26 @@ static void begin_sleep(struct fin_awe *a, void *arg) { ((struct on_timer *)arg)
 int fin_sleep_until_on(struct fin_on *storage, uint64_t when, fin_cont *cont, const void *state, size_t size) {
     struct on_timer *w = (struct on_timer *)(void *)storage;
     struct io *io;
-    int error = may_wait(&io, cont, state, size);
+    int error = may_wait(FIN_FOR_TIME, &io, cont, state, size);
     if (error)
         return error;
     w->waiter.awe = NULL;
     w->io = io;
-    fin_cancel_item_add(&w->waiter.item, cancel_sleep, w);
     fin_timer_add(io, &w->timer, when, slept);
-    return fin_cont_wait(FIN_FOR_TIME, cont, state, size, begin_sleep, w);
+    return fin_cont_wait(FIN_FOR_TIME, cont, state, size, cancelled_by(&w->waiter, cancel_sleep, w), begin_sleep, w);
 }
 
 int fin_sleep_on(struct fin_on *on, uint64_t ns, fin_cont *cont, const void *state, size_t size) {
     return fin_sleep_until_on(on, fin_io_after(ns), cont, state, size);
 }
 
+int fin_on_readable(struct fin_on *on, int fd, fin_cont *cont, const void *state, size_t size) {
+    struct call c = {.op = IORING_OP_POLL_ADD, .fd = fd, .flags = POLLIN};
+    return wait_for(FIN_FOR_MESSAGE, on, &c, cont, state, size);
+}
+
 #define ON(name, parameters, ...)                                                                                           \
-    int name parameters { return wait_for(on, &(struct call){__VA_ARGS__}, cont, state, size); }
+    int name parameters { return wait_for(FIN_FOR_IO, on, &(struct call){__VA_ARGS__}, cont, state, size); }
 
 // clang-format off
 ON(fin_poll_on, (struct fin_on *on, int fd, int events, fin_cont *cont, const void *state, size_t size),

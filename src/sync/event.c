@@ -39,6 +39,10 @@ void fin_event_await_nc(struct fin_event *e, uint64_t count) {
 
 FIN_SYNC_ON(fin_event_await_on, (struct fin_event *e, uint64_t count, FIN_ON_PARAMETERS), await, e, count)
 
+int fin_event_await_message_on(struct fin_event *e, uint64_t count, FIN_ON_PARAMETERS) {
+    return await(e, count, FIN_HOW_ON_FOR(FIN_FOR_MESSAGE, false));
+}
+
 void fin_event_advance(struct fin_event *e, uint64_t by) {
     fin_latch_acquire(&e->waiters.latch);
     uint64_t count = e->count + by < by ? UINT64_MAX : e->count + by;

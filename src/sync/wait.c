@@ -83,12 +83,13 @@ static void stopped_on(struct fin_awe *a, void *arg) {
         fin_mutex_unlock(m);
 }
 
-int fin_waiter_wait_on(struct fin_waiters *q, struct fin_waiter *w, fin_cont *cont, const void *state, size_t size) {
+int fin_waiter_wait_on(struct fin_waiters *q, const struct fin_how *how) {
+    struct fin_waiter *w = how->w;
     w->at = q;
     w->waiting = true;
     w->item.fn = cancel;
     w->item.arg = w;
-    return fin_cont_suspend(FIN_FOR_SYNC, cont, state, size, w->cancellable ? &w->item : NULL, stopped_on, w);
+    return fin_cont_suspend(how->reason, how->cont, how->state, how->size, w->cancellable ? &w->item : NULL, stopped_on, w);
 }
 
 int fin_waiter_wait(struct fin_waiters *q, struct fin_waiter *w) {

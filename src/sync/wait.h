@@ -36,19 +36,21 @@ struct fin_how {
     fin_cont *cont;
     const void *state;
     size_t size;
+    enum fin_reason reason; // that is counted; of a continuation
 };
 
 // 0, or the result where the wait cannot begin. In a cancelled block the continuation runs, and this does not return.
 static inline int fin_how_begin(const struct fin_how *how) {
-    int error = how->cont ? fin_cont_may_wait(how->cont, how->size) : 0;
-    if (error || !how->cancellable || FIN_LIKELY(!fin_self || !block_cancelled(fin_self->current)))
-        return error;
-    return how->cont ? fin_cont_go_on(FIN_FOR_SYNC, how->cont, how->state, how->size, -ECANCELED) : -ECANCELED;
+    if (how->cont) {
+        int r = fin_cont_begin(how->cont, how->size, how->cancellable);
+        return r > 0 ? fin_cont_go_on(how->reason, how->cont, how->state, how->size, -ECANCELED) : r;
+    }
+    return how->cancellable && FIN_UNLIKELY(cancelled_here()) ? -ECANCELED : 0;
 }
 
 // There is nothing to wait for.
 static inline int fin_how_pass(const struct fin_how *how) {
-    return how->cont ? fin_cont_call(FIN_FOR_SYNC, how->cont, how->state, how->size, 0) : 0;
+    return how->cont ? fin_cont_call(how->reason, how->cont, how->state, how->size, 0) : 0;
 }
 
 // Puts w behind `after`, NULL: first. Latch held.
@@ -61,12 +63,12 @@ void fin_waiters_take(struct fin_waiters *q, struct fin_waiter *w);
 // Returns 0 or -ECANCELED.
 int fin_waiter_wait(struct fin_waiters *q, struct fin_waiter *w);
 // The same with a continuation. Does not return. Pre: fin_how_begin.
-int fin_waiter_wait_on(struct fin_waiters *q, struct fin_waiter *w, fin_cont *cont, const void *state, size_t size);
+int fin_waiter_wait_on(struct fin_waiters *q, const struct fin_how *how);
 
 // One of the two. Its waiter has been told what it waits for: all but where, and whether it can be cancelled.
 static inline int fin_how_wait(const struct fin_how *how, struct fin_waiters *q) {
     how->w->cancellable = how->cancellable;
-    return how->cont ? fin_waiter_wait_on(q, how->w, how->cont, how->state, how->size) : fin_waiter_wait(q, how->w);
+    return how->cont ? fin_waiter_wait_on(q, how) : fin_waiter_wait(q, how->w);
 }
 
 // Joins the end of the list and waits.
@@ -87,13 +89,18 @@ void fin_mutex_pass(struct fin_mutex *m, struct fin_waiter *w);
 static inline void fin_mutex_held(struct fin_mutex *m) { m->hold = hold_lock(); }
 
 _Static_assert(sizeof(struct fin_waiter) == sizeof(struct fin_sync_on), "room for a waiter");
-#define FIN_HOW_STACK(waiter, nc) (&(struct fin_how){waiter, !(nc), NULL, NULL, 0})
-#define FIN_HOW_ON(nc) (&(struct fin_how){(struct fin_waiter *)(void *)on, !(nc), cont, state, size})
+#define FIN_HOW_STACK(waiter, nc) (&(struct fin_how){waiter, !(nc), NULL, NULL, 0, FIN_FOR_SYNC})
+#define FIN_HOW_ON_FOR(reason, nc) (&(struct fin_how){(struct fin_waiter *)(void *)on, !(nc), cont, state, size, reason})
+#define FIN_HOW_ON(nc) FIN_HOW_ON_FOR(FIN_FOR_SYNC, nc)
 
 // The function that waits with a continuation, and its twin. `function` takes the object's arguments and the struct fin_how.
 #define FIN_SYNC_ON(name, parameters, function, ...)                                                                        \
     int name parameters { return cont ? function(__VA_ARGS__, FIN_HOW_ON(false)) : -EINVAL; }                               \
     int name##_nc parameters { return cont ? function(__VA_ARGS__, FIN_HOW_ON(true)) : -EINVAL; }
+// event.c, for a message
+int fin_event_await_message_on(struct fin_event *e, uint64_t count, struct fin_sync_on *on, fin_cont *cont,
+                               const void *state, size_t size);
+
 #define FIN_ON_PARAMETERS struct fin_sync_on *on, fin_cont *cont, const void *state, size_t size
 
 #endif

@@ -77,7 +77,7 @@ static void all_kinds(void *unused) {
         CHECK_EQ(t.blocks[reason].with_stack, stack);                                                                       \
         CHECK_EQ(t.blocks[reason].with_continuation, cont);                                                                 \
         CHECK(t.blocks[reason].handed_off <= t.blocks[reason].with_continuation);                                           \
-        CHECK(t.blocks[reason].recognized <= t.blocks[reason].handed_off);                                                  \
+        CHECK(t.blocks[reason].recognized <= t.blocks[reason].with_continuation);                                           \
     } while (0)
 
 static void counted(void) {

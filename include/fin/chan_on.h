@@ -1,0 +1,54 @@
+// SPDX-License-Identifier: BSD-2-Clause
+// Messages that an AWE waits for with a continuation (fin/cont.h): the running AWE gives up its stack, and its continuation
+// is called with what the function of the same name without _on would have returned. AWEs that wait with their stacks and
+// such that do not take turns at the same end, of any kind of channel.
+//
+//     static void received(void *state, int n) {
+//         struct session *s = *(struct session **)state;
+//         if (n < 0)
+//             close_it(s); // ends with fin_cont_end
+//         ...
+//         fin_chan_recv_on(s->chan, s->buffer, sizeof s->buffer, &s->on, received, &s, sizeof s);
+//     }
+//
+// Between AWEs of one thread the sender knows what the receiver waits with: it puts the message where that one wants it,
+// and the continuation runs with nothing left to do (continuations 2.1, 3.3: recognition). Where who sends goes on to
+// receive itself, as in a call or in a loop that serves calls, fin_chan_send_recv_on gives the receiver its stack, too, and
+// neither goes through the queue.
+//
+// The struct fin_chan_on, messages and buffers must stay valid until the continuation runs; so they must not lie in the
+// frame of the caller, which is lost. Cancellation is exact, as in fin/chan.h: -ECANCELED means that nothing was sent or
+// received.
+//
+// Each function does not return; where it is refused it returns a negative errno, one of fin_block_on's, and nothing has
+// happened. Where there is nothing to wait for, the continuation is called at once.
+#ifndef FIN_CHAN_ON_H
+#define FIN_CHAN_ON_H
+
+#include <fin/chan.h>
+#include <fin/on.h>
+#include <fin/sync_on.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+// A wait; one at a time. It needs no initialization, and nothing is left in it afterwards.
+struct fin_chan_on {
+    uint64_t room[48];
+};
+
+int fin_chan_recv_on(struct fin_chan *c, void *buffer, size_t size, struct fin_chan_on *on, fin_cont *cont,
+                     const void *state, size_t state_size);
+int fin_chan_send_on(struct fin_chan *c, const void *data, size_t size, struct fin_chan_on *on, fin_cont *cont,
+                     const void *state, size_t state_size);
+
+// fin_chan_send, and where that returned 0, fin_chan_recv, in one wait (the paper's mach_msg): what would be sent next has
+// arrived then. -ECANCELED: nothing was received; `data` may have been sent.
+int fin_chan_send_recv_on(struct fin_chan *c, const void *data, size_t size, void *buffer, size_t room,
+                          struct fin_chan_on *on, fin_cont *cont, const void *state, size_t state_size);
+
+#ifdef __cplusplus
+}
+#endif
+#endif

@@ -1,0 +1,86 @@
+// SPDX-License-Identifier: BSD-2-Clause
+// Sending with a continuation: waits only while there is no room.
+#include "chan/on.h"
+
+static void woken(void *state, int result);
+
+// The message has been sent, or not.
+static int sent(struct chan_on *on, int result) {
+    return result == 0 && on->receives ? fin_chan_on_receive(on) : chan_on_end(on, result);
+}
+
+static int give_and_end(struct chan_on *on, int result) {
+    fin_chan_out_give(on->chan);
+    return sent(on, result);
+}
+
+// With the turn. As fin_ump_await_room.
+static int await_room(struct chan_on *on) {
+    struct ump_tx *tx = &on->chan->out.ump;
+    int r = fin_chan_put_now(on->chan, on->data, on->size);
+    if (r != -EAGAIN)
+        return give_and_end(on, r);
+    uint64_t heard = tx->meeting ? fin_event_read(&tx->meeting->room) : 0;
+    __atomic_store_n(&tx->own->armed, ++tx->armed, __ATOMIC_RELAXED);
+    __atomic_thread_fence(__ATOMIC_SEQ_CST);
+    r = fin_chan_put_now(on->chan, on->data, on->size);
+    if (r == -EAGAIN)
+        r = tx->meeting ? fin_event_await_message_on(&tx->meeting->room, heard + 1, &on->wait.sync, woken, &on, sizeof on)
+                        : fin_recv_on(&on->wait.io, tx->fd, &on->byte, 1, 0, woken, &on, sizeof on);
+    __atomic_store_n(&tx->own->armed, 0, __ATOMIC_RELAXED);
+    return give_and_end(on, r);
+}
+
+static bool shortage(int r) { return r == -EMFILE || r == -ENFILE || r == -ENOMEM; }
+
+static void woken(void *state, int result) {
+    struct chan_on *on = *(struct chan_on **)state;
+    struct ump_tx *tx = &on->chan->out.ump;
+    __atomic_store_n(&tx->own->armed, 0, __ATOMIC_RELAXED);
+    if (result == -ECANCELED || shortage(result)) {
+        give_and_end(on, result);
+        return;
+    }
+    if (!tx->meeting && result <= 0)
+        fin_ump_no_receiver(tx, -EPIPE);
+    await_room(on);
+}
+
+static void has_turn(void *state, int result) {
+    struct chan_on *on = *(struct chan_on **)state;
+    if (result < 0) {
+        chan_on_end(on, result);
+        return;
+    }
+    fin_chan_out_not_quick(on->chan);
+    await_room(on);
+}
+
+int fin_chan_on_send(struct chan_on *on) {
+    struct turn *t = &on->chan->out.turn;
+    int r = fin_chan_send_now(on->chan, on->data, on->size);
+    if (r != -EAGAIN)
+        return sent(on, r);
+    if (t->shared || t->mutex.locked)
+        return fin_mutex_lock_on(&t->mutex, &on->wait.sync, has_turn, &on, sizeof on);
+    t->mutex.locked = true;
+    fin_chan_out_not_quick(on->chan);
+    return await_room(on);
+}
+
+int fin_chan_send_on(struct fin_chan *c, const void *data, size_t size, struct fin_chan_on *storage, fin_cont *cont,
+                     const void *state, size_t state_size) {
+    struct chan_on *on = chan_on_of(storage);
+    int r = fin_cont_begin(cont, state_size, true);
+    if (r < 0)
+        return r;
+    r = r > 0 ? -ECANCELED : fin_chan_send_now(c, data, size);
+    if (r != -EAGAIN)
+        return fin_cont_call(FIN_FOR_MESSAGE, cont, state, state_size, r);
+    on->chan = c;
+    on->data = data;
+    on->size = size;
+    on->receives = false;
+    chan_on_keep(on, cont, state, state_size);
+    return fin_chan_on_send(on);
+}
