@@ -92,12 +92,6 @@ static int schedule(struct fin_awe *a, bool front) {
     return 0;
 }
 
-void fin_schedule_own(struct fin_runtime *rt, struct fin_awe *a) {
-    __atomic_store_n(&a->state, (fin_state(a) & ~(uint32_t)FIN_AWE_KIND) | FIN_AWE_QUEUED, __ATOMIC_RELAXED);
-    fin_link_remove(&a->link);
-    fin_link_back(&rt->queue, &a->link);
-}
-
 int fin_schedule(struct fin_awe *a) { return schedule(a, false); }
 int fin_schedule_front(struct fin_awe *a) { return schedule(a, true); }
 

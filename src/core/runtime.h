@@ -151,8 +151,13 @@ int fin_cont_call(enum fin_reason reason, fin_cont *cont, const void *state, siz
 // It gives up its stack, and its continuation runs soon, with that result.
 int fin_cont_go_on(enum fin_reason reason, fin_cont *cont, const void *state, size_t size, int result);
 
-// awe.c: of the calling thread, which suspended a in a slot that nobody else looks at: no other thread can schedule it
-void fin_schedule_own(struct fin_runtime *rt, struct fin_awe *a);
+// Of the calling thread, which suspended a in a slot that nobody else looks at: no other thread can schedule it.
+static inline void fin_schedule_own(struct fin_runtime *rt, struct fin_awe *a) {
+    uint32_t state = __atomic_load_n(&a->state, __ATOMIC_RELAXED);
+    __atomic_store_n(&a->state, (state & ~(uint32_t)FIN_AWE_KIND) | FIN_AWE_QUEUED, __ATOMIC_RELAXED);
+    fin_link_remove(&a->link);
+    fin_link_back(&rt->queue, &a->link);
+}
 
 // stats.c
 void fin_stats_all(struct fin_stats *out); // of all threads that there are or were; of those that run about

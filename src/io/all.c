@@ -11,7 +11,7 @@ static int all(struct call c, size_t size, size_t *done, bool nc) {
     while (n < size) {
         c.addr = p + n;
         c.len = fin_io_most(size - n);
-        r = run(&c);
+        r = run(c);
         if (r <= 0)
             break;
         n += (size_t)r;

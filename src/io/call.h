@@ -5,20 +5,24 @@
 
 #include "io/fixed.h"
 
-static inline int run(const struct call *c) {
-    struct io *io;
-    if (FIN_UNLIKELY(c->fd >= FIXED))
-        return fin_fixed_run(c);
-    int error = fin_io_here(&io);
-    return error ? error : io->backend->run(io, c);
-}
-
 static inline uint64_t word(const void *p) { return (uint64_t)(uintptr_t)p; }
+
+// Most are four words, which go on in registers: to the ring, where there is one that knows the operation.
+static inline long run(struct call c) {
+    if (c.op >= FIN_OP_POOL || c.buf_index || c.file_index || c.addr3 || fin_io_makes_descriptor(c.op))
+        return fin_io_run(c);
+    struct io *io = FIN_LIKELY(fin_self != NULL) ? (struct io *)fin_rt(fin_self)->poller : NULL;
+    uint64_t head = (uint64_t)(uint32_t)c.fd << 32 | (uint32_t)c.ioprio << 16 | (uint32_t)c.sqe_flags << 8 | c.op;
+    uint64_t tail = (uint64_t)c.flags << 32 | c.len;
+    if (FIN_UNLIKELY(!io || c.fd >= FIXED || !(io->can.ops >> c.op & 1)))
+        return fin_io_run_words(head, c.off, word(c.addr), tail, c.nc);
+    return fin_uring_quick(io, head, c.off, word(c.addr), tail, c.nc);
+}
 
 // The cancellable function and its twin.
 #define CALL_IF(bad, type, name, parameters, ...)                                                                           \
-    type name parameters { return (bad) ? -EINVAL : run(&(struct call){__VA_ARGS__}); }                                     \
-    type name##_nc parameters { return (bad) ? -EINVAL : run(&(struct call){__VA_ARGS__, .nc = true}); }
+    type name parameters { return (bad) ? -EINVAL : run((struct call){__VA_ARGS__}); }                                     \
+    type name##_nc parameters { return (bad) ? -EINVAL : run((struct call){__VA_ARGS__, .nc = true}); }
 #define CALL(type, name, parameters, ...) CALL_IF(false, type, name, parameters, __VA_ARGS__)
 
 // Two functions of what takes more than one call: `function` has one parameter more, whether it is to be shielded.

@@ -85,10 +85,10 @@ CALL(int, fin_mkdir, (const char *path, mode_t mode), .op = IORING_OP_MKDIRAT, .
 static int open_at(int dir, const char *path, int flags, mode_t mode, bool nc) {
     struct call c = {.op = IORING_OP_OPENAT, .fd = dir, .addr = path, .len = mode, .nc = nc};
     c.flags = (uint32_t)flags | O_NONBLOCK;
-    int fd = run(&c);
+    int fd = run(c);
     if (fd == -EAGAIN) { // somebody has a lease on the file
         c.flags = (uint32_t)flags;
-        return run(&c);
+        return run(c);
     }
     if (fd >= 0 && !(flags & (O_NONBLOCK | O_PATH)))
         fcntl(fd, F_SETFL, flags);
@@ -107,7 +107,7 @@ static ssize_t splice_it(int in, off_t *in_at, int out, off_t *out_at, size_t si
     c.off = out_at ? (uint64_t)*out_at : HERE;
     if ((in_at && *in_at < 0) || (out_at && *out_at < 0))
         return -EINVAL;
-    ssize_t n = run(&c);
+    ssize_t n = run(c);
     if (n > 0 && in_at)
         *in_at += n;
     if (n > 0 && out_at)

@@ -22,11 +22,22 @@ static int run_checked(struct io *io, struct call *c) {
     return error ? error : io->backend->run(io, c);
 }
 
-int fin_fixed_run(const struct call *c) {
-    struct call copy = *c;
+int fin_io_run(struct call c) {
     struct io *io;
     int error = fin_io_here(&io);
-    return error ? error : run_checked(io, &copy);
+    return error ? error : run_checked(io, &c);
+}
+
+long fin_io_run_words(uint64_t head, uint64_t off, uint64_t addr, uint64_t tail, bool nc) {
+    return fin_io_run((struct call){.op = (uint8_t)head,
+                                    .sqe_flags = (uint8_t)(head >> 8),
+                                    .ioprio = (uint16_t)(head >> 16),
+                                    .fd = (int)(head >> 32),
+                                    .off = off,
+                                    .addr = (const void *)(uintptr_t)addr,
+                                    .len = (uint32_t)tail,
+                                    .flags = (uint32_t)(tail >> 32),
+                                    .nc = nc});
 }
 
 // Files

@@ -18,6 +18,7 @@ struct files {
 
 // Puts what c->fd stands for in its place. 0 or -EBADF.
 int fin_fixed_file(struct io *io, struct call *c);
-int fin_fixed_run(const struct call *c);
+FIN_BLOCKING int fin_io_run(struct call c); // any call
+FIN_BLOCKING long fin_io_run_words(uint64_t head, uint64_t off, uint64_t addr, uint64_t tail, bool nc);
 
 #endif

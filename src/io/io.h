@@ -123,8 +123,8 @@ struct owned {
 
 // An AWE that waits, in the frame of its call.
 struct waiter {
-    struct fin_awe *awe;
     struct fin_cancel_item item;
+    struct fin_awe *awe;
     int result;
 };
 
@@ -165,6 +165,10 @@ static inline FIN_BLOCKING void fin_io_suspend(struct waiter *w) {
     fin_rt(fin_self)->stats.blocks[FIN_FOR_IO].with_stack++;
     fin_suspend(&w->awe);
 }
+// Its result is a descriptor, which nobody must lose.
+static inline bool fin_io_makes_descriptor(unsigned op) {
+    return op == IORING_OP_OPENAT || op == IORING_OP_ACCEPT || op == IORING_OP_OPENAT2;
+}
 // on.c: a waiter without an AWE is that of a struct fin_on.
 void fin_on_completed(struct io *io, struct waiter *w);
 static inline void fin_io_resume(struct io *io, struct waiter *w, int result) { // own thread
@@ -185,6 +189,10 @@ int fin_io_connect_failed(int fd, int error); // returns the error; the socket i
 int fin_io_offload(struct io *io, void (*fn)(void *), void *arg, bool nc);
 bool fin_io_offload_expects(struct io *io); // a job of this thread waits or runs
 void fin_io_offload_end(struct io *io); // own thread, at its end: nothing uses its memory any more
+
+// request.c: a call in registers, the first four words of an entry. Pre: io has a ring that knows the operation; no
+// descriptor comes of it.
+FIN_BLOCKING long fin_uring_quick(struct io *io, uint64_t head, uint64_t off, uint64_t addr, uint64_t tail, bool nc);
 
 // direct.c
 int fin_io_direct(const struct call *c);                 // the system call itself; may block the thread

@@ -122,7 +122,7 @@ static void ready(struct on_ready *on, int result) {
 }
 
 void fin_on_completed(struct io *io, struct waiter *w) {
-    struct on *on = (struct on *)w;
+    struct on *on = FIN_OF(struct on, request.waiter, w);
     int result = w->result;
     if (w->item.fn == fin_acceptor_cancel) {
         fin_acceptor_completed(io, w);
@@ -182,7 +182,7 @@ static int wait_ready(enum fin_reason reason, struct io *io, struct fin_on *stor
     struct on_ready *on = (struct on_ready *)(void *)storage;
     bool may_be_file = c->op == IORING_OP_READ || c->op == IORING_OP_WRITE;
     enum fin_io_kind kind = c->op == IORING_OP_OPENAT ? FIN_IO_FILE : may_be_file ? fin_io_kind_of(c->fd) : FIN_IO_SOCKET;
-    int r = kind == FIN_IO_FILE ? run(c) : try_now(c, kind);
+    int r = kind == FIN_IO_FILE ? fin_io_run(*c) : try_now(c, kind);
     if (r != -EAGAIN || kind == FIN_IO_FILE || events_of(c) == 0)
         return fin_cont_go_on(reason, cont, state, size, r);
     on->call = *c;
@@ -201,7 +201,7 @@ static int wait_for(enum fin_reason reason, struct fin_on *storage, const struct
     if (io->backend == &fin_io_epoll && c->fd < FIXED)
         return wait_ready(reason, io, storage, c, cont, state, size);
     if (c->fd >= FIXED || !(io->can.ops >> c->op & 1))
-        return fin_cont_go_on(reason, cont, state, size, run(c));
+        return fin_cont_go_on(reason, cont, state, size, fin_io_run(*c));
     struct on *on = on_of(storage);
     struct request *r = &on->request;
     on->call = *c;

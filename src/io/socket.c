@@ -49,12 +49,12 @@ static bool shortage(int error) { return error == -EMFILE || error == -ENFILE ||
 static int accept_it(int fd, struct sockaddr *address, socklen_t *size, int flags, bool nc) {
     struct call c = {
         .op = IORING_OP_ACCEPT, .fd = fd, .addr = address, .off = word(size), .flags = (uint32_t)flags, .nc = nc};
-    int r = run(&c);
+    int r = run(c);
     for (uint64_t ns = FIN_MS; FIN_UNLIKELY(shortage(r)) && ns <= 64 * FIN_MS; ns *= 2) {
         r = rest(ns, nc);
         if (r != 0)
             return r;
-        r = run(&c);
+        r = run(c);
     }
     return r;
 }
@@ -66,7 +66,7 @@ TWICE(int, fin_accept4, (int fd, struct sockaddr *address, socklen_t *size, int 
 static int connect_to(int fd, const struct sockaddr *address, socklen_t size, bool nc) {
     struct call c = {.op = IORING_OP_CONNECT, .fd = fd, .addr = address, .off = size, .nc = nc};
     int r;
-    while ((r = run(&c)) == -EAGAIN && address->sa_family == AF_UNIX) {
+    while ((r = run(c)) == -EAGAIN && address->sa_family == AF_UNIX) {
         r = rest(FIN_MS, nc);
         if (r != 0)
             break;

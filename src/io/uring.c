@@ -20,17 +20,10 @@ enum { MOST_TRIES = 6 };
 
 static void enter(struct io *io, int64_t ns);
 
-// A full submission queue loses nothing: what is in it goes down first.
-static inline struct io_uring_sqe *entry(struct io *io) {
-    struct io_uring_sqe *e;
-    while (FIN_UNLIKELY(!(e = io_uring_get_sqe(&io->uring.ring))))
-        enter(io, 0);
-    io->uring.in_flight++;
-    return e;
-}
+void fin_uring_make_room(struct io *io) { enter(io, 0); }
 
 struct io_uring_sqe *fin_uring_entry(struct io *io) {
-    struct io_uring_sqe *e = entry(io);
+    struct io_uring_sqe *e = &io->uring.ring.sq.sqes[fin_uring_place(io) & io->uring.ring.sq.ring_mask];
     memset(e, 0, sizeof *e);
     return e;
 }
@@ -41,42 +34,6 @@ bool fin_uring_room(struct io *io, unsigned count) {
     while (count <= *ring->sq.kring_entries && io_uring_sq_space_left(ring) < count)
         enter(io, 0);
     return count <= *ring->sq.kring_entries;
-}
-
-// Its result is a descriptor, which nobody must lose.
-static bool makes_descriptor(unsigned op) {
-    return op == IORING_OP_OPENAT || op == IORING_OP_ACCEPT || op == IORING_OP_OPENAT2;
-}
-
-// The fields of a call are those of an entry, and lie where those do, as far as this.
-enum { SAME_SIZE = offsetof(struct io_uring_sqe, user_data) };
-#define SAME(a, b) _Static_assert(offsetof(struct call, a) == offsetof(struct io_uring_sqe, b), #a " is copied with others")
-SAME(op, opcode);
-SAME(sqe_flags, flags);
-SAME(ioprio, ioprio);
-SAME(fd, fd);
-SAME(off, off);
-SAME(addr, addr);
-SAME(len, len);
-SAME(flags, rw_flags);
-
-void fin_uring_start(struct request *r, uint8_t kind) {
-    const struct call *c = r->call;
-    struct io *io = r->io;
-    struct io_uring_sqe *e = entry(io);
-    uint8_t tag = (uint8_t)(kind | (makes_descriptor(c->op) ? TO_FD : 0));
-    unsigned position = io->uring.ring.sq.sqe_tail - 1;
-    io->rt->stats.requests++;
-    memcpy(e, c, SAME_SIZE);
-    e->buf_index = c->buf_index;
-    e->personality = 0;
-    e->file_index = c->file_index;
-    e->addr3 = c->addr3;
-    e->__pad2[0] = 0;
-    e->user_data = (uint64_t)(uintptr_t)r | tag;
-    r->tag = tag;
-    r->position = position;
-    r->pending |= RESULT;
 }
 
 void fin_uring_send_cancel(struct request *r) {
@@ -148,7 +105,9 @@ void fin_uring_written(const struct call *c, int result) {
 }
 
 // A request that has its result and a buffer still in use (zero-copy) is not cancelled any more: the release always comes.
-static void completed_slow(struct request *r, int result, uint32_t flags) {
+static void completed(struct request *r, int result, uint32_t flags) {
+    if (FIN_UNLIKELY(fin_on_valgrind) && !(flags & IORING_CQE_F_NOTIF))
+        fin_uring_written(r->call, result);
     if (flags & IORING_CQE_F_NOTIF) {
         r->pending &= (uint8_t)~RELEASE;
     } else {
@@ -163,18 +122,6 @@ static void completed_slow(struct request *r, int result, uint32_t flags) {
     }
     if (!r->pending)
         fin_io_resume(r->io, &r->waiter, r->waiter.result);
-}
-
-static void completed(struct request *r, int result, uint32_t flags) {
-    if (FIN_UNLIKELY(fin_on_valgrind) && !(flags & IORING_CQE_F_NOTIF))
-        fin_uring_written(r->call, result);
-    if (FIN_UNLIKELY(r->cancelled || (r->tag & TO_FD) || (flags & (IORING_CQE_F_MORE | IORING_CQE_F_NOTIF)))) {
-        completed_slow(r, result, flags);
-        return;
-    }
-    r->flags = flags;
-    r->pending = 0;
-    fin_io_resume(r->io, &r->waiter, result);
 }
 
 // A request may be between two places where a cancellation finds it, or at work in a kernel thread that is interrupted but
@@ -203,9 +150,8 @@ static void dispatch_late(struct io *io, uint64_t data, int result) {
     }
 }
 
-static void dispatch_one(struct io *io, uint64_t data, int result, uint32_t flags) {
+static __attribute__((noinline)) void dispatch_any(struct io *io, uint64_t data, int result, uint32_t flags) {
     struct request *r = (struct request *)(uintptr_t)(data & ~(uint64_t)TO_TAG);
-    io->uring.in_flight -= !(flags & IORING_CQE_F_MORE);
     if (FIN_UNLIKELY(io->ending)) {
         dispatch_late(io, data, result);
         return;
@@ -233,6 +179,19 @@ static void dispatch_one(struct io *io, uint64_t data, int result, uint32_t flag
     default:
         fin_linked_completed((struct step *)r, (data & TO_KIND) == TO_STEP_CANCEL, result);
     }
+}
+
+static inline void dispatch_one(struct io *io, uint64_t data, int result, uint32_t flags) {
+    struct request *r = (struct request *)(uintptr_t)data;
+    io->uring.in_flight -= !(flags & IORING_CQE_F_MORE);
+    if (data & TO_TAG || flags & (IORING_CQE_F_MORE | IORING_CQE_F_NOTIF) || FIN_UNLIKELY(!r || io->ending) ||
+        FIN_UNLIKELY(r->cancelled || fin_on_valgrind)) {
+        dispatch_any(io, data, result, flags);
+        return;
+    }
+    r->flags = flags;
+    r->pending = 0;
+    fin_io_resume(io, &r->waiter, result);
 }
 
 // Each is taken off before it is dispatched: what that starts may find the submission queue full, and come here again.
@@ -299,78 +258,6 @@ static void look(struct io *io, int64_t ns) {
     }
     // The queue may have been full: then what completed meanwhile can run by now.
     enter(io, fin_link_empty(&io->rt->queue) ? ns : 0);
-}
-
-bool fin_uring_interrupted(int result) {
-    return result == -EINTR || (result <= -512 && result >= -516); // the kernel's own ERESTART...
-}
-
-static int once(struct request *r, const struct call *c) {
-    r->call = c;
-    fin_uring_start(r, TO_REQUEST);
-    fin_io_suspend(&r->waiter);
-    if (r->tag & TO_FD && r->waiter.result >= 0)
-        fin_io_take(r->io, r->position);
-    return r->waiter.result;
-}
-
-static int attempts(struct request *r, const struct call *c) {
-    for (int unstarted = 0;;) {
-        int result = once(r, c);
-        if (FIN_LIKELY(result >= 0) || r->cancelled)
-            return result;
-        uint32_t events = fin_io_events(c);
-        if (result == -ECANCELED) { // by nobody: the ring got no thread to do it, be it that signals kept it from that
-            if (++unstarted == MOST_UNSTARTED)
-                return -EAGAIN;
-        } else if (result == -EAGAIN && events) {
-            // Descriptors in non-blocking mode make older kernels give up at once: an accept on 5.15.
-            struct call ready = {
-                .op = IORING_OP_POLL_ADD, .fd = c->fd, .flags = events, .sqe_flags = c->sqe_flags & IOSQE_FIXED_FILE};
-            result = once(r, &ready);
-            if (result < 0 && !fin_uring_interrupted(result))
-                return result;
-        } else if (!fin_uring_interrupted(result) || c->op == IORING_OP_CONNECT || c->op == IORING_OP_CLOSE) {
-            return result;
-        }
-    }
-}
-
-int fin_uring_failed(const struct request *r, const struct call *c, int result) {
-    bool interrupted = fin_uring_interrupted(result);
-    if (r->cancelled && (result == -ECANCELED || interrupted || (result == -EAGAIN && fin_io_events(c))))
-        return c->op == IORING_OP_CONNECT && !r->withdrawn ? fin_io_connect_ended(c->fd) : -ECANCELED;
-    if (interrupted)
-        return c->op == IORING_OP_CLOSE ? 0 : -EINTR;
-    return c->op == IORING_OP_CONNECT ? fin_io_connect_failed(c->fd, result) : result;
-}
-
-int fin_uring_run(struct io *io, const struct call *c, uint32_t *flags) {
-    struct request r;
-    r.io = io;
-    r.pending = r.tries = 0;
-    r.cancelled = r.withdrawn = false;
-    *flags = r.flags = 0;
-    if (!c->nc) {
-        fin_cancel_item_add(&r.waiter.item, fin_uring_cancel, &r);
-        if (fin_cancel_item_ran(&r.waiter.item))
-            return -ECANCELED;
-    }
-    int result = attempts(&r, c);
-    if (!c->nc)
-        fin_cancel_item_remove(&r.waiter.item);
-    *flags = r.flags;
-    return FIN_LIKELY(result >= 0) ? result : fin_uring_failed(&r, c, result);
-}
-
-static int run(struct io *io, const struct call *c) {
-    uint32_t flags;
-    if (FIN_UNLIKELY(c->op >= FIN_OP_POOL || !(io->can.ops >> c->op & 1)))
-        return fin_io_by_pool(io, c);
-    int result = fin_uring_run(io, c, &flags);
-    if (result > 0 && c->off == UINT64_MAX && (uint32_t)result != c->len)
-        fin_uring_short(c, result);
-    return result;
 }
 
 // What newer kernels save us: completions that interrupt the thread, and locks. (6.1, 6.0, 5.19, 5.18, 5.15)
@@ -473,4 +360,4 @@ static void end(struct io *io) {
 
 static bool expects(const struct io *io) { return io->uring.in_flight > io->uring.wake_armed; }
 
-const struct backend fin_io_uring = {.expects = expects, .begin = begin, .end = end, .poll = look, .run = run};
+const struct backend fin_io_uring = {.expects = expects, .begin = begin, .end = end, .poll = look, .run = fin_uring_call};

@@ -18,13 +18,14 @@ enum { RESULT = 1, CANCEL = 2, RELEASE = 4 };
 
 // In the frame of its call, or in an object that outlives what the kernel does with it.
 struct request {
-    struct waiter waiter;
     struct io *io;
     const struct call *call;
+    struct waiter waiter;
     unsigned position; // in the submission queue, counted from the start of the ring; later where the descriptor is held
     uint32_t flags;    // of the completion
     uint8_t pending, tries, tag;
     bool cancelled, withdrawn;
+    bool moves; // of a quick call: it is at the file's position
     struct fin_timer again; // set up with the cancellation
 } __attribute__((aligned(16)));
 
@@ -38,19 +39,31 @@ struct shot {
     bool stopping;
 };
 
-// uring.c
-struct io_uring_sqe *fin_uring_entry(struct io *io);
+// request.c
 void fin_uring_start(struct request *r, uint8_t kind);
+bool fin_uring_interrupted(int result);
+int fin_uring_failed(const struct request *r, const struct call *c, int result); // what the caller is told
+int fin_uring_run(struct io *io, const struct call *c, uint32_t *flags);         // of the completion
+int fin_uring_call(struct io *io, const struct call *c);
+
+// uring.c
+void fin_uring_make_room(struct io *io);
+// Where the next entry goes, counted from the start of the ring. A full queue loses nothing: what is in it goes down first.
+static inline unsigned fin_uring_place(struct io *io) {
+    struct io_uring_sq *sq = &io->uring.ring.sq;
+    while (FIN_UNLIKELY(sq->sqe_tail - *sq->khead >= sq->ring_entries))
+        fin_uring_make_room(io);
+    io->uring.in_flight++;
+    return sq->sqe_tail++;
+}
+struct io_uring_sqe *fin_uring_entry(struct io *io);
 void fin_uring_send_cancel(struct request *r);
 bool fin_uring_room(struct io *io, unsigned entries);
 bool fin_uring_unseen(const struct request *r);
 bool fin_uring_withdraw(struct request *r); // where the kernel has not seen it
 void fin_uring_cancel_completed(struct request *r, int result);
 void fin_uring_cancel(void *request); // the cancel item of a request
-bool fin_uring_interrupted(int result);
 void fin_uring_written(const struct call *c, int result); // valgrind does not see what the kernel writes
-int fin_uring_failed(const struct request *r, const struct call *c, int result); // what the caller is told
-int fin_uring_run(struct io *io, const struct call *c, uint32_t *flags);         // of the completion
 
 // position.c
 void fin_uring_short(const struct call *c, int count); // at the file's position; count is not c->len

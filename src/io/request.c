@@ -1,0 +1,187 @@
+// SPDX-License-Identifier: BSD-2-Clause
+// One request, one result: from the call to its return.
+#define _GNU_SOURCE
+#include <string.h>
+
+#include "core/dispatch.h"
+#include "io/uring.h"
+
+// The fields of a call are those of an entry, and lie where those do, as far as this.
+enum { SAME_SIZE = offsetof(struct io_uring_sqe, user_data) };
+#define SAME(a, b) _Static_assert(offsetof(struct call, a) == offsetof(struct io_uring_sqe, b), #a " is copied with others")
+SAME(op, opcode);
+SAME(sqe_flags, flags);
+SAME(ioprio, ioprio);
+SAME(fd, fd);
+SAME(off, off);
+SAME(addr, addr);
+SAME(len, len);
+SAME(flags, rw_flags);
+_Static_assert(SAME_SIZE == 4 * sizeof(uint64_t), "it is four words");
+
+typedef uint64_t __attribute__((may_alias)) word;
+
+// Makes it the next entry, of which the caller writes the first four words and the last three.
+static inline word *submit(struct request *r, struct io *io, unsigned place, uint8_t tag) {
+    word *e = (word *)&io->uring.ring.sq.sqes[place & io->uring.ring.sq.ring_mask];
+    io->rt->stats.requests++;
+    e[4] = (uint64_t)(uintptr_t)r | tag;
+    r->position = place;
+    r->tag = tag;
+    return e;
+}
+
+void fin_uring_start(struct request *r, uint8_t kind) {
+    const struct call *c = r->call;
+    word *e = submit(r, r->io, fin_uring_place(r->io), kind | (fin_io_makes_descriptor(c->op) ? TO_FD : 0));
+    r->pending |= RESULT;
+    memcpy(e, c, SAME_SIZE);
+    e[5] = c->buf_index | (uint64_t)c->file_index << 32;
+    e[6] = c->addr3;
+    e[7] = 0;
+}
+
+bool fin_uring_interrupted(int result) {
+    return result == -EINTR || (result <= -512 && result >= -516); // the kernel's own ERESTART...
+}
+
+static FIN_BLOCKING int once(struct request *r, const struct call *c) {
+    r->call = c;
+    fin_uring_start(r, TO_REQUEST);
+    fin_io_suspend(&r->waiter);
+    if (r->tag & TO_FD && r->waiter.result >= 0)
+        fin_io_take(r->io, r->position);
+    return r->waiter.result;
+}
+
+// What the first attempt came to is looked at, and others follow where that is no result yet.
+static FIN_BLOCKING int attempts(struct request *r, const struct call *c, int result) {
+    for (int unstarted = 0;; result = once(r, c)) {
+        if (FIN_LIKELY(result >= 0) || r->cancelled)
+            return result;
+        uint32_t events = fin_io_events(c);
+        if (result == -ECANCELED) { // by nobody: the ring got no thread to do it, be it that signals kept it from that
+            if (++unstarted == MOST_UNSTARTED)
+                return -EAGAIN;
+        } else if (result == -EAGAIN && events) {
+            // Descriptors in non-blocking mode make older kernels give up at once: an accept on 5.15.
+            struct call ready = {
+                .op = IORING_OP_POLL_ADD, .fd = c->fd, .flags = events, .sqe_flags = c->sqe_flags & IOSQE_FIXED_FILE};
+            result = once(r, &ready);
+            if (result < 0 && !fin_uring_interrupted(result))
+                return result;
+        } else if (!fin_uring_interrupted(result) || c->op == IORING_OP_CONNECT || c->op == IORING_OP_CLOSE) {
+            return result;
+        }
+    }
+}
+
+int fin_uring_failed(const struct request *r, const struct call *c, int result) {
+    bool interrupted = fin_uring_interrupted(result);
+    if (r->cancelled && (result == -ECANCELED || interrupted || (result == -EAGAIN && fin_io_events(c))))
+        return c->op == IORING_OP_CONNECT && !r->withdrawn ? fin_io_connect_ended(c->fd) : -ECANCELED;
+    if (interrupted)
+        return c->op == IORING_OP_CLOSE ? 0 : -EINTR;
+    return c->op == IORING_OP_CONNECT ? fin_io_connect_failed(c->fd, result) : result;
+}
+
+int fin_uring_run(struct io *io, const struct call *c, uint32_t *flags) {
+    struct request r;
+    r.io = io;
+    r.pending = r.tries = 0;
+    r.cancelled = r.withdrawn = false;
+    *flags = r.flags = 0;
+    if (!c->nc) {
+        fin_cancel_item_add(&r.waiter.item, fin_uring_cancel, &r);
+        if (fin_cancel_item_ran(&r.waiter.item))
+            return -ECANCELED;
+    }
+    int result = attempts(&r, c, once(&r, c));
+    if (!c->nc)
+        fin_cancel_item_remove(&r.waiter.item);
+    *flags = r.flags;
+    return FIN_LIKELY(result >= 0) ? result : fin_uring_failed(&r, c, result);
+}
+
+static bool is_short(const struct call *c, int result) {
+    return result > 0 && c->off == UINT64_MAX && (uint32_t)result != c->len;
+}
+
+int fin_uring_call(struct io *io, const struct call *c) {
+    uint32_t flags;
+    if (FIN_UNLIKELY(c->op >= FIN_OP_POOL || !(io->can.ops >> c->op & 1)))
+        return fin_io_by_pool(io, c);
+    int result = fin_uring_run(io, c, &flags);
+    if (is_short(c, result))
+        fin_uring_short(c, result);
+    return result;
+}
+
+// What a quick call has in its frame: the AWE on one cache line, the call on the one before, and what a completion and the
+// return need on one behind. With many in flight each line is a miss.
+struct frame {
+    struct call call;
+    struct fin_awe awe;
+    struct request request;
+};
+enum { AWE_AT = offsetof(struct frame, awe) };
+_Static_assert(AWE_AT <= 64, "of a line");
+_Static_assert(offsetof(struct frame, request.waiter) - AWE_AT == 128, "a line begins");
+_Static_assert(offsetof(struct frame, request.again) - AWE_AT <= 192, "and ends");
+
+#define FRAME_HERE_(f)                                                                                                      \
+    char f##room[sizeof(struct frame) + 48] __attribute__((aligned(16)));                                                   \
+    struct frame *f = (struct frame *)((((uintptr_t)f##room + AWE_AT + 48) & ~(uintptr_t)63) - AWE_AT)
+
+static __attribute__((noinline)) FIN_BLOCKING int not_yet(struct frame *f) {
+    struct request *r = &f->request;
+    int result = attempts(r, &f->call, r->waiter.result);
+    if (r->waiter.item.link.next)
+        fin_link_remove(&r->waiter.item.link);
+    if (is_short(&f->call, result))
+        fin_uring_short(&f->call, result);
+    return result < 0 ? fin_uring_failed(r, &f->call, result) : result;
+}
+
+// Words go from registers to the frame and to the entry: fields that were just stored could be loaded as words only when
+// they have reached the cache, and the frame is seldom there.
+long fin_uring_quick(struct io *io, uint64_t head, uint64_t off, uint64_t addr, uint64_t tail, bool nc) {
+    FRAME_HERE_(f);
+    struct request *r = &f->request;
+    struct fin_runtime *rt = io->rt;
+    struct fin_finish_block *b = written_block(rt->thread.current);
+    word *c = (word *)&f->call;
+    if (!nc && FIN_UNLIKELY(block_cancelled(b))) {
+        rt->stats.cancelled++;
+        return -ECANCELED;
+    }
+    word *e = submit(r, io, fin_uring_place(io), TO_REQUEST);
+    e[0] = c[0] = head;
+    e[1] = c[1] = off;
+    e[2] = c[2] = addr;
+    e[3] = c[3] = tail;
+    e[5] = c[4] = 0;
+    e[6] = c[5] = 0;
+    e[7] = 0;
+    f->call.nc = nc;
+    r->io = io;
+    r->call = &f->call;
+    r->pending = RESULT;
+    r->tries = 0;
+    r->cancelled = r->withdrawn = false;
+    r->moves = off == UINT64_MAX;
+    r->waiter.item.link.next = NULL;
+    if (!nc) {
+        r->waiter.item.fn = fin_uring_cancel;
+        r->waiter.item.arg = r;
+        cancel_link(b, &r->waiter.item);
+    }
+    rt->stats.blocks[FIN_FOR_IO].with_stack++;
+    FIN_ARCH_BLOCK_(fin_core_suspend_, &f->awe, &rt->thread, &r->waiter.awe, 0);
+    int result = r->waiter.result;
+    if (FIN_UNLIKELY(result < 0) || (r->moves && is_short(&f->call, result)))
+        return not_yet(f);
+    if (r->waiter.item.link.next)
+        fin_link_remove(&r->waiter.item.link);
+    return result;
+}
