@@ -76,8 +76,7 @@ static ssize_t take_next(struct fin_chan *c, const struct place *p) {
         memcpy(p->buffer, ump_bytes(rx), size);
     if (FIN_UNLIKELY(fin_trace_on))
         fin_chan_trace(c, false);
-    ump_taken(rx, ump_lines(size));
-    return (ssize_t)size;
+    return (ssize_t)ump_taken(rx, size);
 }
 
 // What there is when no message is.
@@ -148,18 +147,18 @@ static ssize_t recv_any(struct fin_chan *c, const struct place *p, bool nc) {
     return r;
 }
 
-// The length, or -EAGAIN where it is not that simple.
-static inline ssize_t quick_recv(struct fin_chan *c, void *buffer, size_t room) {
-    struct ump_rx *rx = &c->in.ump;
+// The header of a message that can be taken as simply as that, or 0.
+static inline uint64_t quick_header(const struct fin_chan *c, size_t room) {
     if (FIN_UNLIKELY(!c->in.quick))
-        return -EAGAIN;
-    uint64_t header = ump_look(rx);
+        return 0;
+    uint64_t header = ump_look(&c->in.ump);
     size_t size = ump_size(header);
-    if (FIN_UNLIKELY((header & UMP_KIND) != UMP_MESSAGE || size > UMP_FIRST || size > room))
-        return -EAGAIN;
-    ump_copy_line(buffer, ump_bytes(rx), size);
-    ump_taken(rx, 1);
-    return (ssize_t)size;
+    return FIN_LIKELY((header & UMP_KIND) == UMP_MESSAGE && size <= UMP_FIRST && size <= room) ? header : 0;
+}
+
+static inline ssize_t take_quickly(struct ump_rx *rx, uint64_t header, void *buffer) {
+    ump_copy_line(buffer, ump_bytes(rx), ump_size(header));
+    return (ssize_t)ump_taken(rx, ump_size(header));
 }
 
 static __attribute__((noinline)) ssize_t recv_slowly(struct fin_chan *c, void *buffer, size_t size, bool nc) {
@@ -169,18 +168,19 @@ static __attribute__((noinline)) ssize_t recv_slowly(struct fin_chan *c, void *b
 // From an AWE of this thread.
 static inline ssize_t recv_here(struct fin_chan *c, void *buffer, size_t size, bool nc) {
     ssize_t n = fin_lmp_recv(c, buffer, size, nc);
-    if (FIN_UNLIKELY(n == -EAGAIN))
-        n = quick_recv(c, buffer, size);
     return FIN_LIKELY(n != -EAGAIN) ? n : recv_slowly(c, buffer, size, nc);
 }
 
-static inline ssize_t recv_quickly(struct fin_chan *c, void *buffer, size_t size, bool nc) {
+static __attribute__((noinline)) ssize_t recv_later(struct fin_chan *c, void *buffer, size_t size, bool nc) {
     if (c->in.ump.alone)
         return recv_here(c, buffer, size, nc);
-    ssize_t n = quick_recv(c, buffer, size);
-    if (FIN_UNLIKELY(n < 0) && c->in.quick && fin_ump_spin(&c->in.ump)) // it may take a moment
-        n = quick_recv(c, buffer, size);
-    return FIN_LIKELY(n >= 0) ? n : recv_slowly(c, buffer, size, nc);
+    uint64_t header = c->in.quick && fin_ump_spin(&c->in.ump) ? quick_header(c, size) : 0; // it may take a moment
+    return FIN_LIKELY(header != 0) ? take_quickly(&c->in.ump, header, buffer) : recv_slowly(c, buffer, size, nc);
+}
+
+static inline ssize_t recv_quickly(struct fin_chan *c, void *buffer, size_t size, bool nc) {
+    uint64_t header = quick_header(c, size);
+    return FIN_LIKELY(header != 0) ? take_quickly(&c->in.ump, header, buffer) : recv_later(c, buffer, size, nc);
 }
 
 ssize_t fin_chan_recv(struct fin_chan *c, void *buffer, size_t size) {
@@ -189,11 +189,13 @@ ssize_t fin_chan_recv(struct fin_chan *c, void *buffer, size_t size) {
 
 ssize_t fin_chan_recv_nc(struct fin_chan *c, void *buffer, size_t size) { return recv_quickly(c, buffer, size, true); }
 
-ssize_t fin_chan_try_recv(struct fin_chan *c, void *buffer, size_t size) {
-    ssize_t n = quick_recv(c, buffer, size);
-    if (FIN_LIKELY(n >= 0))
-        return n;
+static __attribute__((noinline)) ssize_t try_slowly(struct fin_chan *c, void *buffer, size_t size) {
     return try_take(c, &(struct place){buffer, size, NULL, NULL});
+}
+
+ssize_t fin_chan_try_recv(struct fin_chan *c, void *buffer, size_t size) {
+    uint64_t header = quick_header(c, size);
+    return FIN_LIKELY(header != 0) ? take_quickly(&c->in.ump, header, buffer) : try_slowly(c, buffer, size);
 }
 
 ssize_t fin_chan_recv_fds(struct fin_chan *c, void *buffer, size_t size, int *fds, unsigned *count) {
@@ -272,7 +274,7 @@ int fin_chan_release(struct fin_chan *c) {
     c->in.peeked = 0;
     if ((header & UMP_KIND) == UMP_WITH_FDS)
         fin_bell_drop_fds(&c->in.ump);
-    ump_taken(&c->in.ump, ump_lines(ump_size(header)));
+    ump_taken(&c->in.ump, ump_size(header));
     in_give(c);
     return 0;
 }

@@ -29,7 +29,7 @@ struct hello {
     uint32_t version, lines;
 };
 
-static const struct hello greeting = {"fin-chan", 1, 0};
+static const struct hello greeting = {"fin-chan", 2, 0};
 
 static size_t page(void) { return (size_t)sysconf(_SC_PAGESIZE); }
 
@@ -105,7 +105,8 @@ static void chan_begin(struct fin_chan *c, struct shared_map *m, unsigned side, 
     c->out.ump = (struct ump_tx){.ring = m->base + page() + out * ring,
                                  .peer = &control->receiver[out],
                                  .own = &control->sender[out],
-                                 .limit = lines,
+                                 .limit = UMP_TALK,
+                                 .other = &c->in.ump.tail,
                                  .lines = lines,
                                  .shift = shift,
                                  .fd = fd[out],
@@ -113,6 +114,7 @@ static void chan_begin(struct fin_chan *c, struct shared_map *m, unsigned side, 
     c->in.ump = (struct ump_rx){.ring = m->base + page() + in * ring,
                                 .own = &control->receiver[in],
                                 .peer = &control->sender[in],
+                                .acknowledge_at = lines / 4,
                                 .lines = lines,
                                 .shift = shift,
                                 .fd = fd[in]};

@@ -37,23 +37,35 @@ void fin_ump_no_receiver(struct ump_tx *tx, int why) {
     tx->limit = 0;
 }
 
-void fin_ump_ring(struct ump_tx *tx, uint64_t armed) {
+int fin_ump_ring(struct ump_tx *tx, uint64_t armed) {
     tx->rung = armed;
     if (armed == UMP_CLOSED)
         fin_ump_no_receiver(tx, -EPIPE);
     else
         fin_bell_ring_message(tx);
+    return 0;
 }
 
-void fin_ump_acknowledge(struct ump_rx *rx) {
-    rx->acked = rx->tail;
+size_t fin_ump_acknowledge(struct ump_rx *rx, size_t size) {
+    rx->acknowledge_at = rx->tail + rx->lines / 4;
     __atomic_store_n(&rx->own->consumed, rx->tail, __ATOMIC_RELEASE);
     __atomic_thread_fence(__ATOMIC_SEQ_CST);
     uint64_t armed = __atomic_load_n(&rx->peer->armed, __ATOMIC_RELAXED);
-    if (armed == 0 || armed == rx->rung)
+    if (armed != 0 && armed != rx->rung) {
+        rx->rung = armed;
+        fin_bell_ring_room(rx);
+    }
+    return size;
+}
+
+// As many messages came as went: who sent the last one waits, and the receiver looks at the next line before it is written.
+static void decide_ahead(struct ump_tx *tx) {
+    uint64_t answers = __atomic_load_n(tx->other, __ATOMIC_RELAXED);
+    if (tx->head - tx->then < UMP_TALK / 2)
         return;
-    rx->rung = armed;
-    fin_bell_ring_room(rx);
+    tx->ahead = (answers - tx->answers) * 2 > tx->head - tx->then ? 0 : UMP_AHEAD * UMP_LINE;
+    tx->then = tx->head;
+    tx->answers = answers;
 }
 
 bool fin_ump_refresh(struct ump_tx *tx, uint32_t lines) {
@@ -67,6 +79,7 @@ bool fin_ump_refresh(struct ump_tx *tx, uint32_t lines) {
         return false;
     tx->consumed = consumed;
     tx->limit = consumed + tx->lines;
+    decide_ahead(tx);
     tx->fence = !tx->alone && !(tx->registered && __atomic_load_n(&tx->peer->barriers, __ATOMIC_RELAXED));
     return ump_room(tx, lines);
 }
@@ -113,11 +126,12 @@ static int look(bool (*came)(void *), void *arg, bool nc) {
 bool fin_ump_spin(const struct ump_rx *rx) {
     if (rx->alone || other_work(fin_here()))
         return false;
+    const uint64_t *line = (const uint64_t *)ump_line(rx->ring, rx->tail, rx->lines);
+    uint32_t lap = ump_lap(rx->tail, rx->shift);
     for (int looks = 0; looks < SPIN_LOOKS; looks++) {
-        if (ump_look(rx) != 0)
+        if ((((uint32_t)__atomic_load_n(line, __ATOMIC_ACQUIRE) ^ lap) & UMP_LAP) == 0)
             return true;
-        if (looks >= SPIN_EAGER)
-            PAUSE();
+        PAUSE(); // also, what was read ahead would have to be thrown away when the line goes
     }
     return false;
 }

@@ -34,16 +34,18 @@
 #include <string.h>
 
 enum { UMP_LINE = 64, UMP_HEADER = 8, UMP_FIRST = UMP_LINE - UMP_HEADER, UMP_FDS = 16, UMP_PARCELS = 2 };
+enum { UMP_AHEAD = 16, UMP_TALK = 32 }; // lines
 
 struct sender_line {
     uint64_t armed;
     uint32_t closed;
 } __attribute__((aligned(128)));
 
+// `armed` is read for every message, `consumed` now and then: to write there must not take away the line of the first.
 struct receiver_line {
     uint64_t consumed;
-    uint64_t armed;    // UMP_CLOSED: the receiver takes no more
-    uint32_t barriers; // B is membarrier(2)
+    uint64_t armed __attribute__((aligned(128))); // UMP_CLOSED: the receiver takes no more
+    uint32_t barriers;                            // B is membarrier(2)
 } __attribute__((aligned(128)));
 
 #define UMP_CLOSED UINT64_MAX
@@ -61,9 +63,12 @@ struct ump_tx {
     uint64_t dirty;       // the first line that has certainly no bytes in its header's place
     uint64_t rung;        // the number of `armed` for which the bell was rung
     uint64_t armed;       // our own last number
+    size_t ahead;         // how many bytes before its use a line is fetched; 0: each side waits for the other's messages
     struct sender_line *own;
     uint32_t lines, shift;
     uint64_t consumed;       // as last seen
+    const uint64_t *other;   // `tail` of the other direction at this end
+    uint64_t then, answers;  // `head` and *other when `ahead` was decided
     struct meeting *meeting; // within a process
     int fd;                  // between processes
     int end;                 // 0, or why nothing can be sent any more
@@ -74,7 +79,8 @@ struct ump_tx {
 
 struct ump_rx {
     const char *ring;
-    uint64_t tail, acked;
+    uint64_t tail;
+    uint64_t acknowledge_at; // where `consumed` is to be written next
     uint32_t lines, shift;
     struct receiver_line *own;
     const struct sender_line *peer;
@@ -100,46 +106,74 @@ static inline char *ump_line(const char *ring, uint64_t position, uint32_t lines
 // Of the lap that the position is in: from 1 on, so that fresh memory has none.
 static inline uint32_t ump_lap(uint64_t position, uint32_t shift) { return (uint32_t)((position >> shift) + 1) << 8; }
 
-// Lengths of up to a line, without a call.
+typedef uint64_t __attribute__((vector_size(16), aligned(1), may_alias)) ump_pair;
+typedef uint64_t __attribute__((aligned(1), may_alias)) ump_word;
+typedef uint32_t __attribute__((aligned(1), may_alias)) ump_half;
+#define UMP_PAIR(p) (*(ump_pair *)(p))
+#define UMP_WORD(p) (*(ump_word *)(p))
+#define UMP_HALF(p) (*(ump_half *)(p))
+
+// Lengths of up to a line, without a call and with as few stores as can be: how many fit into the processor's store buffer
+// limits how many lines are on their way to it. Of a whole line all but the first word are aligned.
 static inline void ump_copy_line(void *to, const void *from, size_t n) {
-    char *t = to;
-    const char *f = from;
-    if (n > 32) {
-        char a[32], b[32];
-        memcpy(a, f, 32), memcpy(b, f + n - 32, 32);
-        memcpy(t, a, 32), memcpy(t + n - 32, b, 32);
+    char *t = to, *f = (char *)from;
+    if (n > 40) {
+        uint64_t a = UMP_WORD(f);
+        ump_pair b = UMP_PAIR(f + 8), c = UMP_PAIR(f + 24), d = UMP_PAIR(f + n - 16);
+        UMP_WORD(t) = a, UMP_PAIR(t + 8) = b, UMP_PAIR(t + 24) = c, UMP_PAIR(t + n - 16) = d;
+    } else if (n > 32) {
+        ump_pair a = UMP_PAIR(f), b = UMP_PAIR(f + 16);
+        uint64_t c = UMP_WORD(f + n - 8);
+        UMP_PAIR(t) = a, UMP_PAIR(t + 16) = b, UMP_WORD(t + n - 8) = c;
     } else if (n >= 16) {
-        char a[16], b[16];
-        memcpy(a, f, 16), memcpy(b, f + n - 16, 16);
-        memcpy(t, a, 16), memcpy(t + n - 16, b, 16);
+        ump_pair a = UMP_PAIR(f), b = UMP_PAIR(f + n - 16);
+        UMP_PAIR(t) = a, UMP_PAIR(t + n - 16) = b;
     } else if (n >= 8) {
-        uint64_t a, b;
-        memcpy(&a, f, 8), memcpy(&b, f + n - 8, 8);
-        memcpy(t, &a, 8), memcpy(t + n - 8, &b, 8);
-    } else {
-        for (size_t i = 0; i < n; i++)
-            t[i] = f[i];
+        uint64_t a = UMP_WORD(f), b = UMP_WORD(f + n - 8);
+        UMP_WORD(t) = a, UMP_WORD(t + n - 8) = b;
+    } else if (n >= 4) {
+        uint32_t a = UMP_HALF(f), b = UMP_HALF(f + n - 4);
+        UMP_HALF(t) = a, UMP_HALF(t + n - 4) = b;
+    } else if (n > 0) {
+        char a = f[0], b = f[n / 2], c = f[n - 1];
+        t[0] = a, t[n / 2] = b, t[n - 1] = c;
     }
 }
 
 static inline bool ump_room(const struct ump_tx *tx, uint32_t lines) { return tx->head + lines < tx->limit; }
 
-void fin_ump_ring(struct ump_tx *tx, uint64_t armed);
+int fin_ump_ring(struct ump_tx *tx, uint64_t armed); // 0
 
-// Pre: ump_room for its lines, and the bytes are in place.
-static inline void ump_publish(struct ump_tx *tx, size_t size, uint32_t kind, uint32_t lines) {
-    uint64_t *header = (uint64_t *)ump_line(tx->ring, tx->head, tx->lines), next = tx->head + lines;
+// A line that is written soon begins to come here. Not one that the receiver is looking at: it would come twice.
+static inline void ump_fetch(const char *line) {
+#if defined(__x86_64__)
+    __asm__ volatile("prefetchw %0" : : "m"(*line));
+#else
+    __builtin_prefetch(line, 1);
+#endif
+}
+
+static inline uint64_t ump_header(const struct ump_tx *tx, size_t size, uint32_t kind) {
+    return (uint64_t)size << 32 | ump_lap(tx->head, tx->shift) | kind;
+}
+
+// Pre: there is room up to `next`, where the message after this one begins, and the bytes are in place. Returns 0.
+static inline int ump_publish_at(struct ump_tx *tx, char *line, uint64_t header, uint64_t next) {
     if (__builtin_expect(next < tx->dirty, 0))
         __atomic_store_n((uint64_t *)ump_line(tx->ring, next, tx->lines), 0, __ATOMIC_RELAXED);
-    __atomic_store_n(header, (uint64_t)size << 32 | ump_lap(tx->head, tx->shift) | kind, __ATOMIC_RELEASE);
+    __atomic_store_n((uint64_t *)line, header, __ATOMIC_RELEASE);
     tx->head = next;
     if (tx->fence)
         __atomic_thread_fence(__ATOMIC_SEQ_CST);
     else
         __atomic_signal_fence(__ATOMIC_SEQ_CST);
     uint64_t armed = __atomic_load_n(&tx->peer->armed, __ATOMIC_RELAXED);
-    if (__builtin_expect(armed != 0, 0) && armed != tx->rung)
-        fin_ump_ring(tx, armed);
+    return __builtin_expect(armed != 0, 0) && armed != tx->rung ? fin_ump_ring(tx, armed) : 0;
+}
+
+static inline int ump_publish(struct ump_tx *tx, size_t size, uint32_t kind) {
+    char *line = ump_line(tx->ring, tx->head, tx->lines);
+    return ump_publish_at(tx, line, ump_header(tx, size, kind), tx->head + ump_lines(size));
 }
 
 // The header of the next message, or 0 where none has arrived.
@@ -152,12 +186,13 @@ static inline size_t ump_size(uint64_t header) { return header >> 32; }
 
 static inline const char *ump_bytes(const struct ump_rx *rx) { return ump_line(rx->ring, rx->tail, rx->lines) + UMP_HEADER; }
 
-void fin_ump_acknowledge(struct ump_rx *rx);
+size_t fin_ump_acknowledge(struct ump_rx *rx, size_t size); // returns the size
 
-static inline void ump_taken(struct ump_rx *rx, uint32_t lines) {
-    rx->tail += lines;
-    if (__builtin_expect(rx->tail - rx->acked >= rx->lines / 4, 0))
-        fin_ump_acknowledge(rx);
+// The message there, whose size is returned, was taken.
+static inline size_t ump_taken(struct ump_rx *rx, size_t size) {
+    uint64_t tail = rx->tail + ump_lines(size);
+    __atomic_store_n(&rx->tail, tail, __ATOMIC_RELAXED); // who sends at this end looks at it
+    return __builtin_expect(tail >= rx->acknowledge_at, 0) ? fin_ump_acknowledge(rx, size) : size;
 }
 
 #endif

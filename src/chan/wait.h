@@ -10,8 +10,8 @@
 #include "chan/ump.h"
 
 // How often a wait looks before it sleeps: twice, for about as long together as a sleep costs. It pauses between looks, so
-// that the sender can get ahead, but not at once. It yields to others at most so often.
-enum { SPIN_LOOKS = 200, SPIN_EAGER = 30, SPIN_YIELDS = 50 };
+// that the sender can get ahead. It yields to others at most so often.
+enum { SPIN_LOOKS = 200, SPIN_YIELDS = 50 };
 
 // Can this process's waiters have barriers happen on other processors? Asked once before the first ring is used.
 bool fin_ump_barriers(void);

@@ -12,16 +12,23 @@ static char ring[2 * LINES * UMP_LINE] __attribute__((aligned(128)));
 static struct sender_line sender_line;
 static struct receiver_line receiver_line;
 static struct meeting meeting;
+static struct ump_rx rx;
 static struct ump_tx tx = {.ring = ring,
                            .peer = &receiver_line,
                            .own = &sender_line,
                            .limit = LINES,
+                           .other = &rx.tail,
                            .lines = LINES,
                            .shift = 6,
                            .meeting = &meeting,
                            .registered = true};
-static struct ump_rx rx = {
-    .ring = ring, .own = &receiver_line, .peer = &sender_line, .lines = LINES, .shift = 6, .meeting = &meeting};
+static struct ump_rx rx = {.ring = ring,
+                           .own = &receiver_line,
+                           .peer = &sender_line,
+                           .lines = LINES,
+                           .acknowledge_at = LINES / 4,
+                           .shift = 6,
+                           .meeting = &meeting};
 static unsigned rounds, started, sent;
 
 static void meet(unsigned *mine, const unsigned *other, unsigned round) {
@@ -44,7 +51,7 @@ static void sender(void *unused) {
         wait_a_little(&seed);
         if (!ump_room(&tx, 1))
             CHECK(fin_ump_refresh(&tx, 1));
-        ump_publish(&tx, 0, UMP_MESSAGE, 1);
+        ump_publish(&tx, 0, UMP_MESSAGE);
         meet(&sent, &started, 2 * i);
     }
 }
@@ -71,7 +78,7 @@ int main(void) {
         rung += bell;
         fin_ump_disarm(&rx);
         CHECK(ump_look(&rx) != 0);
-        ump_taken(&rx, 1);
+        ump_taken(&rx, 0);
     }
     CHECK_EQ(fin_thread_join(&t), 0);
     CHECK(!tx.fence);

@@ -35,7 +35,7 @@ static void close_forged(void) {
 
 // Where the rings begin, and what the receiver of direction 1 took.
 static void header(uint64_t size, uint64_t kind) { *(uint64_t *)(memory + page) = size << 32 | 1 << 8 | kind; }
-static void consumed(uint64_t lines) { *(uint64_t *)(memory + 2 * 128 + 128) = lines; }
+static void consumed(uint64_t lines) { *(uint64_t *)(memory + 2 * 128 + 256) = lines; }
 
 static void refused(uint64_t size, uint64_t kind) {
     open_forged();
