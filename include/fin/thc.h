@@ -144,9 +144,9 @@ FIN_BLOCKING static inline void THCYieldTo(awe_t *awe) { fin_yield_to(awe); }
 
 // Ends the ASYNC that runs, as if its code had ended here, after waiting for the blocks that it has open. No destructor
 // runs. Outside any ASYNC the AWE stops for ever. Does not return.
-void fin_end_(void);
-static inline void THCFinish(void) { fin_end_(); }
-static inline void THCAbort(void) { fin_end_(); }
+FIN_BLOCKING void fin_end_(void);
+static inline FIN_BLOCKING void THCFinish(void) { fin_end_(); }
+static inline FIN_BLOCKING void THCAbort(void) { fin_end_(); }
 
 // A request to the AWEs of the calling thread to come to their ends, which they have to look for. Until the next thc_init.
 void fin_thc_stop_(bool stop);

@@ -86,7 +86,7 @@ static void queue_behind(void *arg) {
     run_first(b->first);
 }
 
-static void let_run(struct fin_waiter *first) {
+static FIN_BLOCKING void let_run(struct fin_waiter *first) {
     struct behind b = {NULL, first};
     fin_suspend_then(&b.awe, queue_behind, &b);
 }
@@ -122,7 +122,7 @@ static void block_signal(int how) {
     pthread_sigmask(how, &set, NULL);
 }
 
-static void interrupt(struct fin_runtime *rt) {
+static FIN_BLOCKING void interrupt(struct fin_runtime *rt) {
     do {
         disable(rt);
         struct fin_waiter *first = collect(rt);
@@ -135,7 +135,7 @@ static void interrupt(struct fin_runtime *rt) {
     } while (alerted(rt));
 }
 
-static void handler(int signal) {
+static FIN_BLOCKING void handler(int signal) {
     int error = errno;
     struct fin_runtime *rt = fin_rt(fin_self);
     (void)signal;

@@ -54,7 +54,7 @@ void fin_bell_ring_room(struct ump_rx *rx) {
         send_ring(rx->fd);
 }
 
-static int await(struct fin_event *bell, uint64_t heard, bool nc) {
+static FIN_BLOCKING int await(struct fin_event *bell, uint64_t heard, bool nc) {
     if (!nc)
         return fin_event_await(bell, heard + 1);
     fin_event_await_nc(bell, heard + 1);

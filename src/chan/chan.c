@@ -129,7 +129,7 @@ static ssize_t take_there(struct fin_chan *c, const struct place *p) {
     return -EPROTO;
 }
 
-static ssize_t recv_any(struct fin_chan *c, const struct place *p, bool nc) {
+static FIN_BLOCKING ssize_t recv_any(struct fin_chan *c, const struct place *p, bool nc) {
     if (!nc && fin_cancelled())
         return -ECANCELED;
     ssize_t r = turn_enter(&c->in.turn) ? take_next(c, p) : -EDEADLK;
@@ -161,24 +161,24 @@ static inline ssize_t take_quickly(struct ump_rx *rx, uint64_t header, void *buf
     return (ssize_t)ump_taken(rx, ump_size(header));
 }
 
-static __attribute__((noinline)) ssize_t recv_slowly(struct fin_chan *c, void *buffer, size_t size, bool nc) {
+static FIN_BLOCKING __attribute__((noinline)) ssize_t recv_slowly(struct fin_chan *c, void *buffer, size_t size, bool nc) {
     return recv_any(c, &(struct place){buffer, size, NULL, NULL}, nc);
 }
 
 // From an AWE of this thread.
-static inline ssize_t recv_here(struct fin_chan *c, void *buffer, size_t size, bool nc) {
+static inline FIN_BLOCKING ssize_t recv_here(struct fin_chan *c, void *buffer, size_t size, bool nc) {
     ssize_t n = fin_lmp_recv(c, buffer, size, nc);
     return FIN_LIKELY(n != -EAGAIN) ? n : recv_slowly(c, buffer, size, nc);
 }
 
-static __attribute__((noinline)) ssize_t recv_later(struct fin_chan *c, void *buffer, size_t size, bool nc) {
+static FIN_BLOCKING __attribute__((noinline)) ssize_t recv_later(struct fin_chan *c, void *buffer, size_t size, bool nc) {
     if (c->in.ump.alone)
         return recv_here(c, buffer, size, nc);
     uint64_t header = c->in.quick && fin_ump_spin(&c->in.ump) ? quick_header(c, size) : 0; // it may take a moment
     return FIN_LIKELY(header != 0) ? take_quickly(&c->in.ump, header, buffer) : recv_slowly(c, buffer, size, nc);
 }
 
-static inline ssize_t recv_quickly(struct fin_chan *c, void *buffer, size_t size, bool nc) {
+static inline FIN_BLOCKING ssize_t recv_quickly(struct fin_chan *c, void *buffer, size_t size, bool nc) {
     uint64_t header = quick_header(c, size);
     return FIN_LIKELY(header != 0) ? take_quickly(&c->in.ump, header, buffer) : recv_later(c, buffer, size, nc);
 }
@@ -206,7 +206,7 @@ ssize_t fin_chan_recv_fds_nc(struct fin_chan *c, void *buffer, size_t size, int 
     return recv_any(c, &(struct place){buffer, size, fds, count}, true);
 }
 
-static ssize_t peek(struct fin_chan *c, const void **bytes, bool nc) {
+static FIN_BLOCKING ssize_t peek(struct fin_chan *c, const void **bytes, bool nc) {
     int r = in_take(c, nc);
     if (r != 0)
         return r;
@@ -239,7 +239,7 @@ static inline bool quick_peek(struct fin_chan *c) {
 }
 
 // Where it is not there it may take a moment.
-static inline ssize_t quick_or_peek(struct fin_chan *c, const void **bytes, bool nc) {
+static inline FIN_BLOCKING ssize_t quick_or_peek(struct fin_chan *c, const void **bytes, bool nc) {
     if (FIN_UNLIKELY(!quick_peek(c)) && (!c->in.quick || !fin_ump_spin(&c->in.ump) || !quick_peek(c)))
         return peek(c, bytes, nc);
     *bytes = ump_bytes(&c->in.ump);

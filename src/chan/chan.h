@@ -50,7 +50,7 @@ static inline void in_not_quick(struct fin_chan *c) {
         c->in.quick = false;
 }
 
-static inline int in_take(struct fin_chan *c, bool nc) {
+static inline FIN_BLOCKING int in_take(struct fin_chan *c, bool nc) {
     int r = turn_take(&c->in.turn, nc);
     if (r == 0)
         in_not_quick(c);

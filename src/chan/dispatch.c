@@ -245,7 +245,7 @@ void fin_waitset_rung(struct fin_waitset_source *s) {
 }
 
 // As the leader, who sleeps in the kernel, or a follower. Pre: the latch. Post: without it. 0, -ECANCELED, a shortage.
-static int sleep_in(struct fin_waitset *w, bool nc) {
+static FIN_BLOCKING int sleep_in(struct fin_waitset *w, bool nc) {
     if (w->epoll < 0 || w->led || w->monitor) {
         struct fin_waiter f;
         return fin_how_join(FIN_HOW_STACK(&f, nc), &w->waiters);
@@ -272,7 +272,7 @@ static bool try_again(struct fin_waitset *w, struct patience *p) {
     return !fin_waitset_sleepers(w) && fin_waitset_any(w, POLLED) && p->looks < LOOKS && p->yields < YIELDS;
 }
 
-static void relax(struct patience *p) {
+static FIN_BLOCKING void relax(struct patience *p) {
     struct fin_runtime *rt = fin_here();
     if (FIN_UNLIKELY(!fin_link_empty(&rt->queue) || pending_of(rt->thread.current) != NULL)) {
         p->yields++;
@@ -281,7 +281,7 @@ static void relax(struct patience *p) {
 }
 
 // The event, with the latch; or an error, without it. The caller is a user of the set.
-static int await(struct fin_waitset *w, bool nc, struct fin_waitset_source **out) {
+static FIN_BLOCKING int await(struct fin_waitset *w, bool nc, struct fin_waitset_source **out) {
     static __thread unsigned events;
     struct patience p = {0, 0, false};
     bool others = ++events % TURNS == 0;
@@ -352,7 +352,7 @@ static void call(struct fin_waitset *w, struct fin_waitset_source *s) {
     fin_waitset_drop(w);
 }
 
-static int dispatch_one(struct fin_waitset *w, bool nc) {
+static FIN_BLOCKING int dispatch_one(struct fin_waitset *w, bool nc) {
     struct fin_waitset_source *s;
     fin_waitset_retain(w);
     int r = await(w, nc, &s);
@@ -394,7 +394,7 @@ int fin_waitset_check(struct fin_waitset *w) {
     return r;
 }
 
-static int next(struct fin_waitset *w, void **arg, bool nc) {
+static FIN_BLOCKING int next(struct fin_waitset *w, void **arg, bool nc) {
     struct fin_waitset_source *s;
     fin_waitset_retain(w);
     int r = await(w, nc, &s);

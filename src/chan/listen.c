@@ -86,7 +86,7 @@ int fin_chan_listen(struct fin_chan_listener **out, const char *name, const stru
 }
 
 // The end is made first: who was accepted is not turned away for a lack of descriptors or memory.
-static int accept_it(struct fin_chan_listener *l, struct fin_chan **out, bool nc) {
+static FIN_BLOCKING int accept_it(struct fin_chan_listener *l, struct fin_chan **out, bool nc) {
     struct offer o;
     int r = fin_offer_make(&o, &l->options);
     if (r != 0)
@@ -116,7 +116,7 @@ void fin_chan_listener_close(struct fin_chan_listener *l) {
     free(l);
 }
 
-static int connect_it(struct fin_chan **out, const char *name, unsigned flags, bool nc) {
+static FIN_BLOCKING int connect_it(struct fin_chan **out, const char *name, unsigned flags, bool nc) {
     struct sockaddr_un a;
     socklen_t size;
     int r = address_of(name, &a, &size), fd = r == 0 ? new_socket() : r;

@@ -39,7 +39,7 @@ static void cancelled(void *waiter) {
         go_on(w, -ECANCELED);
 }
 
-static inline ssize_t wait_for(struct meeting *at, void *buffer, size_t size, bool nc) {
+static inline FIN_BLOCKING ssize_t wait_for(struct meeting *at, void *buffer, size_t size, bool nc) {
     struct lmp_waiter w;
     w.at = at;
     w.buffer = buffer;

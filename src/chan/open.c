@@ -297,7 +297,7 @@ static int begin_taken(struct fin_chan **out, int fd, const struct hello *h, con
     return 0;
 }
 
-static int take(struct fin_chan **out, int fd, unsigned flags, bool nc) {
+static FIN_BLOCKING int take(struct fin_chan **out, int fd, unsigned flags, bool nc) {
     struct letter p;
     int fds[MOST_FDS] = {-1, -1, -1, -1}, r = flags & ~FIN_CHAN_SHARED || !is_seqpacket(fd) ? -EINVAL : 0;
     letter_init(&p);

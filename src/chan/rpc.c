@@ -85,7 +85,7 @@ static void handle(struct fin_rpc *r, const char *bytes, size_t n) {
 static bool of_this_wait(ssize_t n) { return n == -ECANCELED || n == -EMFILE || n == -ENFILE || n == -ENOMEM; }
 
 // Waits for a message and handles it. An error is that of this wait alone.
-static int read_one(struct fin_rpc *r, bool nc) {
+static FIN_BLOCKING int read_one(struct fin_rpc *r, bool nc) {
     const void *bytes;
     r->reading = true;
     ssize_t n = nc ? fin_chan_peek_nc(r->chan, &bytes) : fin_chan_peek(r->chan, &bytes);
@@ -105,7 +105,7 @@ static void cancelled(void *waiting) {
     wake(w);
 }
 
-static void stop(struct waiting *w, bool nc) {
+static FIN_BLOCKING void stop(struct waiting *w, bool nc) {
     struct fin_cancel_item item;
     if (!nc)
         fin_cancel_item_add(&item, cancelled, w);
@@ -121,7 +121,7 @@ static bool settled(const struct fin_rpc *r, const struct waiting *w) {
 }
 
 // The call's result, 0 for a request that is at the head, or why there will be none.
-static ssize_t await(struct fin_rpc *r, struct waiting *w, bool nc) {
+static FIN_BLOCKING ssize_t await(struct fin_rpc *r, struct waiting *w, bool nc) {
     ssize_t error = 0;
     join(r, w);
     for (unsigned n = 1; !settled(r, w) && error == 0; n++) {
@@ -140,11 +140,11 @@ static ssize_t await(struct fin_rpc *r, struct waiting *w, bool nc) {
     return w->decided ? w->result : w->id == 0 && r->head ? 0 : error != 0 ? error : r->end;
 }
 
-static int send_word(struct fin_rpc *r, uint32_t id, uint32_t kind, const void *data, size_t size, bool nc) {
+static FIN_BLOCKING int send_word(struct fin_rpc *r, uint32_t id, uint32_t kind, const void *data, size_t size, bool nc) {
     return fin_chan_send_behind(r->chan, (uint64_t)id << 32 | kind, data, size, nc);
 }
 
-static int send_request(struct fin_rpc *r, const void *request, size_t size, uint32_t *id, bool nc) {
+static FIN_BLOCKING int send_request(struct fin_rpc *r, const void *request, size_t size, uint32_t *id, bool nc) {
     if (FIN_UNLIKELY(r->end != 0))
         return r->end;
     int error = fin_rpc_call_new(r, id);
@@ -165,7 +165,7 @@ int fin_rpc_send_nc(struct fin_rpc *r, const void *request, size_t size, uint32_
 }
 
 // `keep`: an answer for which there is no room stays.
-static ssize_t recv_answer(struct fin_rpc *r, uint32_t id, void *answer, size_t room, bool keep, bool nc) {
+static FIN_BLOCKING ssize_t recv_answer(struct fin_rpc *r, uint32_t id, void *answer, size_t room, bool keep, bool nc) {
     struct waiting w = {.id = id, .buffer = answer, .room = room, .keep = keep};
     ssize_t n = fin_rpc_call_await(r, &w);
     if (n != -EAGAIN)
@@ -184,7 +184,7 @@ ssize_t fin_rpc_recv_nc(struct fin_rpc *r, uint32_t id, void *answer, size_t roo
     return recv_answer(r, id, answer, room, true, true);
 }
 
-static ssize_t call(struct fin_rpc *r, const void *request, size_t size, void *answer, size_t room, bool nc) {
+static FIN_BLOCKING ssize_t call(struct fin_rpc *r, const void *request, size_t size, void *answer, size_t room, bool nc) {
     uint32_t id;
     ssize_t n = send_request(r, request, size, &id, nc);
     if (n != 0)
@@ -204,7 +204,7 @@ ssize_t fin_rpc_call_nc(struct fin_rpc *r, const void *request, size_t size, voi
 }
 
 // 0: there is a request at the head.
-static int await_head(struct fin_rpc *r, bool nc) {
+static FIN_BLOCKING int await_head(struct fin_rpc *r, bool nc) {
     struct waiting w = {.id = 0};
     if (!nc && fin_cancelled())
         return -ECANCELED;
@@ -226,7 +226,7 @@ static ssize_t take_head(struct fin_rpc *r, void *request, size_t room, uint32_t
     return (ssize_t)size;
 }
 
-static ssize_t accept(struct fin_rpc *r, void *request, size_t room, uint32_t *id, bool nc) {
+static FIN_BLOCKING ssize_t accept(struct fin_rpc *r, void *request, size_t room, uint32_t *id, bool nc) {
     int error;
     do { // another one may take it before this one runs
         error = await_head(r, nc);
@@ -317,7 +317,7 @@ static void serve_one(void *arg) {
 }
 
 // 0: there is room for a request, and there is one, unless another AWE took it meanwhile.
-static int await_request(struct serving *s) {
+static FIN_BLOCKING int await_request(struct serving *s) {
     int error = fin_sem_wait(&s->room);
     return error == 0 ? await_head(s->rpc, false) : error;
 }

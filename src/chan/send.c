@@ -13,7 +13,7 @@ void fin_chan_out_not_quick(struct fin_chan *c) {
         c->out.quick = c->out.here = false;
 }
 
-static int out_take(struct fin_chan *c, bool nc) {
+static FIN_BLOCKING int out_take(struct fin_chan *c, bool nc) {
     int r = turn_take(&c->out.turn, nc);
     if (r == 0)
         fin_chan_out_not_quick(c);
@@ -60,7 +60,7 @@ static void put(struct fin_chan *c, const struct message *m) {
         fin_lmp_arrived(tx);
 }
 
-static int put_waiting(struct fin_chan *c, const struct message *m, bool nc) {
+static FIN_BLOCKING int put_waiting(struct fin_chan *c, const struct message *m, bool nc) {
     int r = fin_ump_await_room(&c->out.ump, ump_lines(whole_size(m)), nc);
     if (r == 0 && m->count)
         r = fin_bell_send_fds(&c->out.ump, m->fds, (int)m->count, nc);
@@ -90,7 +90,7 @@ int fin_chan_put_now(struct fin_chan *c, const void *data, size_t size) {
     return put_now(c, &(struct message){data, size, NULL, 0, NULL});
 }
 
-static int send_any(struct fin_chan *c, const struct message *m, bool nc) {
+static FIN_BLOCKING int send_any(struct fin_chan *c, const struct message *m, bool nc) {
     if (m->size > c->out.most || whole_size(m) > c->out.most)
         return -EMSGSIZE;
     if (m->count > UMP_FDS)
@@ -129,11 +129,11 @@ static inline bool hand(struct fin_chan *c, const void *data, size_t size) {
     return c->out.here && FIN_LIKELY(size <= c->out.most) && fin_lmp_hand(&c->out.ump, data, size);
 }
 
-static __attribute__((noinline)) int send_slowly(struct fin_chan *c, const void *data, size_t size, bool nc) {
+static FIN_BLOCKING __attribute__((noinline)) int send_slowly(struct fin_chan *c, const void *data, size_t size, bool nc) {
     return send_any(c, &(struct message){data, size, NULL, 0, NULL}, nc);
 }
 
-static __attribute__((noinline)) int send_other(struct fin_chan *c, const void *data, size_t size, bool nc) {
+static FIN_BLOCKING __attribute__((noinline)) int send_other(struct fin_chan *c, const void *data, size_t size, bool nc) {
     return hand(c, data, size) ? 0 : send_slowly(c, data, size, nc);
 }
 
@@ -147,8 +147,8 @@ int fin_chan_send_nc(struct fin_chan *c, const void *data, size_t size) {
     return quick(c, size) ? put_quickly(c, data, size) : send_other(c, data, size, true);
 }
 
-static __attribute__((noinline)) int send_behind_slowly(struct fin_chan *c, uint64_t word, const void *data, size_t size,
-                                                        bool nc) {
+static FIN_BLOCKING __attribute__((noinline)) int send_behind_slowly(struct fin_chan *c, uint64_t word, const void *data,
+                                                                     size_t size, bool nc) {
     return send_any(c, &(struct message){data, size, NULL, 0, &word}, nc);
 }
 
@@ -185,7 +185,7 @@ int fin_chan_send_fds_nc(struct fin_chan *c, const void *data, size_t size, cons
     return send_any(c, &(struct message){data, size, fds, count, NULL}, true);
 }
 
-static int reserve(struct fin_chan *c, size_t size, void **room, bool nc) {
+static FIN_BLOCKING int reserve(struct fin_chan *c, size_t size, void **room, bool nc) {
     struct ump_tx *tx = &c->out.ump;
     if (size > c->out.most)
         return -EMSGSIZE;

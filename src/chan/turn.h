@@ -36,7 +36,7 @@ static inline void turn_leave(struct turn *t) {
 // Waits for it where it has to. 0 or -ECANCELED.
 FIN_BLOCKING int fin_turn_take(struct turn *t, bool nc);
 
-static inline int turn_take(struct turn *t, bool nc) {
+static inline FIN_BLOCKING int turn_take(struct turn *t, bool nc) {
     if (FIN_UNLIKELY(t->shared || t->mutex.locked))
         return fin_turn_take(t, nc);
     if (!nc && FIN_UNLIKELY(fin_cancelled()))

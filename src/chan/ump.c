@@ -107,7 +107,7 @@ static bool other_work(struct fin_runtime *rt) {
 }
 
 // Looks for a while, and lets others of this thread run meanwhile. 0: it came; -EAGAIN: it did not; -ECANCELED.
-static int look(bool (*came)(void *), void *arg, bool nc) {
+static FIN_BLOCKING int look(bool (*came)(void *), void *arg, bool nc) {
     struct fin_runtime *rt = fin_here();
     for (int looks = 0, yields = 0; looks < SPIN_LOOKS && yields < SPIN_YIELDS; looks++) {
         if (FIN_UNLIKELY(other_work(rt))) {
@@ -138,7 +138,7 @@ bool fin_ump_spin(const struct ump_rx *rx) {
 
 static bool came_message(void *rx) { return fin_ump_arrived(rx); }
 
-static int sleep_for_message(struct ump_rx *rx, bool nc) {
+static FIN_BLOCKING int sleep_for_message(struct ump_rx *rx, bool nc) {
     uint64_t heard = rx->meeting ? fin_event_read(&rx->meeting->message) : 0;
     fin_ump_arm(rx);
     if (!rx->alone)
@@ -148,7 +148,7 @@ static int sleep_for_message(struct ump_rx *rx, bool nc) {
     return r;
 }
 
-static int await_here(struct ump_rx *rx, bool nc) {
+static FIN_BLOCKING int await_here(struct ump_rx *rx, bool nc) {
     while (!fin_ump_arrived(rx)) {
         rx->gone |= rx->peer->closed;
         int r = rx->gone ? fin_ump_end_of(rx) : rx->watched ? -EBUSY : fin_lmp_await(rx, nc);
@@ -189,7 +189,7 @@ static bool came_room(void *wanted) {
     return fin_ump_refresh(w->tx, w->lines) || w->tx->end;
 }
 
-static int sleep_for_room(struct wanted *w, bool nc) {
+static FIN_BLOCKING int sleep_for_room(struct wanted *w, bool nc) {
     struct ump_tx *tx = w->tx;
     uint64_t heard = tx->meeting ? fin_event_read(&tx->meeting->room) : 0;
     __atomic_store_n(&tx->own->armed, ++tx->armed, __ATOMIC_RELAXED);

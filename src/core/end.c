@@ -16,7 +16,7 @@ static struct fin_finish_block *end_block(struct fin_finish_block *b, struct fin
     return away;
 }
 
-void fin_end_(void) {
+FIN_BLOCKING void fin_end_(void) {
     struct fin_runtime *rt = fin_here();
     struct fin_body *body = running_body(rt, pending_of(rt->thread.current));
     while (!body) { // outside any async: there is nothing to go back to

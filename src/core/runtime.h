@@ -19,6 +19,14 @@
 #define FIN_ENTRY __attribute__((used, externally_visible))
 #endif
 
+// A function that does not return where it waits, which is what a continuation is for: no caller sees others run before it
+// returns, so it has no FIN_BLOCKING, though what it calls has.
+#if defined(__clang__) && defined(FIN_CHECK_BLOCKING)
+#define FIN_LEAVES_FRAME __attribute__((no_thread_safety_analysis))
+#else
+#define FIN_LEAVES_FRAME
+#endif
+
 #define FIN_LIKELY(x) __builtin_expect(!!(x), 1)
 #define FIN_UNLIKELY(x) __builtin_expect(!!(x), 0)
 

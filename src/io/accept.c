@@ -105,7 +105,7 @@ static void cancel_take(void *taker) {
         give(t, -ECANCELED);
 }
 
-static int wait_for_one(struct fin_acceptor *a, bool nc) {
+static FIN_BLOCKING int wait_for_one(struct fin_acceptor *a, bool nc) {
     struct taker t = {.io = a->owned.io};
     if (!nc) {
         fin_cancel_item_add(&t.waiter.item, cancel_take, &t);
@@ -121,7 +121,7 @@ static int wait_for_one(struct fin_acceptor *a, bool nc) {
     return t.waiter.result;
 }
 
-static int from_shot(struct fin_acceptor *a, bool nc) {
+static FIN_BLOCKING int from_shot(struct fin_acceptor *a, bool nc) {
     int error = a->error;
     a->error = 0;
     if (error)
@@ -141,7 +141,7 @@ _Static_assert(sizeof(struct taker_on) <= sizeof(struct fin_on), "room for one t
 
 void fin_acceptor_cancel(void *taker) { cancel_take(taker); }
 
-static int accept_one(struct fin_acceptor *a, bool nc) {
+static FIN_BLOCKING int accept_one(struct fin_acceptor *a, bool nc) {
     return nc ? fin_accept4_nc(a->fd, NULL, NULL, a->flags) : fin_accept4(a->fd, NULL, NULL, a->flags);
 }
 
@@ -151,7 +151,7 @@ static bool passing(int result) {
     return result == LOOK_AGAIN || result == -ECONNABORTED || result == -EPROTO || fin_uring_interrupted(result);
 }
 
-static int pause_over(struct fin_acceptor *a, bool nc) {
+static FIN_BLOCKING int pause_over(struct fin_acceptor *a, bool nc) {
     if (a->not_before == 0 || fin_now() >= a->not_before)
         return 0;
     return nc ? fin_sleep_until_nc(a->not_before) : fin_sleep_until(a->not_before);
@@ -166,7 +166,7 @@ static void lacked(struct fin_acceptor *a) {
     a->pauses += a->pauses < LONGEST_PAUSE;
 }
 
-static int next(struct fin_acceptor *a, bool nc) {
+static FIN_BLOCKING int next(struct fin_acceptor *a, bool nc) {
     for (;;) {
         int r = pause_over(a, nc);
         if (a->count)
@@ -186,7 +186,7 @@ static int next(struct fin_acceptor *a, bool nc) {
     }
 }
 
-static int next_checked(struct fin_acceptor *a, bool nc) {
+static FIN_BLOCKING int next_checked(struct fin_acceptor *a, bool nc) {
     if (!fin_owned_here(&a->owned))
         return -EXDEV;
     if (!nc && fin_cancelled())

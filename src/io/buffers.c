@@ -36,7 +36,7 @@ static void cancel(void *lacking) {
         wake(l, -ECANCELED);
 }
 
-static int wait_for_buffer(struct fin_buffers *b, bool nc) {
+static FIN_BLOCKING int wait_for_buffer(struct fin_buffers *b, bool nc) {
     struct lacking l = {.io = b->owned.io};
     if (b->used < b->count)
         return 0;
@@ -93,7 +93,7 @@ static struct call receive(const struct fin_buffers *b, int fd, int flags, bool 
     return (struct call){.op = IORING_OP_RECV, .fd = fd, .flags = (uint32_t)flags, .len = (uint32_t)b->size, .nc = nc};
 }
 
-static ssize_t from_ring(struct fin_buffers *b, int fd, void **piece, int flags, bool nc) {
+static FIN_BLOCKING ssize_t from_ring(struct fin_buffers *b, int fd, void **piece, int flags, bool nc) {
     struct call c = receive(b, fd, flags, nc);
     uint32_t completed;
     c.sqe_flags = IOSQE_BUFFER_SELECT;
@@ -122,7 +122,7 @@ static ssize_t from_list(struct fin_buffers *b, int fd, void **piece, bool nc) {
     return n;
 }
 
-static ssize_t at_once(struct fin_buffers *b, int fd, void **piece, bool nc) {
+static FIN_BLOCKING ssize_t at_once(struct fin_buffers *b, int fd, void **piece, bool nc) {
     return b->ring ? from_ring(b, fd, piece, MSG_DONTWAIT, nc) : from_list(b, fd, piece, nc);
 }
 
@@ -141,7 +141,7 @@ ssize_t fin_buffers_recv_late(struct fin_buffers *b, int fd, void **piece, bool 
     return n;
 }
 
-static ssize_t receive_checked(struct fin_buffers *b, int fd, void **piece, int flags, bool nc) {
+static FIN_BLOCKING ssize_t receive_checked(struct fin_buffers *b, int fd, void **piece, int flags, bool nc) {
     *piece = NULL;
     if (!fin_owned_here(&b->owned))
         return -EXDEV;

@@ -83,7 +83,7 @@ int fin_epoll_watch(struct ready_waiter *r, int fd) {
 }
 
 // 0: it may be ready.
-static int wait_ready(struct io *io, int fd, uint32_t events, bool nc) {
+static FIN_BLOCKING int wait_ready(struct io *io, int fd, uint32_t events, bool nc) {
     struct ready_waiter r = {.io = io, .events = events};
     if (!nc) {
         fin_cancel_item_add(&r.waiter.item, fin_epoll_cancel, &r);
@@ -160,7 +160,7 @@ static int close_it(struct io *io, int fd) {
 }
 
 // The second call ends what the first began: it says how that went, and leaves the socket as one that waited would.
-static int connect_it(struct io *io, const struct call *c) {
+static FIN_BLOCKING int connect_it(struct io *io, const struct call *c) {
     int r = fin_io_try(c, FIN_IO_SOCKET);
     if (r != -EINPROGRESS)
         return r;
@@ -173,7 +173,7 @@ static int connect_it(struct io *io, const struct call *c) {
     return r == -EISCONN ? 0 : r;
 }
 
-static int poll_it(struct io *io, int fd, uint32_t events, bool nc) {
+static FIN_BLOCKING int poll_it(struct io *io, int fd, uint32_t events, bool nc) {
     for (;;) {
         int r = fin_io_ready_now(fd, (int)events);
         if (r != 0 && r != -EINTR)
@@ -184,7 +184,7 @@ static int poll_it(struct io *io, int fd, uint32_t events, bool nc) {
     }
 }
 
-static int file_it(struct io *io, const struct call *c) {
+static FIN_BLOCKING int file_it(struct io *io, const struct call *c) {
     struct call rest;
     int done, r;
     if (fin_io_try_file(c, &rest, &done))
@@ -193,14 +193,14 @@ static int file_it(struct io *io, const struct call *c) {
     return done == 0 ? r : r > 0 ? done + r : done;
 }
 
-static int both_ready(struct io *io, const struct call *c) {
+static FIN_BLOCKING int both_ready(struct io *io, const struct call *c) {
     int in = poll_it(io, (int)c->file_index, POLLIN, c->nc);
     int out = in < 0 ? in : poll_it(io, c->fd, POLLOUT, c->nc);
     return out < 0 ? out : 0;
 }
 
 // The ends get ready one by one. Between a pipe and a file it is the file that may block.
-static int splice_it(struct io *io, const struct call *c) {
+static FIN_BLOCKING int splice_it(struct io *io, const struct call *c) {
     enum fin_io_kind in = fin_io_kind_of((int)c->file_index), out = fin_io_kind_of(c->fd);
     bool file = in == FIN_IO_FILE || out == FIN_IO_FILE, waited = false;
     for (;;) {
@@ -217,7 +217,7 @@ static int splice_it(struct io *io, const struct call *c) {
     }
 }
 
-static int try_and_wait(struct io *io, const struct call *c, enum fin_io_kind kind) {
+static FIN_BLOCKING int try_and_wait(struct io *io, const struct call *c, enum fin_io_kind kind) {
     uint32_t events = fin_io_events(c);
     for (;;) {
         int r = fin_io_try(c, kind);
@@ -231,7 +231,7 @@ static int try_and_wait(struct io *io, const struct call *c, enum fin_io_kind ki
     }
 }
 
-static int run(struct io *io, const struct call *c) {
+static FIN_BLOCKING int run(struct io *io, const struct call *c) {
     enum fin_io_kind kind = FIN_IO_FILE;
     if (!c->nc && fin_cancelled())
         return -ECANCELED;

@@ -82,7 +82,7 @@ CALL(int, fin_mkdir, (const char *path, mode_t mode), .op = IORING_OP_MKDIRAT, .
 
 // io_uring opens a FIFO at times with O_NONBLOCK and at times without. Here it is always with; the file itself is then in
 // the mode that was asked for.
-static int open_at(int dir, const char *path, int flags, mode_t mode, bool nc) {
+static FIN_BLOCKING int open_at(int dir, const char *path, int flags, mode_t mode, bool nc) {
     struct call c = {.op = IORING_OP_OPENAT, .fd = dir, .addr = path, .len = mode, .nc = nc};
     c.flags = (uint32_t)flags | O_NONBLOCK;
     int fd = run(c);
@@ -100,7 +100,7 @@ TWICE(int, fin_openat, (int dir, const char *path, int flags, mode_t mode), open
 TWICE(int, fin_open, (const char *path, int flags, mode_t mode), open_at, AT_FDCWD, path, flags, mode)
 
 // The kernel has the offsets in the entry and does not move them.
-static ssize_t splice_it(int in, off_t *in_at, int out, off_t *out_at, size_t size, unsigned flags, bool nc) {
+static FIN_BLOCKING ssize_t splice_it(int in, off_t *in_at, int out, off_t *out_at, size_t size, unsigned flags, bool nc) {
     struct call c = {
         .op = IORING_OP_SPLICE, .fd = out, .file_index = (uint32_t)in, .len = fin_io_most(size), .flags = flags, .nc = nc};
     c.addr = (void *)(uintptr_t)(in_at ? (uint64_t)*in_at : HERE);

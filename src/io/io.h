@@ -186,7 +186,7 @@ int fin_io_connect_ended(int fd); // what a cancelled connect comes to: 0 where 
 int fin_io_connect_failed(int fd, int error); // returns the error; the socket is as before
 
 // offload.c
-int fin_io_offload(struct io *io, void (*fn)(void *), void *arg, bool nc);
+FIN_BLOCKING int fin_io_offload(struct io *io, void (*fn)(void *), void *arg, bool nc);
 bool fin_io_offload_expects(struct io *io); // a job of this thread waits or runs
 void fin_io_offload_end(struct io *io); // own thread, at its end: nothing uses its memory any more
 
@@ -196,7 +196,7 @@ FIN_BLOCKING long fin_uring_quick(struct io *io, uint64_t head, uint64_t off, ui
 
 // direct.c
 int fin_io_direct(const struct call *c);                 // the system call itself; may block the thread
-int fin_io_by_pool(struct io *io, const struct call *c); // the same on a thread of the pool
+FIN_BLOCKING int fin_io_by_pool(struct io *io, const struct call *c); // the same on a thread of the pool
 static inline int fin_io_result(long r) { return r < 0 ? -errno : (int)r; }
 
 // try.c: calls that do not block. -EAGAIN where they would

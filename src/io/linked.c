@@ -83,7 +83,7 @@ static void cancel(void *arg) {
         cancel_first(chain);
 }
 
-static void submit(struct chain *chain, struct call *calls) {
+static FIN_BLOCKING void submit(struct chain *chain, struct call *calls) {
     for (unsigned i = 0; i < chain->count; i++) {
         struct request *r = &chain->steps[i].request;
         chain->steps[i] = (struct step){.request = {.io = chain->io, .call = &calls[i]}, .chain = chain};
@@ -148,7 +148,7 @@ static struct chain *new_chain(struct io *io, unsigned count) {
     return chain;
 }
 
-static int run_chain(struct io *io, struct call *calls, struct fin_step *steps, unsigned count) {
+static FIN_BLOCKING int run_chain(struct io *io, struct call *calls, struct fin_step *steps, unsigned count) {
     struct chain *chain = new_chain(io, count);
     int good = -ECANCELED;
     if (!chain)
@@ -169,7 +169,7 @@ static int run_chain(struct io *io, struct call *calls, struct fin_step *steps, 
     return good;
 }
 
-static int linked(struct fin_step *steps, unsigned count, bool nc) {
+static FIN_BLOCKING int linked(struct fin_step *steps, unsigned count, bool nc) {
     struct call calls[FIN_LINKED_MOST];
     struct io *io;
     int error = fin_io_here(&io);

@@ -250,7 +250,7 @@ void fin_io_offload_end(struct io *io) {
     unlock();
 }
 
-static int offload(void (*fn)(void *), void *arg, bool nc) {
+static FIN_BLOCKING int offload(void (*fn)(void *), void *arg, bool nc) {
     struct io *io;
     int error = fin_io_here(&io);
     return error ? error : fin_io_offload(io, fn, arg, nc);

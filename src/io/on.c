@@ -177,8 +177,8 @@ static void begin_ready(struct fin_awe *a, void *arg) {
         ready(on, error);
 }
 
-static int wait_ready(enum fin_reason reason, struct io *io, struct fin_on *storage, const struct call *c, fin_cont *cont,
-                      const void *state, size_t size) {
+static FIN_LEAVES_FRAME int wait_ready(enum fin_reason reason, struct io *io, struct fin_on *storage, const struct call *c,
+                                       fin_cont *cont, const void *state, size_t size) {
     struct on_ready *on = (struct on_ready *)(void *)storage;
     bool may_be_file = c->op == IORING_OP_READ || c->op == IORING_OP_WRITE;
     enum fin_io_kind kind = c->op == IORING_OP_OPENAT ? FIN_IO_FILE : may_be_file ? fin_io_kind_of(c->fd) : FIN_IO_SOCKET;
@@ -192,8 +192,8 @@ static int wait_ready(enum fin_reason reason, struct io *io, struct fin_on *stor
                          begin_ready, on);
 }
 
-static int wait_for(enum fin_reason reason, struct fin_on *storage, const struct call *c, fin_cont *cont, const void *state,
-                    size_t size) {
+static FIN_LEAVES_FRAME int wait_for(enum fin_reason reason, struct fin_on *storage, const struct call *c, fin_cont *cont,
+                                     const void *state, size_t size) {
     struct io *io;
     int error = may_wait(reason, &io, cont, state, size);
     if (error)

@@ -43,7 +43,7 @@ int fin_reap(const struct fin_process *p, int *status, int flags) {
 }
 
 // A process that is traced tells its tracer first: its descriptor says that it has ended, and nothing is there to reap.
-static int wait_for_end(struct fin_process *p, int *status, bool nc) {
+static FIN_BLOCKING int wait_for_end(struct fin_process *p, int *status, bool nc) {
     int r;
     do {
         r = nc ? fin_poll_nc(p->fd, POLLIN) : fin_poll(p->fd, POLLIN);
@@ -60,7 +60,7 @@ static int wait_for_end(struct fin_process *p, int *status, bool nc) {
 static bool claim(struct fin_process *p) { return __atomic_exchange_n(&p->waited, 1, __ATOMIC_ACQ_REL) == 0; }
 static void unclaim(struct fin_process *p) { __atomic_store_n(&p->waited, 0, __ATOMIC_RELEASE); }
 
-static int wait_and_reap(struct fin_process *p, int *status, bool nc) {
+static FIN_BLOCKING int wait_and_reap(struct fin_process *p, int *status, bool nc) {
     if (!claim(p))
         return -EBUSY;
     int r = p->fd < 0 ? -ECHILD : wait_for_end(p, status, nc);
@@ -152,7 +152,7 @@ int fin_abandon(struct fin_process *p) {
 }
 
 // Before it is reaped its number is its own, and so is that of its group.
-static void end_now(struct fin_process *p, const struct fin_spawn *how) {
+static FIN_BLOCKING void end_now(struct fin_process *p, const struct fin_spawn *how) {
     if (how->flags & FIN_SPAWN_SESSION || (how->flags & FIN_SPAWN_GROUP && how->group == 0))
         kill(-p->pid, SIGKILL);
     fin_kill(p, SIGKILL);
@@ -162,7 +162,7 @@ static void end_now(struct fin_process *p, const struct fin_spawn *how) {
     close(p->fd);
 }
 
-static ssize_t collect(struct fin_process *p, int fd, char *output, size_t room, int *status) {
+static FIN_BLOCKING ssize_t collect(struct fin_process *p, int fd, char *output, size_t room, int *status) {
     char rest[4096];
     size_t total = 0;
     ssize_t n;
@@ -188,7 +188,7 @@ static int input_file(const char *input, size_t size) {
     return fd < 0 ? -errno : fd;
 }
 
-static ssize_t run_with(struct fin_spawn *how, const int out[2], void *output, size_t room, int *status) {
+static FIN_BLOCKING ssize_t run_with(struct fin_spawn *how, const int out[2], void *output, size_t room, int *status) {
     struct fin_process p;
     ssize_t r = fin_spawn(&p, how);
     close(out[1]);

@@ -54,7 +54,7 @@ static ssize_t take(struct fin_receiver *r, void **piece) {
 
 static void cancel(void *receiver) { wake_taker(receiver, -ECANCELED); }
 
-static int wait_for_piece(struct fin_receiver *r, bool nc) {
+static FIN_BLOCKING int wait_for_piece(struct fin_receiver *r, bool nc) {
     struct waiter w;
     if (!nc) {
         fin_cancel_item_add(&w.item, cancel, r);
@@ -69,7 +69,7 @@ static int wait_for_piece(struct fin_receiver *r, bool nc) {
 }
 
 // In the end no piece is left, and nothing to come.
-static ssize_t next(struct fin_receiver *r, void **piece, bool nc) {
+static FIN_BLOCKING ssize_t next(struct fin_receiver *r, void **piece, bool nc) {
     bool lacking = !r->multishot;
     for (;;) {
         if (r->first != NO_PIECE)
@@ -93,7 +93,7 @@ static ssize_t next(struct fin_receiver *r, void **piece, bool nc) {
     }
 }
 
-static ssize_t next_checked(struct fin_receiver *r, void **piece, bool nc) {
+static FIN_BLOCKING ssize_t next_checked(struct fin_receiver *r, void **piece, bool nc) {
     *piece = NULL;
     if (!fin_owned_here(&r->owned))
         return -EXDEV;

@@ -197,7 +197,7 @@ void fin_signals_close(struct fin_signals *out) {
 }
 
 // What comes from here on is a new signal: before, it would have been part of the one read.
-static int next(struct fin_signals *out, struct fin_signal_info *info, bool nc) {
+static FIN_BLOCKING int next(struct fin_signals *out, struct fin_signal_info *info, bool nc) {
     struct fin_signal_set *s = out->set;
     if (!s || !s->in_use)
         return -EBADF;

@@ -14,8 +14,8 @@ CALL(ssize_t, fin_recvmsg, (int fd, struct msghdr *m, int flags),
 CALL(int, fin_shutdown, (int fd, int how), .op = IORING_OP_SHUTDOWN, .fd = fd, .len = (uint32_t)how)
 // clang-format on
 
-static ssize_t send_to(int fd, const void *data, size_t size, int flags, const struct sockaddr *address,
-                       socklen_t address_size, bool nc) {
+static FIN_BLOCKING ssize_t send_to(int fd, const void *data, size_t size, int flags, const struct sockaddr *address,
+                                    socklen_t address_size, bool nc) {
     struct iovec v = {(void *)data, fin_io_most(size)};
     struct msghdr m = {.msg_name = (void *)address, .msg_namelen = address_size, .msg_iov = &v, .msg_iovlen = 1};
     return nc ? fin_sendmsg_nc(fd, &m, flags) : fin_sendmsg(fd, &m, flags);
@@ -25,8 +25,8 @@ TWICE(ssize_t, fin_sendto,
       (int fd, const void *data, size_t size, int flags, const struct sockaddr *address, socklen_t address_size), send_to,
       fd, data, size, flags, address, address_size)
 
-static ssize_t recv_from(int fd, void *buffer, size_t size, int flags, struct sockaddr *address, socklen_t *address_size,
-                         bool nc) {
+static FIN_BLOCKING ssize_t recv_from(int fd, void *buffer, size_t size, int flags, struct sockaddr *address,
+                                      socklen_t *address_size, bool nc) {
     struct iovec v = {buffer, fin_io_most(size)};
     struct msghdr m = {.msg_name = address, .msg_iov = &v, .msg_iovlen = 1};
     if (address)
@@ -41,12 +41,12 @@ TWICE(ssize_t, fin_recvfrom,
       (int fd, void *buffer, size_t size, int flags, struct sockaddr *address, socklen_t *address_size), recv_from, fd,
       buffer, size, flags, address, address_size)
 
-static int rest(uint64_t ns, bool nc) { return nc ? fin_sleep_nc(ns) : fin_sleep(ns); }
+static FIN_BLOCKING int rest(uint64_t ns, bool nc) { return nc ? fin_sleep_nc(ns) : fin_sleep(ns); }
 
 static bool shortage(int error) { return error == -EMFILE || error == -ENFILE || error == -ENOBUFS || error == -ENOMEM; }
 
 // The connection stays in the listener's queue. A shortage that does not pass is reported, but no loop around this can spin.
-static int accept_it(int fd, struct sockaddr *address, socklen_t *size, int flags, bool nc) {
+static FIN_BLOCKING int accept_it(int fd, struct sockaddr *address, socklen_t *size, int flags, bool nc) {
     struct call c = {
         .op = IORING_OP_ACCEPT, .fd = fd, .addr = address, .off = word(size), .flags = (uint32_t)flags, .nc = nc};
     int r = run(c);
@@ -63,7 +63,7 @@ TWICE(int, fin_accept, (int fd, struct sockaddr *address, socklen_t *size), acce
 TWICE(int, fin_accept4, (int fd, struct sockaddr *address, socklen_t *size, int flags), accept_it, fd, address, size, flags)
 
 // A Unix socket in non-blocking mode is told so when its peer has too many to accept; nothing tells when that changes.
-static int connect_to(int fd, const struct sockaddr *address, socklen_t size, bool nc) {
+static FIN_BLOCKING int connect_to(int fd, const struct sockaddr *address, socklen_t size, bool nc) {
     struct call c = {.op = IORING_OP_CONNECT, .fd = fd, .addr = address, .off = size, .nc = nc};
     int r;
     while ((r = run(c)) == -EAGAIN && address->sa_family == AF_UNIX) {

@@ -161,7 +161,7 @@ static void cancel_sleep(void *sleeper) {
     fin_io_resume(s->io, &s->waiter, -ECANCELED);
 }
 
-static int sleep_until(uint64_t when, bool nc) {
+static FIN_BLOCKING int sleep_until(uint64_t when, bool nc) {
     struct sleeper s;
     int error = fin_io_here(&s.io);
     if (error)

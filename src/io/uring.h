@@ -43,8 +43,8 @@ struct shot {
 void fin_uring_start(struct request *r, uint8_t kind);
 bool fin_uring_interrupted(int result);
 int fin_uring_failed(const struct request *r, const struct call *c, int result); // what the caller is told
-int fin_uring_run(struct io *io, const struct call *c, uint32_t *flags);         // of the completion
-int fin_uring_call(struct io *io, const struct call *c);
+FIN_BLOCKING int fin_uring_run(struct io *io, const struct call *c, uint32_t *flags); // of the completion
+FIN_BLOCKING int fin_uring_call(struct io *io, const struct call *c);
 
 // uring.c
 void fin_uring_make_room(struct io *io);

@@ -152,7 +152,7 @@ int fin_resolve_configure(const struct fin_resolve_config *config) {
 }
 
 // Waits until a socket is ready or a time-out of c-ares is over, and lets it work.
-static int drive(struct resolver *r) {
+static FIN_BLOCKING int drive(struct resolver *r) {
     struct timeval room, *t = ares_timeout(r->channel, NULL, &room);
     uint64_t ns = t ? (uint64_t)t->tv_sec * FIN_S + (uint64_t)t->tv_usec * FIN_US : FIN_S;
     int n = 0;
@@ -171,7 +171,7 @@ static int drive(struct resolver *r) {
     return 0;
 }
 
-static int await(struct resolver *r, struct query *q) {
+static FIN_BLOCKING int await(struct resolver *r, struct query *q) {
     int error = 0;
     while (!q->done && error == 0) {
         if (!r->driver)
@@ -182,7 +182,8 @@ static int await(struct resolver *r, struct query *q) {
     return q->done ? 0 : error;
 }
 
-static int look_up(const char *host, const char *service, const struct ares_addrinfo_hints *hints, struct addrinfo **out) {
+static FIN_BLOCKING int look_up(const char *host, const char *service, const struct ares_addrinfo_hints *hints,
+                                struct addrinfo **out) {
     struct resolver *r = mine;
     struct query *q = calloc(1, sizeof *q);
     if (!q)

@@ -5,7 +5,7 @@
 void fin_cond_init(struct fin_cond *c) { *c = (struct fin_cond)FIN_COND_INIT; }
 
 // With a continuation the mutex is no longer the frames', which are lost.
-static int wait(struct fin_cond *c, struct fin_mutex *m, const struct fin_how *how) {
+static FIN_BLOCKING int wait(struct fin_cond *c, struct fin_mutex *m, const struct fin_how *how) {
     bool of_frames = how->cont && m->hold;
     if (of_frames) {
         release_lock(m->hold);

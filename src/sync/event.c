@@ -8,7 +8,8 @@ uint64_t fin_event_read(const struct fin_event *e) { return __atomic_load_n(&e->
 
 // The latch is taken even where the count is there already: so the caller may free the event, as whoever advanced it is
 // done.
-static inline __attribute__((always_inline)) int await(struct fin_event *e, uint64_t count, const struct fin_how *how) {
+static inline FIN_BLOCKING __attribute__((always_inline)) int await(struct fin_event *e, uint64_t count,
+                                                                    const struct fin_how *how) {
     int r = fin_how_begin(how);
     if (r)
         return r;
@@ -39,7 +40,7 @@ void fin_event_await_nc(struct fin_event *e, uint64_t count) {
 
 FIN_SYNC_ON(fin_event_await_on, (struct fin_event *e, uint64_t count, FIN_ON_PARAMETERS), await, e, count)
 
-int fin_event_await_message_on(struct fin_event *e, uint64_t count, FIN_ON_PARAMETERS) {
+FIN_LEAVES_FRAME int fin_event_await_message_on(struct fin_event *e, uint64_t count, FIN_ON_PARAMETERS) {
     return await(e, count, FIN_HOW_ON_FOR(FIN_FOR_MESSAGE, false));
 }
 

@@ -3,7 +3,7 @@
 
 void fin_mutex_init(struct fin_mutex *m) { *m = (struct fin_mutex)FIN_MUTEX_INIT; }
 
-static inline __attribute__((always_inline)) int lock(struct fin_mutex *m, const struct fin_how *how) {
+static inline FIN_BLOCKING __attribute__((always_inline)) int lock(struct fin_mutex *m, const struct fin_how *how) {
     int r = fin_how_begin(how);
     if (r)
         return r;

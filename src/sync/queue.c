@@ -13,8 +13,8 @@ void fin_queue_enter(struct fin_queue *q, struct fin_queue_entry *e) {
     fin_latch_release(&q->waiters.latch);
 }
 
-static inline __attribute__((always_inline)) int await(struct fin_queue *q, struct fin_queue_entry *e,
-                                                       const struct fin_how *how) {
+static inline FIN_BLOCKING __attribute__((always_inline)) int await(struct fin_queue *q, struct fin_queue_entry *e,
+                                                                    const struct fin_how *how) {
     int r = fin_how_begin(how);
     if (r)
         return r;

@@ -6,7 +6,7 @@
 void fin_sem_init(struct fin_sem *s, int value) { *s = (struct fin_sem)FIN_SEM_INIT(value); }
 
 // Invariant: while somebody waits the value is not positive.
-static inline __attribute__((always_inline)) int wait(struct fin_sem *s, const struct fin_how *how) {
+static inline FIN_BLOCKING __attribute__((always_inline)) int wait(struct fin_sem *s, const struct fin_how *how) {
     int r = fin_how_begin(how);
     if (r)
         return r;

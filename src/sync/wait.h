@@ -61,18 +61,18 @@ void fin_waiters_take(struct fin_waiters *q, struct fin_waiter *w);
 
 // Waits. Pre: w is on the list of q, whose latch is held. Gives the latch back, then unlocks w->mutex where there is one.
 // Returns 0 or -ECANCELED.
-int fin_waiter_wait(struct fin_waiters *q, struct fin_waiter *w);
+FIN_BLOCKING int fin_waiter_wait(struct fin_waiters *q, struct fin_waiter *w);
 // The same with a continuation. Does not return. Pre: fin_how_begin.
 int fin_waiter_wait_on(struct fin_waiters *q, const struct fin_how *how);
 
 // One of the two. Its waiter has been told what it waits for: all but where, and whether it can be cancelled.
-static inline int fin_how_wait(const struct fin_how *how, struct fin_waiters *q) {
+static inline FIN_BLOCKING int fin_how_wait(const struct fin_how *how, struct fin_waiters *q) {
     how->w->cancellable = how->cancellable;
     return how->cont ? fin_waiter_wait_on(q, how) : fin_waiter_wait(q, how->w);
 }
 
 // Joins the end of the list and waits.
-static inline int fin_how_join(const struct fin_how *how, struct fin_waiters *q) {
+static inline FIN_BLOCKING int fin_how_join(const struct fin_how *how, struct fin_waiters *q) {
     how->w->mutex = NULL;
     how->w->has_entry = false;
     fin_waiters_insert(q, how->w, q->last);
@@ -95,8 +95,8 @@ _Static_assert(sizeof(struct fin_waiter) == sizeof(struct fin_sync_on), "room fo
 
 // The function that waits with a continuation, and its twin. `function` takes the object's arguments and the struct fin_how.
 #define FIN_SYNC_ON(name, parameters, function, ...)                                                                        \
-    int name parameters { return cont ? function(__VA_ARGS__, FIN_HOW_ON(false)) : -EINVAL; }                               \
-    int name##_nc parameters { return cont ? function(__VA_ARGS__, FIN_HOW_ON(true)) : -EINVAL; }
+    FIN_LEAVES_FRAME int name parameters { return cont ? function(__VA_ARGS__, FIN_HOW_ON(false)) : -EINVAL; }              \
+    FIN_LEAVES_FRAME int name##_nc parameters { return cont ? function(__VA_ARGS__, FIN_HOW_ON(true)) : -EINVAL; }
 // event.c, for a message
 int fin_event_await_message_on(struct fin_event *e, uint64_t count, struct fin_sync_on *on, fin_cont *cont,
                                const void *state, size_t size);

@@ -144,7 +144,7 @@ static void send_some(struct fin_tls *t) {
 }
 
 // Pre: t->reading is held, all that came has been taken.
-static int receive(struct fin_tls *t) {
+static FIN_BLOCKING int receive(struct fin_tls *t) {
     ssize_t n = fin_recv(t->fd, t->in, IN_SIZE, 0);
     if (n < 0)
         return (int)n;
@@ -168,7 +168,7 @@ static int failed(struct fin_tls *t) {
 
 // Waits for what a call of OpenSSL lacks; `why` is from SSL_get_error, which knows it until the next AWE calls OpenSSL.
 // Returns 0: it is to be made again; 1: the peer has said that this was all; or -errno.
-static int wait_for_more(struct fin_tls *t, int why) {
+static FIN_BLOCKING int wait_for_more(struct fin_tls *t, int why) {
     switch (why) {
     case SSL_ERROR_WANT_READ:
         return receive(t);
@@ -181,7 +181,7 @@ static int wait_for_more(struct fin_tls *t, int why) {
     }
 }
 
-static int handshake(struct fin_tls *t) {
+static FIN_BLOCKING int handshake(struct fin_tls *t) {
     int r = fin_mutex_lock(&t->reading);
     if (r != 0)
         return r;
@@ -225,7 +225,7 @@ int fin_tls_accept(struct fin_tls *t) {
     return handshake(t);
 }
 
-static ssize_t read_record(struct fin_tls *t, void *buffer, size_t size) {
+static FIN_BLOCKING ssize_t read_record(struct fin_tls *t, void *buffer, size_t size) {
     size_t n;
     for (;;) {
         if (t->error)
@@ -256,7 +256,7 @@ ssize_t fin_tls_read(struct fin_tls *t, void *buffer, size_t size) {
 }
 
 // Until there is room for a record. Nothing blocks between that and the making of the record.
-static int make_room(struct fin_tls *t) {
+static FIN_BLOCKING int make_room(struct fin_tls *t) {
     int r = !t->ready ? -ENOTCONN : fin_cancelled() ? -ECANCELED : 0;
     while (r == 0 && !all_sent(t))
         r = fin_tls_flush(t);
