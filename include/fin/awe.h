@@ -27,7 +27,7 @@ enum fin_awe_state {
     FIN_AWE_SUSPENDED = 0x20, // waits for fin_schedule or fin_yield_to
     FIN_AWE_WOKEN = 0x30,     // scheduled by another thread, in the inbox
     FIN_AWE_SAVED = 0x40,     // on no list: waits for a directed yield of its own thread
-    FIN_AWE_BUSY = 0x50,      // an explicit AWE that waits for an operation: only that resumes it
+    FIN_AWE_BUSY = 0x50,      // an explicit AWE that waits for an operation or an object: only that resumes it
     FIN_AWE_KIND = 0x70,
     FIN_AWE_RUNTIMES = 0xffff, // at most
 };

@@ -69,8 +69,9 @@ void *fin_cont_state(struct fin_awe *a);
 
 // Hands the stack to `to`, an explicit AWE of this thread that waits (the paper's thread_handoff): the running AWE waits
 // with `cont`, and the function returns 0 running as `to`, whose continuation has not been called. Then the caller does that
-// one's work, or calls fin_call_continuation. -EINVAL where `to` does not wait or is not explicit; -EBUSY also where the
-// running AWE's stack is its owner's: a body that has not blocked yet.
+// one's work, or calls fin_call_continuation. -EINVAL where `to` does not wait or is not explicit, waits for an operation or
+// an object (fin/on.h, fin/sync_on.h), or is about to run with a result of such a wait that is not 0: nobody else would hear
+// of it. -EBUSY also where the running AWE's stack is its owner's: a body that has not blocked yet.
 int fin_thread_handoff(fin_cont *cont, const void *state, size_t size, struct fin_awe *to);
 
 // As above where the continuation of `to` is `known`: then it is counted as recognized. 0; -ESRCH where it is another.

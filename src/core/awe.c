@@ -67,10 +67,10 @@ static int why_not(uint32_t state) {
 }
 
 // Runs at the tail or the head of the queue of this thread, or goes to the inbox of the owner.
-static int schedule(struct fin_awe *a, bool front) {
+static inline __attribute__((always_inline)) int schedule(struct fin_awe *a, bool front, uint32_t way) {
     struct fin_runtime *rt = fin_rt(fin_self);
-    if (rt && fin_state_mine(rt, fin_state(a))) {
-        if (!fin_claim(a, FIN_AWE_QUEUED))
+    if (rt && fin_state_here(rt, fin_state(a))) {
+        if (!fin_claim_from(a, way, FIN_AWE_QUEUED))
             return why_not(fin_state(a));
         if (fin_traced(rt))
             fin_trace_woken(rt, a);
@@ -78,7 +78,7 @@ static int schedule(struct fin_awe *a, bool front) {
         (front ? fin_link_front : fin_link_back)(&rt->queue, &a->link);
         return 0;
     }
-    if (!fin_claim(a, FIN_AWE_WOKEN))
+    if (!fin_claim_from(a, way, FIN_AWE_WOKEN))
         return why_not(fin_state(a));
     if (FIN_UNLIKELY(fin_trace_on))
         fin_trace_woken(rt, a);
@@ -92,8 +92,11 @@ static int schedule(struct fin_awe *a, bool front) {
     return 0;
 }
 
-int fin_schedule(struct fin_awe *a) { return schedule(a, false); }
-int fin_schedule_front(struct fin_awe *a) { return schedule(a, true); }
+int fin_schedule(struct fin_awe *a) { return schedule(a, false, FIN_AWE_SUSPENDED); }
+int fin_schedule_front(struct fin_awe *a) { return schedule(a, true, FIN_AWE_SUSPENDED); }
+
+// An explicit one waits so that nobody else can make it run.
+void fin_schedule_decided(struct fin_awe *a) { schedule(a, false, fin_state(a) & FIN_AWE_KIND); }
 
 static __attribute__((noinline)) void yield_to_slow(struct fin_runtime *rt, struct fin_awe *a, struct fin_awe *to) {
     if (!fin_state_mine(rt, fin_state(to))) {

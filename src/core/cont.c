@@ -103,8 +103,7 @@ bool fin_cont_link_item(struct fin_cont_record *e) {
 void fin_cont_cancel(void *item) {
     struct fin_cont_record *e = (struct fin_cont_record *)((char *)item - offsetof(struct fin_cont_record, item));
     uint32_t kind = fin_state(awe_of(e)) & FIN_AWE_KIND;
-    bool waits = kind == FIN_AWE_SUSPENDED || kind == FIN_AWE_WOKEN || kind == FIN_AWE_BUSY;
-    if (waits && e->cancellable && e->link.next != &e->link) {
+    if ((kind == FIN_AWE_BUSY || kind == FIN_AWE_WOKEN) && e->cancellable && e->link.next != &e->link) {
         struct fin_cancel_item *decides = (struct fin_cancel_item *)(void *)e->link.next;
         decides->fn(decides->arg);
         return;
@@ -192,7 +191,7 @@ int fin_cont_suspend(enum fin_reason reason, fin_cont *cont, const void *state, 
     if (error)
         return error;
     let_cancel(l.e, item);
-    expose(l.rt, l.e);
+    expose_as(l.rt, l.e, FIN_AWE_BUSY);
     then(awe_of(l.e), arg);
     fin_cont_leave_to_next(l.rt, l.body, reason);
     return 0;
@@ -206,7 +205,7 @@ int fin_cont_suspend_for(enum fin_reason reason, fin_cont *cont, const void *sta
     if (error)
         return error;
     let_cancel(l.e, item);
-    expose(l.rt, l.e);
+    expose_as(l.rt, l.e, FIN_AWE_BUSY);
     then(awe_of(l.e), arg);
     bool can = l.body->block->flags & FIN_FINISH_CONT && l.body->inner == 0 && !fin_tracking(l.rt) &&
                (fin_state(to) & FIN_AWE_EXTRA) == FIN_AWE_EXPLICIT;
@@ -222,8 +221,11 @@ int fin_cont_suspend_for(enum fin_reason reason, fin_cont *cont, const void *sta
 }
 
 void fin_cont_result(struct fin_awe *a, int result) {
-    if (fin_state(a) & FIN_AWE_EXPLICIT)
-        record_of(a)->result = result;
+    struct fin_cont_record *e = record_of(a);
+    if (!(fin_state(a) & FIN_AWE_EXPLICIT))
+        return;
+    e->result = result;
+    e->cancellable = false;
 }
 
 int fin_cont_go_on(enum fin_reason reason, fin_cont *cont, const void *state, size_t size, int result) {
@@ -231,6 +233,7 @@ int fin_cont_go_on(enum fin_reason reason, fin_cont *cont, const void *state, si
     int error = stop_with(&l, cont, state, size);
     if (error)
         return error;
+    l.e->cancellable = false;
     queue(l.rt, l.e, result);
     fin_cont_leave_to_next(l.rt, l.body, reason);
     return 0;
@@ -242,6 +245,7 @@ int fin_cont_call(enum fin_reason reason, fin_cont *cont, const void *state, siz
     if (error)
         return error;
     if (!running_record(l.body) || l.body->inner || fin_tracking(l.rt) || !tick(l.rt)) { // now and then others have a turn
+        l.e->cancellable = false;
         queue(l.rt, l.e, result);
         fin_cont_leave_to_next(l.rt, l.body, reason);
     }
@@ -286,7 +290,10 @@ int fin_cont_wait(enum fin_reason reason, fin_cont *cont, const void *state, siz
     return 0;
 }
 
-void fin_cont_done(struct fin_runtime *rt, struct fin_awe *a, int result) { queue(rt, record_of(a), result); }
+void fin_cont_done(struct fin_runtime *rt, struct fin_awe *a, int result) {
+    record_of(a)->cancellable = false;
+    queue(rt, record_of(a), result);
+}
 
 struct fin_awe *fin_cont_start_(struct fin_finish_block *block, fin_cont *cont, const void *state, size_t size) {
     struct fin_runtime *rt = fin_here();

@@ -21,7 +21,7 @@ struct fin_cont_record {
     uint32_t state, id;
     struct fin_runtime *owner;
     int result; // bx
-    uint32_t cancellable;
+    uint32_t cancellable; // a cancel ends the wait; where another has, false
     struct fin_awe *inbox;
     char data[FIN_CONT_STATE]; // saved
 };
@@ -156,10 +156,11 @@ static inline void queue(struct fin_runtime *rt, struct fin_cont_record *e, int 
     fin_link_back(&rt->queue, &e->link);
 }
 
-// From here on any thread may schedule it.
-static inline void expose(struct fin_runtime *rt, struct fin_cont_record *e) {
-    __atomic_store_n(&FIN_STATE_WORD(awe_of(e)), rt->tag | FIN_AWE_SUSPENDED | FIN_AWE_EXPLICIT, __ATOMIC_RELEASE);
+// From here on any thread may schedule it: where it is SUSPENDED, anybody.
+static inline void expose_as(struct fin_runtime *rt, struct fin_cont_record *e, uint32_t kind) {
+    __atomic_store_n(&FIN_STATE_WORD(awe_of(e)), rt->tag | kind | FIN_AWE_EXPLICIT, __ATOMIC_RELEASE);
 }
+static inline void expose(struct fin_runtime *rt, struct fin_cont_record *e) { expose_as(rt, e, FIN_AWE_SUSPENDED); }
 
 // False where its block has been cancelled. While the item is linked it has not.
 static inline bool make_cancellable(struct fin_cont_record *e) {

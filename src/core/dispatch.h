@@ -37,12 +37,17 @@ _Static_assert(offsetof(struct fin_awe, id) == offsetof(struct fin_awe, state) +
 _Static_assert(offsetof(struct fin_awe, owner) == 64, "a switch touches one line of an AWE");
 
 // Is it the state of an AWE of this thread that waits?
-static inline bool fin_state_mine(const struct fin_runtime *rt, uint32_t state) {
-    uint32_t kind = state & FIN_AWE_KIND;
-    return (state & ~(uint32_t)(FIN_AWE_KIND | FIN_AWE_EXTRA)) == rt->tag && kind >= FIN_AWE_QUEUED && kind <= FIN_AWE_SAVED;
+static inline bool fin_state_here(const struct fin_runtime *rt, uint32_t state) {
+    return (state & ~(uint32_t)(FIN_AWE_KIND | FIN_AWE_EXTRA)) == rt->tag;
 }
 
-// And of any thread?
+// And so that this thread may make it run?
+static inline bool fin_state_mine(const struct fin_runtime *rt, uint32_t state) {
+    uint32_t kind = state & FIN_AWE_KIND;
+    return fin_state_here(rt, state) && kind >= FIN_AWE_QUEUED && kind <= FIN_AWE_SAVED;
+}
+
+// Is it that of an AWE of any thread that waits?
 static inline bool fin_state_waits(uint32_t state) {
     return (state & ~(uint32_t)0xffffff) == (uint32_t)FIN_AWE_WAITS &&
            (state & 0xffffff) / FIN_AWE_RUNTIME < __atomic_load_n(&fin_runtime_count, __ATOMIC_RELAXED);
@@ -223,15 +228,17 @@ static inline void run_plain(struct fin_runtime *rt, struct fin_awe *next) {
     resume_plain(rt, next);
 }
 
-// Takes a suspended AWE for this caller alone, and makes it another kind: another thread may try the same.
-static inline bool fin_claim(struct fin_awe *a, uint32_t kind) {
+// Takes an AWE that waits in one way for this caller alone, and makes it another kind: another thread may try the same.
+static inline bool fin_claim_from(struct fin_awe *a, uint32_t way, uint32_t kind) {
     uint32_t from = fin_state(a);
-    while ((from & FIN_AWE_KIND) == FIN_AWE_SUSPENDED && fin_state_waits(from))
+    while ((from & FIN_AWE_KIND) == way && fin_state_waits(from))
         if (__atomic_compare_exchange_n(&a->state, &from, (from & ~(uint32_t)FIN_AWE_KIND) | kind, true, __ATOMIC_ACQ_REL,
                                         __ATOMIC_RELAXED))
             return true;
     return false;
 }
+
+static inline bool fin_claim(struct fin_awe *a, uint32_t kind) { return fin_claim_from(a, FIN_AWE_SUSPENDED, kind); }
 
 // Takes an AWE of this thread that waits off whatever list it is on.
 static inline void take(struct fin_runtime *rt, struct fin_awe *to) {

@@ -36,6 +36,10 @@ static __attribute__((noinline)) int hand_over_slow(fin_cont *cont, const void *
     struct fin_cont_record *e, *next = record_of(to);
     if (!fin_state_mine(rt, fin_state(to)) || !(fin_state(to) & FIN_AWE_EXPLICIT))
         return -EINVAL;
+    if ((fin_state(to) & FIN_AWE_KIND) == FIN_AWE_WOKEN)
+        fin_drain_until(rt, to);
+    if (next->result != 0 && !next->cancellable) // which its continuation is to hear of
+        return -EINVAL;
     if (body && (!running_record(body) || body->inner))
         return -EBUSY;
     int error = record_for(rt, body, cont, size, &e);

@@ -145,7 +145,8 @@ int fin_cont_begin(fin_cont *cont, size_t size, bool cancellable);
 int fin_cont_wait(enum fin_reason reason, fin_cont *cont, const void *state, size_t size, struct fin_cancel_item *item,
                   void (*start)(struct fin_awe *awe, void *arg), void *arg);
 void fin_cont_done(struct fin_runtime *rt, struct fin_awe *a, int result); // own thread
-// The same for fin_schedule, and then(awe, arg) is called, from when on any thread may do that.
+// The same for fin_schedule_decided, and then(awe, arg) is called, from when on any thread may do that: whoever decides the
+// wait, and nobody else.
 int fin_cont_suspend(enum fin_reason reason, fin_cont *cont, const void *state, size_t size, struct fin_cancel_item *item,
                      void (*then)(struct fin_awe *awe, void *arg), void *arg);
 // The same; `to`, an explicit AWE of this thread that waits so, and which nobody else can schedule, runs next.
@@ -166,6 +167,8 @@ static inline void fin_schedule_own(struct fin_runtime *rt, struct fin_awe *a) {
     fin_link_remove(&a->link);
     fin_link_back(&rt->queue, &a->link);
 }
+// Any thread: a waits with its stack, or by fin_cont_suspend, and the caller alone may make it run.
+void fin_schedule_decided(struct fin_awe *a);
 
 // stats.c
 void fin_stats_all(struct fin_stats *out); // of all threads that there are or were; of those that run about

@@ -80,7 +80,7 @@ static inline FIN_BLOCKING int fin_how_join(const struct fin_how *how, struct fi
 }
 
 // The decision has been made: w is on no list, no latch is held. w's AWE runs on.
-static inline void fin_waiter_run(struct fin_waiter *w) { fin_schedule(w->awe); }
+static inline void fin_waiter_run(struct fin_waiter *w) { fin_schedule_decided(w->awe); }
 
 // Makes w the owner of its mutex, now or when those before it have had it, and then lets it run. As above.
 void fin_mutex_pass(struct fin_mutex *m, struct fin_waiter *w);
