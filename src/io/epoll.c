@@ -144,7 +144,8 @@ static void poll_events(struct io *io, int64_t ns) {
     if (ns != 0) {
         struct pollfd p = {.fd = io->fd, .events = POLLIN};
         struct timespec t = {.tv_sec = ns / (int64_t)FIN_S, .tv_nsec = ns % (int64_t)FIN_S};
-        if (ppoll(&p, 1, ns < 0 ? NULL : &t, NULL) < 0 && errno != EINTR)
+        int r = ppoll(&p, 1, ns < 0 ? NULL : &t, NULL);
+        if (p.revents & POLLNVAL || (r < 0 && errno != EINTR && errno != ENOMEM))
             fin_host_die("an epoll no longer works: the program has closed a descriptor that is not its own");
     }
     handle(io);

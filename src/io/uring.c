@@ -18,6 +18,8 @@
 enum { ENTRIES = 256, COMPLETIONS = 4096, SMALL = 8 };
 enum { MOST_TRIES = 6 };
 
+#define CLOSED "an io_uring no longer works: the program has closed a descriptor that is not its own"
+
 static void enter(struct io *io, int64_t ns);
 
 void fin_uring_make_room(struct io *io) { enter(io, 0); }
@@ -168,6 +170,8 @@ static __attribute__((noinline)) void dispatch_any(struct io *io, uint64_t data,
             io->uring.wake_armed = false;
             if (result > 0)
                 fin_io_woken(io);
+            if (result == -EBADF)
+                fin_host_die(CLOSED);
         }
         break;
     case TO_SHOT:
@@ -242,7 +246,7 @@ static void enter(struct io *io, int64_t ns) {
     }
     // EBUSY: completions have to be taken first; EAGAIN: the kernel has no memory now
     if (r < 0 && r != -EINTR && r != -ETIME && r != -EBUSY && r != -EAGAIN)
-        fin_host_die("an io_uring no longer works: the program has closed a descriptor that is not its own");
+        fin_host_die(CLOSED);
     if (r == -EBUSY || r == -EAGAIN)
         io_uring_get_events(ring);
     reap(io);

@@ -102,20 +102,33 @@ static void end(void *resolver) {
     free(r);
 }
 
-static void prepare(void) {
-    ares_library_init(ARES_LIB_INIT_ALL);
-    pthread_key_create(&key, end);
+// What fails may not fail later.
+static int prepare(void) {
+    static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+    static bool made;
+    int error = 0;
+    pthread_mutex_lock(&lock);
+    if (!made)
+        error = fin_resolve_error_(ares_library_init(ARES_LIB_INIT_ALL));
+    if (!made && error == 0) {
+        error = -pthread_key_create(&key, end);
+        made = error == 0;
+        if (!made)
+            ares_library_cleanup();
+    }
+    pthread_mutex_unlock(&lock);
+    return error;
 }
 
 static int begin(const struct fin_resolve_config *c) {
-    static pthread_once_t once = PTHREAD_ONCE_INIT;
-    pthread_once(&once, prepare);
-    struct resolver *r = calloc(1, sizeof *r);
+    int error = prepare();
+    struct resolver *r = error ? NULL : calloc(1, sizeof *r);
     if (!r)
-        return -ENOMEM;
+        return error ? error : -ENOMEM;
     r->in = getpid();
     r->epoll = epoll_create1(EPOLL_CLOEXEC);
-    int error = r->epoll < 0 ? -errno : 0, mask = ARES_OPT_SOCK_STATE_CB;
+    int mask = ARES_OPT_SOCK_STATE_CB;
+    error = r->epoll < 0 ? -errno : 0;
     struct ares_options o = {.sock_state_cb = watch, .sock_state_cb_data = r};
     if (c && c->timeout_ms) {
         o.timeout = (int)c->timeout_ms;
@@ -127,8 +140,10 @@ static int begin(const struct fin_resolve_config *c) {
     }
     if (error == 0)
         error = fin_resolve_error_(ares_init_options(&r->channel, &o, mask));
-    if (error == 0 && c && c->servers && ares_set_servers_ports_csv(r->channel, c->servers) != ARES_SUCCESS)
-        error = -EINVAL;
+    if (error == 0 && c && c->servers) {
+        int status = ares_set_servers_ports_csv(r->channel, c->servers);
+        error = status == ARES_SUCCESS ? 0 : status == ARES_ENOMEM ? -ENOMEM : -EINVAL;
+    }
     if (error == 0)
         error = -pthread_setspecific(key, r);
     if (error == 0) {

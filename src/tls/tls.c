@@ -62,21 +62,25 @@ static long control(BIO *b, int command, long number, void *pointer) {
     return command == BIO_CTRL_FLUSH || (command == BIO_CTRL_EOF && t->in_eof && t->in_at == t->in_end);
 }
 
-static BIO_METHOD *method;
-
-static void make_method(void) {
-    BIO_METHOD *m = BIO_meth_new(BIO_get_new_index() | BIO_TYPE_SOURCE_SINK, "fin");
-    if (m) {
-        BIO_meth_set_read(m, give_in);
-        BIO_meth_set_write(m, take_out);
-        BIO_meth_set_ctrl(m, control);
+// Where there is no memory for it, there may be later. Numbers of types are few.
+static BIO_METHOD *the_method(void) {
+    static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+    static BIO_METHOD *method;
+    static int number;
+    pthread_mutex_lock(&lock);
+    if (number <= 0)
+        number = BIO_get_new_index();
+    if (!method && number > 0 && (method = BIO_meth_new(number | BIO_TYPE_SOURCE_SINK, "fin"))) {
+        BIO_meth_set_read(method, give_in);
+        BIO_meth_set_write(method, take_out);
+        BIO_meth_set_ctrl(method, control);
     }
-    method = m;
+    pthread_mutex_unlock(&lock);
+    return method;
 }
 
 int fin_tls_new(struct fin_tls **out, SSL_CTX *context, int fd) {
-    static pthread_once_t once = PTHREAD_ONCE_INIT;
-    pthread_once(&once, make_method);
+    BIO_METHOD *method = the_method();
     struct fin_tls *t = calloc(1, sizeof *t);
     BIO *b = method ? BIO_new(method) : NULL;
     SSL *ssl = SSL_new(context);
@@ -154,11 +158,20 @@ static FIN_BLOCKING int receive(struct fin_tls *t) {
     return 0;
 }
 
+// Takes what OpenSSL has said of a call that failed: was it for want of memory?
+static bool no_memory(void) {
+    bool is = false;
+    for (unsigned long e; (e = ERR_get_error()) != 0;)
+        is |= ERR_GET_REASON(e) == ERR_R_MALLOC_FAILURE;
+    return is;
+}
+
 // The connection is over. The alert that says why to the peer may be in `out`.
 static int failed(struct fin_tls *t) {
     ERR_error_string_n(ERR_peek_error(), t->text, sizeof t->text);
-    ERR_clear_error();
-    if (t->in_eof && t->in_at == t->in_end)
+    if (no_memory() || SSL_get_verify_result(t->ssl) == X509_V_ERR_OUT_OF_MEM)
+        t->error = -ENOMEM;
+    else if (t->in_eof && t->in_at == t->in_end)
         t->error = -ECONNABORTED;
     else
         t->error = !t->ready && SSL_get_verify_result(t->ssl) != X509_V_OK ? -EKEYREJECTED : -EPROTO;
@@ -210,8 +223,10 @@ static bool expect_host(SSL *ssl, const char *host) {
 
 int fin_tls_connect(struct fin_tls *t, const char *host) {
     if (!t->begun) {
-        if (host && !expect_host(t->ssl, host))
+        if (host && (!*host || strlen(host) > TLSEXT_MAXLEN_host_name))
             return -EINVAL;
+        if (host && !expect_host(t->ssl, host))
+            return -ENOMEM;
         SSL_set_connect_state(t->ssl);
         t->begun = true;
     }

@@ -7,6 +7,7 @@
 
 enum { ROUNDS = 11, LARGE = 1000 };
 const int threads = 1;
+void (*const prepare)(void) = NULL;
 
 static struct fin_chan *near, *far;
 

@@ -26,7 +26,7 @@ static void serve(void) {
     if (move(fd, buffer, false))
         move(fd, buffer, true);
     if (!fine(fin_close(fd)))
-        close(fd);
+        close_again(fd);
 }
 
 static void ask(void) {
@@ -42,6 +42,7 @@ static void ask(void) {
 }
 
 const int threads = 0;
+void (*const prepare)(void) = NULL;
 
 void scenario(void) {
     address = (struct sockaddr_in){.sin_family = AF_INET, .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};

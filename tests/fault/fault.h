@@ -23,10 +23,18 @@ void scenario(void);
 // Its threads that may overlap or not: what each takes is kept for the next.
 extern const int threads;
 
+// Before anything is counted, once, in the process that all children come from: what a scenario needs and is not about.
+// Where there is nothing: NULL.
+extern void (*const prepare)(void);
+
 // Is it no error? Where it is one, it is one that can be now.
 bool fine(long r);
-// Was there one by now?
+// Has a call been made to fail by now?
+bool spoiled(void);
+// Did the scenario see an error?
 bool failed(void);
+// fin_close has failed: unless that was close itself, the descriptor is still there.
+void close_again(int fd);
 // Is it fine, of a function that says why in errno.
 static inline bool fine_errno(long r) { return fine(r < 0 ? -errno : r); }
 

@@ -75,6 +75,7 @@ static void spliced(int fd) {
 }
 
 const int threads = 0;
+void (*const prepare)(void) = NULL;
 
 void scenario(void) {
     char data[SIZE];
@@ -89,7 +90,7 @@ void scenario(void) {
         chained(fd, data);
         spliced(fd);
         if (!fine(fin_close(fd)))
-            close(fd);
+            close_again(fd);
         fd = fin_open(path, O_RDONLY | O_CLOEXEC, 0);
         if (fine(fd))
             close(fd);

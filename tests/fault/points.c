@@ -22,6 +22,12 @@
 enum { MOST_ADVICE = 12 };
 
 struct points *points;
+const bool below = false;
+void begin_child(void) {}
+int serve_child(pid_t pid) {
+    (void)pid;
+    return 0;
+}
 
 static void hit(const char *name, int error) {
     strncpy(points->name, name, sizeof points->name - 1);
@@ -133,6 +139,20 @@ int __wrap_fcntl64(int fd, int command, ...) {
     va_end(list);
     int error = command == F_DUPFD_CLOEXEC ? EMFILE : command == F_ADD_SEALS ? EBUSY : 0;
     return fails("fcntl", either(error, 0)) ? -1 : __real_fcntl64(fd, command, arg);
+}
+
+// Whatever it says, the descriptor is gone.
+int __real_close(int fd);
+int __wrap_close(int fd) {
+    bool failed = fails("close", either(EIO, EINTR));
+    int error = errno, r = __real_close(fd);
+    errno = failed ? error : errno;
+    return failed ? -1 : r;
+}
+
+int __real_pthread_key_create(pthread_key_t *key, void (*end)(void *));
+int __wrap_pthread_key_create(pthread_key_t *key, void (*end)(void *)) {
+    return fails("pthread_key_create", either(EAGAIN, 0)) ? EAGAIN : __real_pthread_key_create(key, end);
 }
 
 POINT(int, dup2, (int from, int to), (from, to), -1, EBUSY, 0)

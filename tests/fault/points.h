@@ -20,9 +20,15 @@ struct points {
     int first;           // error that the scenario came to, or 0
     long blocks, mapped; // live memory; pages mapped
     int descriptors, advice;
-    bool ended;
+    int listener; // below.c: the child's descriptor plus one, or an error
+    bool served, ended;
 };
 
 extern struct points *points; // NULL: nothing is counted
+
+// What makes calls fail: points.c, which takes their place in the child, or below.c, a parent that seccomp asks.
+extern const bool below;
+void begin_child(void);
+int serve_child(pid_t pid); // in the parent, until the child has ended; 0, or why it cannot be
 
 #endif

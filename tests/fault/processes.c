@@ -46,6 +46,7 @@ static void hear_one(void) {
 }
 
 const int threads = 0;
+void (*const prepare)(void) = NULL;
 
 void scenario(void) {
     run();

@@ -4,6 +4,7 @@
 
 enum { CALLS = 20, ROUNDS = 3 };
 const int threads = 1;
+void (*const prepare)(void) = NULL;
 
 static struct fin_chan *near, *far;
 

@@ -109,6 +109,7 @@ static void nobody_comes(void) {
 }
 
 const int threads = 0;
+void (*const prepare)(void) = NULL;
 
 void scenario(void) {
     address = (struct sockaddr_in){.sin_family = AF_INET, .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};

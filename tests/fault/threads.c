@@ -7,6 +7,7 @@
 
 enum { WORKERS = 3 };
 const int threads = WORKERS;
+void (*const prepare)(void) = NULL;
 
 static struct fin_mutex mutex = FIN_MUTEX_INIT;
 static struct fin_event done;

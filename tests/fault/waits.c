@@ -8,6 +8,7 @@
 
 enum { MANY = 300 };
 const int threads = 0;
+void (*const prepare)(void) = NULL;
 
 static int ended, pair[2];
 static struct fin_on on[2];

@@ -139,6 +139,7 @@ _Noreturn void fin_host_die(const char *text) {
 // A thread that ends gives its runtime back. The main thread's stays until the process ends.
 static pthread_key_t end_key;
 static pthread_once_t once = PTHREAD_ONCE_INIT;
+static int key_error;
 
 static void thread_ends(void *rt) {
     fin_self = rt; // for what the end of the runtime calls
@@ -146,7 +147,7 @@ static void thread_ends(void *rt) {
 }
 
 static void begin_process(void) {
-    pthread_key_create(&end_key, thread_ends);
+    key_error = pthread_key_create(&end_key, thread_ends);
     fin_overflow_begin();
     fin_held_begin();
     fin_stuck_begin();
@@ -156,6 +157,8 @@ static void begin_process(void) {
 
 int fin_host_thread_begin(struct fin_runtime *rt) {
     pthread_once(&once, begin_process);
+    if (key_error)
+        return -key_error;
     rt->tid = (int32_t)syscall(SYS_gettid);
     rt->futex = 0;
     fin_overflow_thread_begin();

@@ -15,7 +15,6 @@ struct start {
 };
 
 static pthread_key_t key;
-static pthread_once_t once = PTHREAD_ONCE_INIT;
 
 // The first round of destructors ends the runtime, and comes after C++'s thread-local variables; so wait for the second.
 static void destroy(void *p) {
@@ -28,7 +27,16 @@ static void destroy(void *p) {
     end.ended(end.arg);
 }
 
-static void make_key(void) { pthread_key_create(&key, destroy); }
+// Where all keys are in use, one may be free later.
+static int make_key(void) {
+    static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+    static bool made;
+    pthread_mutex_lock(&lock);
+    int error = made ? 0 : pthread_key_create(&key, destroy);
+    made = error == 0;
+    pthread_mutex_unlock(&lock);
+    return error;
+}
 
 static void *main_of(void *p) {
     struct start *s = p;
@@ -42,13 +50,13 @@ static void *main_of(void *p) {
 }
 
 int fin_host_thread_start(uintptr_t *thread, void (*fn)(void *), void (*ended)(void *), void *arg) {
-    pthread_once(&once, make_key);
-    struct start *s = malloc(sizeof *s);
+    int error = make_key();
+    struct start *s = error ? NULL : malloc(sizeof *s);
     if (!s)
-        return -ENOMEM;
+        return error ? -error : -ENOMEM;
     *s = (struct start){.fn = fn, .ended = ended, .arg = arg};
     pthread_t t;
-    int error = pthread_create(&t, NULL, main_of, s);
+    error = pthread_create(&t, NULL, main_of, s);
     if (error) {
         free(s);
         return -error;
