@@ -57,8 +57,8 @@ static void look(struct fin_poller *p, bool wait) {
 // One write for many wakers. The flag is taken down by the reader after it read, and the inbox is looked at after that.
 static void wake(struct fin_poller *p) {
     struct io *io = (struct io *)p;
-    if (__atomic_exchange_n(&io->woken, 1, __ATOMIC_SEQ_CST) == 0)
-        eventfd_write(io->wake_fd, 1);
+    if (__atomic_exchange_n(&io->woken, 1, __ATOMIC_SEQ_CST) == 0 && eventfd_write(io->wake_fd, 1) != 0 && errno == EBADF)
+        fin_host_die("a thread cannot be woken: the program has closed a descriptor that is not its own");
 }
 
 void fin_io_woken(struct io *io) { __atomic_store_n(&io->woken, 0, __ATOMIC_SEQ_CST); }
