@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
 // An AWE that waits for an object without a stack is nobody else's to run: a handoff to it, or a directed yield, would go on
-// as if it had been granted what it waits for, and what it is granted then would be lost. Nor is one whose wait was cancelled,
-// which has to hear of that.
+// as if it had been granted what it waits for, and what it is granted then would be lost. Nor is one whose wait was
+// cancelled, which has to hear of that.
 #include <string.h>
 
 #include <fin.h>

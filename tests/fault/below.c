@@ -73,7 +73,8 @@ static bool may_wait_2(const asked *a) { return points->how == HARD || waits_at(
 
 // Interrupted it is only where it waits, and has submitted nothing.
 static bool enters(const asked *a) {
-    return points->how == HARD ? a->data.args[1] != 0 : a->data.args[1] == 0 && a->data.args[2] && a->data.args[3] & GETEVENTS;
+    bool submits = a->data.args[1] != 0, gets = a->data.args[2] && a->data.args[3] & GETEVENTS;
+    return points->how == HARD ? submits : gets && !submits;
 }
 static bool advises(const asked *a) {
     (void)a;

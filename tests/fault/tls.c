@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// TLS: two ends in one thread agree, exchange data and part. The memory of OpenSSL is ours; what it makes at its first use and
-// keeps for ever has been made before, because there it does not try again.
+// TLS: two ends in one thread agree, exchange data and part. The memory of OpenSSL is ours; what it makes at its first use
+// and keeps for ever has been made before, because there it does not try again.
 #define _GNU_SOURCE
 #include <openssl/crypto.h>
 
