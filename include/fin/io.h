@@ -15,8 +15,8 @@
 // uses epoll instead, and for files, which are always ready and block all the same, the thread pool of fin/offload.h; so
 // does io_uring for what its kernel has no operation for. On such a thread a call can be cancelled until it begins; then it
 // ends like the system call. fin_close never waits for another thread: the last close of a file may block this one, without
-// io_uring. The environment variable FIN_IO chooses: "epoll"; "plain" for io_uring as Linux 5.15 has it; "small" for one
-// whose queues hold 8 requests and 16 completions, for tests.
+// io_uring. The environment variable FIN_IO chooses: "epoll"; for tests, "plain" for io_uring as Linux 5.15 has it, "5.18",
+// "5.19", "6.0" for what those have, "small" for one whose queues hold 8 requests and 16 completions.
 //
 // Closing a descriptor does not end what waits for it: cancel that, or shut the socket down. (Without io_uring such a wait
 // ends with -EBADF if fin_close closed it, in the same thread; close(2) may leave it waiting.) What waited never goes on

@@ -153,7 +153,6 @@ static const char *why_not(int error) {
 
 static int choose(struct io *io) {
     const char *want = getenv("FIN_IO");
-    io->plain = want && strcmp(want, "plain") == 0;
     io->small = want && strcmp(want, "small") == 0;
     int error;
     if (want && strcmp(want, "epoll") == 0) {

@@ -96,7 +96,6 @@ struct io {
     const char *name;
     char features[160]; // what name points to, for a ring that has some
     struct timers timers;
-    bool plain;  // asked for an io_uring as Linux 5.15 has it
     bool small;  // with queues that are full at once
     bool ending; // no AWE will run any more
     struct can can;

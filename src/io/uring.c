@@ -8,6 +8,7 @@
 #define _GNU_SOURCE
 #include <poll.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/eventfd.h>
 #include <unistd.h>
@@ -264,30 +265,48 @@ static void look(struct io *io, int64_t ns) {
     enter(io, fin_link_empty(&io->rt->queue) ? ns : 0);
 }
 
-// What newer kernels save us: completions that interrupt the thread, and locks. (6.1, 6.0, 5.19, 5.18, 5.15)
-static const unsigned steps[] = {
-    IORING_SETUP_SUBMIT_ALL | IORING_SETUP_COOP_TASKRUN | IORING_SETUP_TASKRUN_FLAG | IORING_SETUP_SINGLE_ISSUER |
-        IORING_SETUP_DEFER_TASKRUN,
-    IORING_SETUP_SUBMIT_ALL | IORING_SETUP_COOP_TASKRUN | IORING_SETUP_TASKRUN_FLAG | IORING_SETUP_SINGLE_ISSUER,
-    IORING_SETUP_SUBMIT_ALL | IORING_SETUP_COOP_TASKRUN | IORING_SETUP_TASKRUN_FLAG,
-    IORING_SETUP_SUBMIT_ALL,
-    0,
+// What newer kernels save us, completions that interrupt the thread, and locks; with the last operation that they know.
+static const struct kernel {
+    const char *name;
+    unsigned setup;
+    int last;
+} kernels[] = {
+    {"6.1",
+     IORING_SETUP_SUBMIT_ALL | IORING_SETUP_COOP_TASKRUN | IORING_SETUP_TASKRUN_FLAG | IORING_SETUP_SINGLE_ISSUER |
+         IORING_SETUP_DEFER_TASKRUN,
+     63},
+    {"6.0",
+     IORING_SETUP_SUBMIT_ALL | IORING_SETUP_COOP_TASKRUN | IORING_SETUP_TASKRUN_FLAG | IORING_SETUP_SINGLE_ISSUER,
+     IORING_OP_SEND_ZC},
+    {"5.19", IORING_SETUP_SUBMIT_ALL | IORING_SETUP_COOP_TASKRUN | IORING_SETUP_TASKRUN_FLAG, IORING_OP_URING_CMD},
+    {"5.18", IORING_SETUP_SUBMIT_ALL, IORING_OP_MSG_RING},
+    {"plain", 0, IORING_OP_LINKAT}, // 5.15
 };
-enum { STEPS = sizeof steps / sizeof *steps };
+enum { KERNELS = sizeof kernels / sizeof *kernels, OLDEST = KERNELS - 1 };
+
+// The newest kernel whose io_uring may be used.
+static int newest_kernel(void) {
+    const char *want = getenv("FIN_IO");
+    for (int i = 0; want && i < KERNELS; i++)
+        if (strcmp(want, kernels[i].name) == 0)
+            return i;
+    return 0;
+}
 
 // What older kernels do without. The set-up flags tell the version where nothing else does.
-static void look_for_features(struct io *io, unsigned setup) {
+static void look_for_features(struct io *io, unsigned setup, int last) {
     struct can *can = &io->can;
     can->cancel_all = setup & IORING_SETUP_COOP_TASKRUN; // 5.19, as are multishot accept and buffer rings
     can->multishot_accept = can->buffer_rings = can->cancel_all;
     can->multishot_receive = setup & IORING_SETUP_SINGLE_ISSUER; // 6.0
     struct io_uring_probe *p = io_uring_get_probe_ring(&io->uring.ring);
-    int last = !p ? -1 : io->plain ? IORING_OP_LINKAT : 63; // the last of 5.15
-    for (int op = 0; op <= last; op++)
+    for (int op = 0; p && op <= last; op++)
         can->ops |= (uint64_t)(io_uring_opcode_supported(p, op) != 0) << op;
     io_uring_free_probe(p);
     can->zero_copy = can->ops >> IORING_OP_SEND_ZC & 1;
     can->zero_copy_msg = can->ops >> IORING_OP_SENDMSG_ZC & 1;
+    if (last >= IORING_OP_MSG_RING) // 5.18. Saves a look-up per call
+        can->registered_ring = io_uring_register_ring_fd(&io->uring.ring) == 1;
 }
 
 static void describe(struct io *io, unsigned setup) {
@@ -315,24 +334,22 @@ static void describe(struct io *io, unsigned setup) {
 static int begin(struct io *io) {
     struct uring *u = &io->uring;
     struct io_uring_params p;
-    int r = -EINVAL;
+    int r = -EINVAL, newest = newest_kernel();
     memset(u, 0, sizeof *u);
-    for (int i = io->plain || fin_on_valgrind ? STEPS - 1 : 0; i < STEPS && r == -EINVAL; i++) {
-        p = (struct io_uring_params){.flags = steps[i] | IORING_SETUP_CQSIZE | IORING_SETUP_CLAMP,
+    for (int i = fin_on_valgrind ? OLDEST : newest; i < KERNELS && r == -EINVAL; i++) {
+        p = (struct io_uring_params){.flags = kernels[i].setup | IORING_SETUP_CQSIZE | IORING_SETUP_CLAMP,
                                      .cq_entries = io->small ? 2 * SMALL : COMPLETIONS};
         r = io_uring_queue_init_params(io->small ? SMALL : ENTRIES, &u->ring, &p);
     }
     if (r < 0)
         return r;
-    look_for_features(io, p.flags);
+    look_for_features(io, p.flags, kernels[newest].last);
     unsigned need = IORING_FEAT_NODROP | IORING_FEAT_FAST_POLL | IORING_FEAT_EXT_ARG | IORING_FEAT_RSRC_TAGS;
     if ((p.features & need) != need || !(io->can.ops >> IORING_OP_SHUTDOWN & 1)) {
         io_uring_queue_exit(&u->ring);
         io->can = (struct can){0};
         return -EOPNOTSUPP;
     }
-    if (!io->plain) // saves a look-up per call; older kernels have none
-        io->can.registered_ring = io_uring_register_ring_fd(&u->ring) == 1;
     io->fd = u->ring.ring_fd;
     describe(io, p.flags);
     return 0;
