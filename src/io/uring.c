@@ -39,13 +39,14 @@ bool fin_uring_room(struct io *io, unsigned count) {
     return count <= *ring->sq.kring_entries;
 }
 
+// What makes room for the entry may meet the end of the request, which then has to wait for the cancellation's.
 void fin_uring_send_cancel(struct request *r) {
+    r->pending |= CANCEL;
     struct io_uring_sqe *e = fin_uring_entry(r->io);
     e->opcode = IORING_OP_ASYNC_CANCEL;
     e->fd = -1;
     e->addr = (uint64_t)(uintptr_t)r | r->tag;
     e->user_data = (uint64_t)(uintptr_t)r | ((r->tag & TO_KIND) + 1u);
-    r->pending |= CANCEL;
 }
 
 static void try_again(struct fin_timer *t) { fin_uring_send_cancel(FIN_OF(struct request, again, t)); }
