@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: BSD-2-Clause
 // A direction of a channel: a sender and a receiver that sleep, for room and for messages (src/chan/ump.h, "Waiting").
 //
-// It stands for: ump_publish, ump_look (src/chan/ump.h); fin_ump_arm, fin_ump_disarm, sleep_for_message, sleep_for_room,
-// fin_ump_acknowledge, fin_ump_refresh, fin_ump_ring (src/chan/ump.c). The bell is a count of rings: an event count within a
+// It stands for: ump_publish, ump_look (src/chan/ump.h); fin_ump_refresh (src/chan/room.c), whose skips change where the next
+// header is, not how it is waited for; fin_ump_arm, fin_ump_disarm, sleep_for_message, sleep_for_room,
+// fin_ump_acknowledge, fin_ump_ring (src/chan/ump.c). The bell is a count of rings: an event count within a
 // process, the packets of a socket between two.
 //
 // Memory: each side's stores wait in its buffer. Headers and `consumed`, stored with release, come out in order and after all

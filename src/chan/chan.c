@@ -151,7 +151,7 @@ static FIN_BLOCKING ssize_t recv_any(struct fin_chan *c, const struct place *p, 
 static inline uint64_t quick_header(const struct fin_chan *c, size_t room) {
     if (FIN_UNLIKELY(!c->in.quick))
         return 0;
-    uint64_t header = ump_look(&c->in.ump);
+    uint64_t header = ump_look_once(&c->in.ump);
     size_t size = ump_size(header);
     return FIN_LIKELY((header & UMP_KIND) == UMP_MESSAGE && size <= UMP_FIRST && size <= room) ? header : 0;
 }

@@ -47,7 +47,8 @@ int fin_ump_ring(struct ump_tx *tx, uint64_t armed) {
 }
 
 size_t fin_ump_acknowledge(struct ump_rx *rx, size_t size) {
-    rx->acknowledge_at = rx->tail + rx->lines / 4;
+    bool talks = __atomic_load_n(rx->talks, __ATOMIC_RELAXED);
+    rx->acknowledge_at = talks ? ump_window_end(rx->tail) : rx->tail + rx->lines / 4;
     __atomic_store_n(&rx->own->consumed, rx->tail, __ATOMIC_RELEASE);
     __atomic_thread_fence(__ATOMIC_SEQ_CST);
     uint64_t armed = __atomic_load_n(&rx->peer->armed, __ATOMIC_RELAXED);
@@ -58,33 +59,7 @@ size_t fin_ump_acknowledge(struct ump_rx *rx, size_t size) {
     return size;
 }
 
-// As many messages came as went: who sent the last one waits, and the receiver looks at the next line before it is written.
-static void decide_ahead(struct ump_tx *tx) {
-    uint64_t answers = __atomic_load_n(tx->other, __ATOMIC_RELAXED);
-    if (tx->head - tx->then < UMP_TALK / 2)
-        return;
-    tx->ahead = (answers - tx->answers) * 2 > tx->head - tx->then ? 0 : UMP_AHEAD * UMP_LINE;
-    tx->then = tx->head;
-    tx->answers = answers;
-}
-
-bool fin_ump_refresh(struct ump_tx *tx, uint32_t lines) {
-    uint64_t armed = __atomic_load_n(&tx->peer->armed, __ATOMIC_RELAXED);
-    uint64_t consumed = __atomic_load_n(&tx->peer->consumed, __ATOMIC_ACQUIRE);
-    if (armed == UMP_CLOSED)
-        fin_ump_no_receiver(tx, -EPIPE);
-    else if (consumed < tx->consumed || consumed > tx->head)
-        fin_ump_no_receiver(tx, -EPROTO);
-    if (tx->end)
-        return false;
-    tx->consumed = consumed;
-    tx->limit = consumed + tx->lines;
-    decide_ahead(tx);
-    tx->fence = !tx->alone && !(tx->registered && __atomic_load_n(&tx->peer->barriers, __ATOMIC_RELAXED));
-    return ump_room(tx, lines);
-}
-
-bool fin_ump_arrived(const struct ump_rx *rx) { return ump_look(rx) != 0 || rx->broken; }
+bool fin_ump_arrived(struct ump_rx *rx) { return ump_look(rx) != 0 || rx->broken; }
 
 int fin_ump_end_of(const struct ump_rx *rx) {
     if (!rx->gone)
@@ -123,13 +98,11 @@ static FIN_BLOCKING int look(bool (*came)(void *), void *arg, bool nc) {
     return -EAGAIN;
 }
 
-bool fin_ump_spin(const struct ump_rx *rx) {
+bool fin_ump_spin(struct ump_rx *rx) {
     if (rx->alone || other_work(fin_here()))
         return false;
-    const uint64_t *line = (const uint64_t *)ump_line(rx->ring, rx->tail, rx->lines);
-    uint32_t lap = ump_lap(rx->tail, rx->shift);
     for (int looks = 0; looks < SPIN_LOOKS; looks++) {
-        if ((((uint32_t)__atomic_load_n(line, __ATOMIC_ACQUIRE) ^ lap) & UMP_LAP) == 0)
+        if (ump_look(rx) != 0)
             return true;
         PAUSE(); // also, what was read ahead would have to be thrown away when the line goes
     }

@@ -13,7 +13,8 @@
 // Who writes what:     header and bytes      the sender; the header with release, read with acquire
 //                      struct sender_line    the sender: `armed` while it waits for room, `closed`
 //                      struct receiver_line  the receiver: `armed` while it waits for messages; `consumed`, lines taken,
-//                                            a quarter of a ring at a time; release, read with acquire: they are free then
+//                                            some at a time; release, read with acquire: they are free then
+// A header may also be a skip: the next message begins so many lines further on (room.c).
 // Each side keeps its own indices to itself and reads nothing back of what it wrote: what the other side scribbles there has
 // no effect. What it reads of the other side's is copied, then checked.
 //
@@ -34,7 +35,7 @@
 #include <string.h>
 
 enum { UMP_LINE = 64, UMP_HEADER = 8, UMP_FIRST = UMP_LINE - UMP_HEADER, UMP_FDS = 16, UMP_PARCELS = 2 };
-enum { UMP_AHEAD = 16, UMP_TALK = 32 }; // lines
+enum { UMP_AHEAD = 16, UMP_WINDOW = 8 }; // lines
 
 struct sender_line {
     uint64_t armed;
@@ -50,8 +51,8 @@ struct receiver_line {
 
 #define UMP_CLOSED UINT64_MAX
 
-// The header: length, lap, kind.
-enum { UMP_MESSAGE = 1, UMP_WITH_FDS = 2, UMP_KIND = 0xff };
+// The header: length, lap, kind. A skip is no message: the next one begins `length` lines further on (room.c).
+enum { UMP_MESSAGE = 1, UMP_WITH_FDS = 2, UMP_SKIP = 3, UMP_KIND = 0xff };
 #define UMP_LAP 0xffffff00u
 
 struct meeting; // bell.h
@@ -59,28 +60,31 @@ struct meeting; // bell.h
 struct ump_tx {
     char *ring;
     const struct receiver_line *peer;
-    uint64_t head, limit; // lines since the beginning: the next message's, and the first that is not free
+    uint64_t head, limit; // lines since the beginning: the next message's, and where to look again how many are free
     uint64_t dirty;       // the first line that has certainly no bytes in its header's place
-    uint64_t rung;        // the number of `armed` for which the bell was rung
-    uint64_t armed;       // our own last number
-    size_t ahead;         // how many bytes before its use a line is fetched; 0: each side waits for the other's messages
-    struct sender_line *own;
+    size_t ahead;         // how many bytes before its use a line is fetched
     uint32_t lines, shift;
+    bool fence;      // b is needed
+    bool registered; // this process registered for membarrier(2)
+    bool alone;      // both ends are on this thread
+    bool talks;      // each side waits for the other's messages
+    int end;         // 0, or why nothing can be sent any more
+    uint64_t rung;   // the number of `armed` for which the bell was rung
+    uint64_t armed;  // our own last number
+    struct sender_line *own;
     uint64_t consumed;       // as last seen
+    uint64_t hole, base;     // a skip that may not be read yet, or 0, and where it led to
     const uint64_t *other;   // `tail` of the other direction at this end
-    uint64_t then, answers;  // `head` and *other when `ahead` was decided
+    uint64_t then, answers;  // `head` and *other when `talks` was decided; what was skipped does not count
     struct meeting *meeting; // within a process
     int fd;                  // between processes
-    int end;                 // 0, or why nothing can be sent any more
-    bool fence;              // b is needed
-    bool registered;         // this process registered for membarrier(2)
-    bool alone;              // both ends are on this thread
 } __attribute__((aligned(64)));
 
 struct ump_rx {
     const char *ring;
     uint64_t tail;
     uint64_t acknowledge_at; // where `consumed` is to be written next
+    const bool *talks;       // of the other direction at this end
     uint32_t lines, shift;
     struct receiver_line *own;
     const struct sender_line *peer;
@@ -176,13 +180,23 @@ static inline int ump_publish(struct ump_tx *tx, size_t size, uint32_t kind) {
     return ump_publish_at(tx, line, ump_header(tx, size, kind), tx->head + ump_lines(size));
 }
 
-// The header of the next message, or 0 where none has arrived.
-static inline uint64_t ump_look(const struct ump_rx *rx) {
+static inline uint64_t ump_window_end(uint64_t position) { return (position | (UMP_WINDOW - 1)) + 1; }
+
+// The header there, or 0 where none has arrived.
+static inline uint64_t ump_look_once(const struct ump_rx *rx) {
     uint64_t h = __atomic_load_n((const uint64_t *)ump_line(rx->ring, rx->tail, rx->lines), __ATOMIC_ACQUIRE);
     return (((uint32_t)h ^ ump_lap(rx->tail, rx->shift)) & UMP_LAP) == 0 ? h : 0;
 }
 
 static inline size_t ump_size(uint64_t header) { return header >> 32; }
+
+uint64_t fin_ump_skip(struct ump_rx *rx, uint64_t header);
+
+// The header of the next message, or 0 where none has arrived.
+static inline uint64_t ump_look(struct ump_rx *rx) {
+    uint64_t h = ump_look_once(rx);
+    return __builtin_expect((h & UMP_KIND) == UMP_SKIP, 0) ? fin_ump_skip(rx, h) : h;
+}
 
 static inline const char *ump_bytes(const struct ump_rx *rx) { return ump_line(rx->ring, rx->tail, rx->lines) + UMP_HEADER; }
 

@@ -20,7 +20,7 @@ bool fin_ump_barriers(void);
 bool fin_ump_refresh(struct ump_tx *tx, uint32_t lines);
 void fin_ump_no_receiver(struct ump_tx *tx, int why);
 
-bool fin_ump_arrived(const struct ump_rx *rx); // a message, or what makes every call fail
+bool fin_ump_arrived(struct ump_rx *rx); // a message, or what makes every call fail
 int fin_ump_end_of(const struct ump_rx *rx);   // why nothing comes any more; -EAGAIN while the sender lives
 // After both the ring must be looked at again. The barrier serves many that were armed; on one that is alone it is not
 // needed.
@@ -35,7 +35,7 @@ FIN_BLOCKING int fin_ump_await_message(struct ump_rx *rx, bool nc);
 FIN_BLOCKING int fin_ump_await_room(struct ump_tx *tx, uint32_t lines, bool nc);
 
 // Looks for a while where this thread has nothing else to do, and nobody has the turn. Is there something?
-bool fin_ump_spin(const struct ump_rx *rx);
+bool fin_ump_spin(struct ump_rx *rx);
 
 void fin_ump_end(struct ump_tx *tx, struct ump_rx *rx);
 

@@ -12,6 +12,7 @@ static char ring[2 * LINES * UMP_LINE] __attribute__((aligned(128)));
 static struct sender_line sender_line;
 static struct receiver_line receiver_line;
 static struct meeting meeting;
+static const bool talks;
 static struct ump_rx rx;
 static struct ump_tx tx = {.ring = ring,
                            .peer = &receiver_line,
@@ -27,6 +28,7 @@ static struct ump_rx rx = {.ring = ring,
                            .peer = &sender_line,
                            .lines = LINES,
                            .acknowledge_at = LINES / 4,
+                           .talks = &talks,
                            .shift = 6,
                            .meeting = &meeting};
 static unsigned rounds, started, sent;

@@ -47,6 +47,15 @@ static void refused(uint64_t size, uint64_t kind) {
     close_forged();
 }
 
+static void endless(void) {
+    open_forged();
+    for (size_t at = 0; at < page; at += 64)
+        *(uint64_t *)(memory + page + at) = (uint64_t)1 << 32 | 1 << 8 | 3;
+    CHECK_EQ(fin_chan_recv(a, bytes, sizeof bytes), -EPROTO);
+    CHECK_EQ(fin_chan_try_recv(a, bytes, sizeof bytes), -EPROTO);
+    close_forged();
+}
+
 static void send_descriptor(int to) {
     union {
         char room[CMSG_SPACE(sizeof(int))];
@@ -88,7 +97,10 @@ int main(void) {
     refused(most + 1, 1);
     descriptors_alone();
     refused(UINT32_MAX, 1);
-    refused(8, 3);
+    refused(0, 3); // a skip of nothing, one of more than there is, and skips without end
+    refused(page / 64 + 1, 3);
+    endless();
+    refused(8, 4);
     refused(8, 0xff);
     refused(8, 2); // with descriptors that never came
     open_forged();
