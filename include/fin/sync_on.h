@@ -34,9 +34,9 @@
 extern "C" {
 #endif
 
-// A wait; one at a time. It needs no initialization, and nothing is left in it afterwards.
+// A wait, of 80 bytes; one at a time. It needs no initialization, and nothing is left in it afterwards.
 struct fin_sync_on {
-    uint64_t room[11];
+    uint64_t room[10];
 };
 
 int fin_mutex_lock_on(struct fin_mutex *m, struct fin_sync_on *on, fin_cont *cont, const void *state, size_t size);

@@ -18,7 +18,7 @@ static FIN_BLOCKING int wait(struct fin_cond *c, struct fin_mutex *m, const stru
         return r;
     }
     how->w->mutex = m;
-    how->w->has_entry = false;
+    how->w->kind = FIN_WAITS_WITH_MUTEX;
     fin_latch_acquire(&c->waiters.latch);
     fin_waiters_insert(&c->waiters, how->w, c->waiters.last);
     r = fin_how_wait(how, &c->waiters);

@@ -19,8 +19,7 @@ static inline FIN_BLOCKING __attribute__((always_inline)) int await(struct fin_e
         return fin_how_pass(how);
     }
     struct fin_waiter *after = e->waiters.last;
-    how->w->mutex = NULL;
-    how->w->has_entry = false;
+    how->w->kind = FIN_WAITS_FOR_COUNT;
     how->w->count = count;
     while (after && after->count > count)
         after = after->prev;

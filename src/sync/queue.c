@@ -24,8 +24,7 @@ static inline FIN_BLOCKING __attribute__((always_inline)) int await(struct fin_q
         return fin_how_pass(how);
     }
     struct fin_waiter *w = how->w;
-    w->mutex = NULL;
-    w->has_entry = true;
+    w->kind = FIN_WAITS_IN_QUEUE;
     w->entry = e;
     w->next = w->prev = NULL;
     e->waiter = w;

@@ -52,13 +52,13 @@ static void cancel(void *arg) {
         w->waiting = false;
         w->result = -ECANCELED;
         fin_cont_result(w->awe, -ECANCELED);
-        if (w->has_entry)
+        if (w->kind == FIN_WAITS_IN_QUEUE)
             w->entry->waiter = NULL; // fin_queue_leave does not look for it any more
     }
     fin_latch_release(&w->at->latch);
     if (!first)
         return; // granted: somebody else makes it run
-    if (w->mutex)
+    if (w->kind == FIN_WAITS_WITH_MUTEX)
         fin_mutex_pass(w->mutex, w);
     else
         fin_waiter_run(w);
@@ -70,13 +70,13 @@ static void stopped(void *arg) {
     fin_latch_release(&w->at->latch);
     if (w->cancellable)
         fin_cancel_item_add(&w->item, cancel, w);
-    if (w->mutex)
+    if (w->kind == FIN_WAITS_WITH_MUTEX)
         fin_mutex_unlock(w->mutex);
 }
 
 static void stopped_on(struct fin_awe *a, void *arg) {
     struct fin_waiter *w = arg;
-    struct fin_mutex *m = w->mutex;
+    struct fin_mutex *m = w->kind == FIN_WAITS_WITH_MUTEX ? w->mutex : NULL;
     w->awe = a;
     fin_latch_release(&w->at->latch);
     if (m)

@@ -14,18 +14,21 @@
 
 #include "core/locks.h"
 
+enum fin_waiter_kind { FIN_WAITS_PLAIN, FIN_WAITS_FOR_COUNT, FIN_WAITS_IN_QUEUE, FIN_WAITS_WITH_MUTEX };
+
 struct fin_waiter {
     struct fin_waiter *next, *prev;
-    struct fin_awe *awe;     // set before the latch is given back for the first time
-    struct fin_waiters *at;  // the object waited for
-    struct fin_mutex *mutex; // of a condition variable's waiter, which is to have it again before it runs
-    union {
+    struct fin_awe *awe;               // set before the latch is given back for the first time
+    struct fin_waiters *at;            // the object waited for
+    union {                            // as `kind` says
         uint64_t count;                // of an event count's waiter
         struct fin_queue_entry *entry; // of a queue's, which names it
+        struct fin_mutex *mutex;       // of a condition variable's, which is to have it again before it runs
     };
     int result;
     bool waiting; // on the list of `at`; guarded by its latch
-    bool cancellable, has_entry;
+    bool cancellable;
+    uint8_t kind;
     struct fin_cancel_item item;
 };
 
@@ -59,7 +62,7 @@ void fin_waiters_insert(struct fin_waiters *q, struct fin_waiter *w, struct fin_
 // Takes w off the list: its wait is granted. Latch held.
 void fin_waiters_take(struct fin_waiters *q, struct fin_waiter *w);
 
-// Waits. Pre: w is on the list of q, whose latch is held. Gives the latch back, then unlocks w->mutex where there is one.
+// Waits. Pre: w is on the list of q, whose latch is held. Gives the latch back, then unlocks the mutex of one that has it.
 // Returns 0 or -ECANCELED.
 FIN_BLOCKING int fin_waiter_wait(struct fin_waiters *q, struct fin_waiter *w);
 // The same with a continuation. Does not return. Pre: fin_how_begin.
@@ -73,8 +76,7 @@ static inline FIN_BLOCKING int fin_how_wait(const struct fin_how *how, struct fi
 
 // Joins the end of the list and waits.
 static inline FIN_BLOCKING int fin_how_join(const struct fin_how *how, struct fin_waiters *q) {
-    how->w->mutex = NULL;
-    how->w->has_entry = false;
+    how->w->kind = FIN_WAITS_PLAIN;
     fin_waiters_insert(q, how->w, q->last);
     return fin_how_wait(how, q);
 }
