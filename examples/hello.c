@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// An HTTP/1.1 server that says hello, and an echo server: an async for each connection, whose body reads like a program with
-// one connection. Pipelined requests are answered together.
+// An HTTP/1.1 server that says hello, and an echo server. Pipelined requests are answered together. A connection waits for
+// its next request without a stack, with a continuation, and gets one to work on it; with --stacks it is an async whose body
+// reads like a program with one connection, and keeps its stack.
 //
-//   hello --serve PORT [--echo]     serves until it is killed
-//   hello [--short]                 a server and its clients in one process; the answers are checked
+//   hello --serve PORT [--echo] [--stacks]     serves until it is killed
+//   hello [--short]                            a server and its clients in one process; the answers are checked
 #define _GNU_SOURCE
 #include <errno.h>
 
@@ -25,35 +26,70 @@ static FIN_BLOCKING bool send_all(int fd, const char *data, size_t size) {
     return true;
 }
 
-static FIN_BLOCKING void serve_http(int fd) {
+struct connection {
+    int fd;
+    bool echo;
+    uint8_t seen; // of a request's end
     char buffer[1024];
-    uint8_t seen = 0;
+};
+
+// What came is answered. False: the connection is of no more use.
+static FIN_BLOCKING bool answer(struct connection *c, size_t n) {
+    if (c->echo)
+        return send_all(c->fd, c->buffer, n);
+    unsigned requests = requests_in(c->buffer, n, &c->seen);
+    return requests <= MOST_PIPELINED && send_all(c->fd, hellos(), requests * HELLO_SIZE);
+}
+
+static FIN_BLOCKING void serve_with_stack(int fd, bool echo) {
+    struct connection c = {.fd = fd, .echo = echo};
     ssize_t n;
-    while ((n = fin_recv(fd, buffer, sizeof buffer, 0)) > 0) {
-        unsigned requests = requests_in(buffer, (size_t)n, &seen);
-        if (requests > MOST_PIPELINED || !send_all(fd, hellos(), requests * HELLO_SIZE))
-            break;
+    while ((n = fin_recv(fd, c.buffer, sizeof c.buffer, 0)) > 0 && answer(&c, (size_t)n)) {
     }
     fin_close_nc(fd);
 }
 
-static FIN_BLOCKING void serve_echo(int fd) {
-    char buffer[1024];
-    ssize_t n;
-    while ((n = fin_recv(fd, buffer, sizeof buffer, 0)) > 0)
-        if (!send_all(fd, buffer, (size_t)n))
-            break;
-    fin_close_nc(fd);
+struct idle_connection {
+    struct connection c;
+    struct fin_on on;
+};
+
+static void received(void *state, int n) {
+    struct idle_connection *i = *(struct idle_connection **)state;
+    if (n > 0 && answer(&i->c, (size_t)n))
+        n = fin_recv_on(&i->on, i->c.fd, i->c.buffer, sizeof i->c.buffer, 0, received, &i, sizeof i);
+    fin_close_nc(i->c.fd); // it ended, or cannot go on
+    free(i);
+    fin_cont_end();
 }
 
+static void accepted(void *state, int result) {
+    struct idle_connection *i = *(struct idle_connection **)state;
+    if (result == 0)
+        result = fin_recv_on(&i->on, i->c.fd, i->c.buffer, sizeof i->c.buffer, 0, received, &i, sizeof i);
+    received(&i, result);
+}
+
+static struct idle_connection *connection(int fd, bool echo) {
+    struct idle_connection *i = malloc(sizeof *i);
+    EXPECT(i);
+    i->c = (struct connection){.fd = fd, .echo = echo};
+    return i;
+}
+
+static bool stacks;
+
 // Until it is cancelled, with all its connections. Where descriptors run out, some connection has to end first.
-static FIN_BLOCKING void serve(int listener, void (*serve_client)(int fd)) {
+static FIN_BLOCKING void serve(int listener, bool echo) {
     fin_finish {
         for (int fd; (fd = fin_accept(listener, NULL, NULL)) != -ECANCELED;) {
-            if (fd >= 0) {
-                fin_async_eager { serve_client(fd); }; // eager: it always waits for the first request
-            } else {
+            if (fd < 0) {
                 fin_sleep(10 * FIN_MS);
+            } else if (stacks) {
+                fin_async_eager { serve_with_stack(fd, echo); }; // eager: it always waits for the first request
+            } else {
+                struct idle_connection *i = connection(fd, echo);
+                EXPECT(fin_async_cont(accepted, &i, sizeof i));
             }
         }
     }
@@ -102,7 +138,7 @@ static FIN_BLOCKING void check(bool echo) {
     uint64_t start = fin_now();
     EXPECT(listener >= 0);
     fin_finish_as(server) {
-        fin_async { serve(listener, echo ? serve_echo : serve_http); };
+        fin_async { serve(listener, echo); };
         fin_finish {
             for (int i = 0; i < CLIENTS; i++) {
                 fin_async_eager { run_client(&address, echo); };
@@ -112,12 +148,13 @@ static FIN_BLOCKING void check(bool echo) {
     }
     close(listener);
     double seconds = (double)(fin_now() - start) / 1e9;
-    printf("  %-5s %d clients, %d questions each, in one process with the server: %.2f s\n",
-           echo ? "echo:" : "http:", CLIENTS, TURNS * (echo ? 1 : PIPELINED), seconds);
+    printf("  %-5s %d clients, %d questions each, in one process with the server, %s stacks: %.2f s\n",
+           echo ? "echo:" : "http:", CLIENTS, TURNS * (echo ? 1 : PIPELINED), stacks ? "with" : "without", seconds);
 }
 
 FIN_BLOCKING int main(int argc, char **argv) {
     long port = option_value(argc, argv, "--serve", 0);
+    stacks = has_option(argc, argv, "--stacks");
     if (port) {
         struct sockaddr_in address = {.sin_port = htons((uint16_t)port)};
         raise_descriptors(1000000);
@@ -126,11 +163,14 @@ FIN_BLOCKING int main(int argc, char **argv) {
             perror("hello");
             return 1;
         }
-        serve(listener, has_option(argc, argv, "--echo") ? serve_echo : serve_http);
+        serve(listener, has_option(argc, argv, "--echo"));
         return 0;
     }
     printf("  I/O through %s\n", fin_io_backend());
-    check(false);
-    check(true);
+    for (int kind = 0; kind < 2; kind++) {
+        check(false);
+        check(true);
+        stacks = !stacks;
+    }
     return 0;
 }

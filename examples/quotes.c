@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: BSD-2-Clause
 // The stock-quote server of the paper (ac 5.3, figure 12): every client that has subscribed gets one quote a second.
 //
-// The server is the first page of this file: a loop that accepts, and for each client an async whose body reads like a
-// program with one client. It runs in a process of its own, in one thread. The rest is the measurement: this process is all
-// the clients, counts what they get, and asks the system for the server's CPU time and memory.
+// The first page of this file is the paper's server: a loop that accepts, and for each client an async whose body reads like
+// a program with one client. A client then costs a page, most of the time to wait for the next second. So what runs, unless
+// --stacks asks for the first, is the second server below: the same with continuations, some 400 bytes a client. It runs in
+// a process of its own, in one thread. The rest is the measurement: this process is all the clients, counts what they get,
+// and asks the system for the server's CPU time and memory.
 //
-//   quotes [--clients 10000] [--seconds 10] [--continuations] [--short]
-//   quotes --serve PORT     the server alone
-//
-// With --continuations the server is the second one below: each client then costs some 400 bytes instead of a page.
+//   quotes [--clients 10000] [--seconds 10] [--stacks] [--short]
+//   quotes --serve PORT [--stacks]     the server alone
 #include <arpa/inet.h>
 #include <errno.h>
 #include <time.h>
@@ -93,7 +93,7 @@ static void welcome(void *state, int result) {
 
 static FIN_BLOCKING void serve_without_stacks(void *listener) {
     fin_finish {
-        for (;;) {
+        for (;;) { // one AWE, which may keep its stack
             int fd = fin_accept(*(int *)listener, NULL, NULL);
             struct subscriber *s = malloc(sizeof *s);
             EXPECT(fd >= 0 && s);
@@ -271,7 +271,7 @@ FIN_BLOCKING int main(int argc, char **argv) {
                         .quotes = (int)option_value(argc, argv, "--seconds", brief ? 3 : 10)};
     if (brief)
         period = 20 * FIN_MS;
-    void (*server_body)(void *) = has_option(argc, argv, "--continuations") ? serve_without_stacks : serve;
+    void (*server_body)(void *) = has_option(argc, argv, "--stacks") ? serve : serve_without_stacks;
     if (has_option(argc, argv, "--serve")) {
         raise_descriptors(1000000);
         server_body(&(int){listen_somewhere(&load.address)});

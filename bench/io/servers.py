@@ -72,9 +72,8 @@ def all_servers(bench):
     three, quotes = ('quotes', 'http', 'echo'), ('quotes',)
 
     def fin(kind, port, *options):
-        if kind == 'quotes':
-            return [bench.program('examples/quotes'), '--serve', str(port), *options]
-        return [bench.program('examples/hello'), '--serve', str(port), *(['--echo'] if kind == 'echo' else [])]
+        program, echo = ('quotes', []) if kind == 'quotes' else ('hello', ['--echo'] if kind == 'echo' else [])
+        return [bench.program('examples/' + program), '--serve', str(port), *echo, *options]
 
     def built(name, path, kinds, why, **more):
         program = bench.program(path)
@@ -89,8 +88,8 @@ def all_servers(bench):
                   if p and os.access(p, os.X_OK)), None)
     not_built = 'not built (bench/rivals/build)'
     return [
-        Server('Fin', three, fin),
-        Server('Fin without stacks', quotes, lambda kind, port: fin(kind, port, '--continuations')),
+        Server('Fin', three, lambda kind, port: fin(kind, port, '--stacks')),
+        Server('Fin without stacks', three, fin),
         built('io_uring callbacks', 'bench/io/rival-uring', three, 'not built'),
         built('epoll callbacks', 'bench/io/rival-epoll', quotes, 'not built'),
         built('libuv', 'bench/io/rival-libuv', three, 'not built: libuv1-dev is not installed'),
