@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
+#include <unistd.h>
 #include <sys/resource.h>
 #include <sys/utsname.h>
 
@@ -196,4 +197,36 @@ void bench_end(void) {
     if (csv && fclose(csv) != 0)
         perror(bench_options.csv);
     csv = NULL;
+}
+
+// NULL: there is none.
+static char *command_of(const char *rival, const char *what, long n) {
+    char self[4096] = "", *program = NULL, *command = NULL;
+    if (readlink("/proc/self/exe", self, sizeof self - 1) <= 0)
+        return NULL;
+    if (!rival) {
+        program = strdup(self);
+    } else if (bench_options.rivals) {
+        if (asprintf(&program, "%s/%s", bench_options.rivals, rival) < 0)
+            program = NULL;
+    } else {
+        for (int up = 0; up < 2; up++)
+            *strrchr(self, '/') = 0;
+        if (asprintf(&program, "%s/rivals/%s", self, rival) < 0)
+            program = NULL;
+    }
+    if (program && access(program, X_OK) == 0 && asprintf(&command, "'%s' %s %ld", program, what, n) < 0)
+        command = NULL;
+    free(program);
+    return command;
+}
+
+bool bench_rival(const char *program, const char *what, long n, double *values, int count) {
+    char *command = command_of(program, what, n);
+    FILE *f = command ? popen(command, "r") : NULL;
+    int got = 0;
+    while (f && got < count && fscanf(f, "%lf", &values[got]) == 1)
+        got++;
+    free(command);
+    return f && pclose(f) == 0 && got == count;
 }

@@ -91,6 +91,11 @@ void bench_end(void);
 // A line for a rival that this machine cannot run.
 void bench_skip(const char *row, const char *why);
 
+// Runs a rival of bench/rivals, or with NULL this program, as PROGRAM WHAT N, and reads the numbers that it prints. Rivals
+// lie in rivals/ beside the folder of this program, where --rivals does not say otherwise.
+bool bench_rival(const char *program, const char *what, long n, double *values, int count);
+#define BENCH_NO_RIVAL "not built (bench/rivals/build), or it failed"
+
 #define BENCH_COUNT(rows) (sizeof(rows) / sizeof *(rows))
 
 #ifdef __cplusplus

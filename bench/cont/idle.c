@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-2-Clause
 // Idle work (continuations, table 3): bytes per waiting AWE, and the time to make each and to wake every one once. Each row
-// is measured in a process of its own. Goroutines, Tokio's tasks and Boost's fibers: the table "million" of fin-bench-core.
+// is measured in a process of its own; those of bench/rivals are programs of their own.
 #include <stdlib.h>
 #include <string.h>
 #include <sys/wait.h>
@@ -24,6 +24,15 @@ static void makes_itself_known(struct fin_awe *a, void *slot) { *(struct fin_awe
 static void waits_explicitly(void *slot) {
     long one = 1;
     fin_block_on_then(ends, &one, sizeof one, makes_itself_known, slot);
+}
+
+// For an object of fin/sync.h: what the wait takes besides the AWE is in the program's memory.
+static struct fin_sem sem = FIN_SEM_INIT(0);
+static struct fin_sync_on *waits;
+
+static void waits_for_sync(void *slot) {
+    long one = 1;
+    fin_sem_wait_on(&sem, &waits[(struct fin_awe **)slot - slots], ends, &one, sizeof one);
 }
 
 static void waits_with_a_stack(void *slot) {
@@ -52,7 +61,8 @@ struct measure {
 static struct measure of_awes(long n, void (*body)(void *)) {
     struct measure m = {0};
     slots = malloc((size_t)n * sizeof *slots);
-    if (!slots)
+    waits = malloc(body == waits_for_sync ? (size_t)n * sizeof *waits : 1); // counted: it is touched below
+    if (!slots || !waits)
         return m;
     memset(slots, 1, (size_t)n * sizeof *slots); // its pages are not counted
     long before = resident();
@@ -64,7 +74,10 @@ static struct measure of_awes(long n, void (*body)(void *)) {
         m.bytes = (double)(resident() - before) / (double)n;
         start = ns();
         for (long i = 0; i < n; i++)
-            fin_schedule(slots[i]);
+            if (body == waits_for_sync)
+                fin_sem_post(&sem);
+            else
+                fin_schedule(slots[i]);
     }
     m.wake = (ns() - start) / (double)n;
     return woken == n ? m : (struct measure){0};
@@ -88,16 +101,32 @@ static const struct row {
     long n;
     void (*body)(void *);
     int depth;
+    const char *rival;
 } rows[] = {
-    {"explicit AWEs", 1000000, waits_explicitly, 0},
-    {"explicit AWEs, ten million", 10000000, waits_explicitly, 0},
-    {"AWEs with stacks", 1000000, waits_with_a_stack, 0},
-    {"C++20 coroutines, depth one", 1000000, NULL, 1},
-    {"C++20 coroutines, depth three", 1000000, NULL, 3},
+    {"explicit AWEs", 1000000, waits_explicitly, 0, NULL},
+    {"explicit AWEs, ten million", 10000000, waits_explicitly, 0, NULL},
+    {"explicit AWEs, for a semaphore", 1000000, waits_for_sync, 0, NULL},
+    {"AWEs with stacks", 1000000, waits_with_a_stack, 0, NULL},
+    {"C++20 coroutines, depth one", 1000000, NULL, 1, NULL},
+    {"C++20 coroutines, depth three", 1000000, NULL, 3, NULL},
+    {"Tokio tasks", 1000000, NULL, 0, "tokio"},
+    {"Boost.Asio coroutines, a timer each", 1000000, NULL, 0, "asio"},
+    {"goroutines", 1000000, NULL, 0, "go"},
+    {"Boost.Fiber", 1000000, NULL, 0, "boost-fiber"},
 };
+
+static bool of_rival(const struct row *r, struct measure *m) {
+    double v[3], n = (double)(bench_options.quick ? r->n / 10 : r->n);
+    if (!bench_rival(r->rival, "million", (long)n, v, 3))
+        return false;
+    *m = (struct measure){v[2] * 1024 / n, v[0] / n, v[1] / n};
+    return true;
+}
 
 static bool measure(const struct row *r, struct measure *m) {
     int ends_[2], status;
+    if (r->rival)
+        return of_rival(r, m);
     if (pipe(ends_) != 0)
         return false;
     pid_t child = fork();
@@ -120,7 +149,7 @@ void table_idle(void) {
     for (size_t i = 0; i < BENCH_COUNT(rows); i++) {
         struct measure m;
         if (!measure(&rows[i], &m) || m.make == 0) {
-            bench_skip(rows[i].name, "no memory for so many");
+            bench_skip(rows[i].name, rows[i].rival ? BENCH_NO_RIVAL : "no memory for so many");
             continue;
         }
         printf("  %-34s%10.0f%10.1f%10.1f\n", rows[i].name, m.bytes, m.make, m.wake);

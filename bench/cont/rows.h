@@ -8,7 +8,12 @@
 extern "C" {
 #endif
 
+void calls_begin(void); // forks: first of all
+void table_calls(void);
 void table_rpc(void);
+// One row of those two tables, n calls, for callgrind. False: there is none of that name.
+bool calls_only(const char *row, long n);
+bool rpc_only(const char *row, long n);
 void table_blocks(void);
 void table_idle(void);
 

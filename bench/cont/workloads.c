@@ -214,101 +214,75 @@ void file_tree(void *unused) {
     in_tree(directory);
 }
 
-// ---- calls: who calls becomes the server, who answers becomes the client, on one stack
+// ---- calls over channels: each client has one to a server AWE; one call in four waits for a disk
 
-enum { CALLERS = 64, SERVERS = 16, CALLS = 2000 };
+enum { CALLERS = 64, CALLS = 2000 };
 
-struct server {
-    struct fin_on on;
-    struct fin_awe *awe;
-    struct caller *caller;
-    struct server *next;
-};
-
-struct caller {
-    struct fin_sync_on wait;
-    struct fin_awe *awe;
-    long request, answer;
+struct end {
+    struct fin_chan_on on;
+    struct fin_on disk;
+    struct fin_chan *chan;
+    long in, out;
     int left;
 };
 
-static struct server *idle, servers[SERVERS];
-static struct caller callers[CALLERS];
-static struct fin_sem idle_servers = FIN_SEM_INIT(0), all_answered = FIN_SEM_INIT(0);
+static struct end callers[CALLERS], servers[CALLERS];
 static long calls;
 
-static void serve_continue(void *state, int result) {
-    struct server *s = *(struct server **)state;
+static void serve(void *state, int n);
+
+static void answer(void *state, int result) {
+    struct end *s = *(struct end **)state;
     if (result < 0)
         fin_cont_end();
-    s->awe = fin_awe_self();
-    s->next = idle;
-    idle = s;
-    fin_sem_post(&idle_servers);
-    fin_block_on(serve_continue, &s, sizeof s);
+    s->out = s->in + 1;
+    fin_chan_send_recv_on(s->chan, &s->out, sizeof s->out, &s->in, sizeof s->in, &s->on, serve, &s, sizeof s);
 }
 
-static void call_next(void *state, int result);
-
-static void answered(void *state, int result) {
-    (void)state;
-    (void)result;
-    fin_cont_end(); // only where the service has been cancelled
-}
-
-static void answer(struct server *s) {
-    struct caller *c = s->caller;
-    c->answer = c->request + 1;
-    s->next = idle;
-    idle = s;
-    must(fin_thread_handoff_if(answered, serve_continue, &s, sizeof s, c->awe) == 0, "an answer");
-    fin_sem_post(&idle_servers);
-    fin_call_continuation(call_next, 0);
-}
-
-static void from_disk(void *state, int result) {
-    (void)result;
-    answer(*(struct server **)state);
-}
-
-static void call(void *state, int result) {
-    struct caller *c = *(struct caller **)state;
-    struct server *s = idle;
-    must(result == 0 && s, "a server");
-    idle = s->next;
-    s->caller = c;
-    must(fin_thread_handoff_if(serve_continue, answered, &c, sizeof c, s->awe) == 0, "a call");
-    if (++calls % 4 == 0)
-        fin_sleep_on(&s->on, 20000, from_disk, &s, sizeof s);
-    answer(s);
-}
-
-static void call_next(void *state, int result) {
-    struct caller *c = *(struct caller **)state;
-    (void)result;
-    c->awe = fin_awe_self();
-    if (c->left-- == 0) {
-        fin_sem_post(&all_answered);
+static void serve(void *state, int n) {
+    struct end *s = *(struct end **)state;
+    if (n < 0)
         fin_cont_end();
-    }
-    c->request = c->left;
-    fin_sem_wait_on(&idle_servers, &c->wait, call, &c, sizeof c);
+    if (++calls % 4 == 0)
+        fin_sleep_on(&s->disk, 20000, answer, &s, sizeof s);
+    answer(&s, 0);
+}
+
+static void begin_serving(void *state, int result) {
+    struct end *s = *(struct end **)state;
+    (void)result;
+    fin_chan_recv_on(s->chan, &s->in, sizeof s->in, &s->on, serve, &s, sizeof s);
+}
+
+static void call(void *state, int n) {
+    struct end *c = *(struct end **)state;
+    must(n >= 0, "a call");
+    if (c->left-- == 0)
+        fin_cont_end();
+    c->out = c->left;
+    fin_chan_send_recv_on(c->chan, &c->out, sizeof c->out, &c->in, sizeof c->in, &c->on, call, &c, sizeof c);
 }
 
 void rpc_service(void *unused) {
     (void)unused;
     fin_finish {
-        for (int i = 0; i < SERVERS; i++) {
-            struct server *s = &servers[i];
-            fin_async_cont(serve_continue, &s, sizeof s);
-        }
         for (int i = 0; i < CALLERS; i++) {
-            struct caller *c = &callers[i];
+            struct end *c = &callers[i], *s = &servers[i];
+            struct fin_chan_options o = {0, FIN_CHAN_LOCAL};
+            must(fin_chan_pair(&c->chan, &s->chan, &o) == 0, "a channel");
             c->left = few(CALLS);
-            fin_async_cont(call_next, &c, sizeof c);
+            fin_async_cont(begin_serving, &s, sizeof s);
         }
-        for (int i = 0; i < CALLERS; i++)
-            fin_sem_wait_nc(&all_answered);
+        fin_finish {
+            for (int i = 0; i < CALLERS; i++) {
+                struct end *c = &callers[i];
+                fin_async_cont(call, &c, sizeof c);
+            }
+        }
         fin_cancel();
+    }
+    for (int i = 0; i < CALLERS; i++) {
+        fin_chan_close(callers[i].chan);
+        fin_chan_close(servers[i].chan);
     }
 }

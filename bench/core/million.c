@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// A million AWEs blocked in one finish block, against Boost.Fiber, Go and Tokio, and spawn-and-join of one that does
-// nothing. Each run is a process of its own, so that memory is its own: Fin's is this program under another name, the others
-// are in bench/rivals. Where their programs are not built, they are skipped.
+// A million AWEs blocked in one finish block, against Boost.Fiber, Go, Tokio and Boost.Asio, and spawn-and-join of one that
+// does nothing. Each run is a process of its own, so that memory is its own: Fin's is this program under another name, the
+// others are in bench/rivals. Where their programs are not built, they are skipped.
 #define _GNU_SOURCE
 #include <stdlib.h>
 #include <string.h>
@@ -12,7 +12,7 @@
 
 #include "rows.h"
 
-enum { ROUNDS = 3, QUICK_ROUNDS = 1, RIVALS = 4 };
+enum { ROUNDS = 3, QUICK_ROUNDS = 1, RIVALS = 5 };
 
 static long peak_kib(void) {
     char line[256];
@@ -71,16 +71,12 @@ int million_child(int argc, char **argv) {
     return strcmp(argv[1], "million") == 0 ? million_here(n) : spawn_here(n);
 }
 
-#define NOT_BUILT "not built (bench/rivals/build), or it failed"
-
 static const struct {
     const char *name, *program, *published;
     long kib; // of memory that each task takes at most
 } rivals[RIVALS] = {
-    {"Fin", NULL, "", 5},
-    {"Boost.Fiber", "boost-fiber", "", 12},
-    {"Go", "go", "1040", 4},
-    {"Tokio", "tokio", "800", 1},
+    {"Fin", NULL, "", 5},         {"Boost.Fiber", "boost-fiber", "", 12},   {"Go", "go", "1040", 4},
+    {"Tokio", "tokio", "800", 1}, {"Boost.Asio coroutines", "asio", "", 2},
 };
 
 static long available_kib(void) {
@@ -93,40 +89,6 @@ static long available_kib(void) {
     if (f)
         fclose(f);
     return kib;
-}
-
-// The command that runs a rival: its program lies beside this one's folder, where --rivals does not say otherwise. NULL:
-// none.
-static char *command_of(int rival, const char *what, long n) {
-    char self[4096] = "", *program = NULL, *command = NULL;
-    if (readlink("/proc/self/exe", self, sizeof self - 1) <= 0)
-        return NULL;
-    if (!rivals[rival].program) {
-        program = strdup(self);
-    } else if (bench_options.rivals) {
-        if (asprintf(&program, "%s/%s", bench_options.rivals, rivals[rival].program) < 0)
-            program = NULL;
-    } else {
-        for (int up = 0; up < 2; up++)
-            *strrchr(self, '/') = 0;
-        if (asprintf(&program, "%s/rivals/%s", self, rivals[rival].program) < 0)
-            program = NULL;
-    }
-    if (program && access(program, X_OK) == 0 && asprintf(&command, "'%s' %s %ld", program, what, n) < 0)
-        command = NULL;
-    free(program);
-    return command;
-}
-
-// Runs a rival, and reads the numbers that it prints.
-static bool measure(int rival, const char *what, long n, double *values, int count) {
-    char *command = command_of(rival, what, n);
-    FILE *f = command ? popen(command, "r") : NULL;
-    int got = 0;
-    while (f && got < count && fscanf(f, "%lf", &values[got]) == 1)
-        got++;
-    free(command);
-    return f && pclose(f) == 0 && got == count;
 }
 
 static double middle(double *values, int n) {
@@ -156,7 +118,7 @@ static void million(void) {
             double v[3];
             if (round > 0 && !ran[i])
                 continue;
-            ran[i] = available_kib() > n * rivals[i].kib && measure(i, "million", n, v, 3);
+            ran[i] = available_kib() > n * rivals[i].kib && bench_rival(rivals[i].program, "million", n, v, 3);
             for (int k = 0; k < 3 && ran[i]; k++)
                 values[i][k][round] = v[k];
         }
@@ -166,7 +128,7 @@ static void million(void) {
         if (ran[i])
             print_million(rivals[i].name, values[i], rounds, n);
         else
-            bench_skip(rivals[i].name, available_kib() > n * rivals[i].kib ? NOT_BUILT : "not enough free memory");
+            bench_skip(rivals[i].name, available_kib() > n * rivals[i].kib ? BENCH_NO_RIVAL : "not enough free memory");
 }
 
 static void spawn(void) {
@@ -176,12 +138,12 @@ static void spawn(void) {
     for (int round = 0; round < rounds; round++)
         for (int i = 0; i < RIVALS; i++)
             if (round == 0 || ran[i])
-                ran[i] = measure(i, "spawn", 100000, &values[i][round], 1);
+                ran[i] = bench_rival(rivals[i].program, "spawn", 100000, &values[i][round], 1);
     printf("\nSpawn and join of a task that does nothing: cycles; median of %d [spawn]\n", rounds);
     printf("  %-24s %10s   published\n", "", "cycles");
     for (int i = 0; i < RIVALS; i++) {
         if (!ran[i]) {
-            bench_skip(rivals[i].name, NOT_BUILT);
+            bench_skip(rivals[i].name, BENCH_NO_RIVAL);
             continue;
         }
         double cycles = middle(values[i], rounds) * bench_ticks_per_ns * BENCH_CYCLES_PER_TICK;

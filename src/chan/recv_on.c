@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
 // Receiving with a continuation.
 #include "chan/on.h"
+#include "core/cont.h"
 
 // on.c of I/O
 int fin_on_readable(struct fin_on *on, int fd, fin_cont *cont, const void *state, size_t size);
@@ -149,19 +150,40 @@ static inline void take_turn_here(struct fin_chan *c) {
     c->in.quick = false;
 }
 
+// The explicit AWE that runs, where it can wait here at once.
+static inline struct fin_cont_record *can_wait_here(const struct fin_runtime *rt, const struct fin_chan *c, fin_cont *cont,
+                                                    size_t size) {
+    if (FIN_UNLIKELY(!rt || !plainly_here(c) || !may_set_plain(cont, size) || ump_look(&c->in.ump) != 0))
+        return NULL;
+    struct fin_cont_record *e = running_plain(rt);
+    return e && FIN_LIKELY(e->item.link.next != NULL) ? e : NULL;
+}
+
+// Pre: can_wait_here.
+static inline void begin_wait_here(struct fin_runtime *rt, struct fin_cont_record *e, struct chan_on *on, struct fin_chan *c,
+                                   void *buffer, size_t room, fin_cont *cont, const void *state, size_t size) {
+    take_turn_here(c);
+    set_plain(e, cont, state, size);
+    let_cancel(e, &leave_word(on, c, buffer, room)->item);
+    on->wait.lmp.awe = awe_of(e);
+    expose_as(rt, e, FIN_AWE_BUSY); // only who sends, closes or cancels makes it run
+}
+
 int fin_chan_recv_on(struct fin_chan *c, void *buffer, size_t size, struct fin_chan_on *storage, fin_cont *cont,
                      const void *state, size_t state_size) {
     struct chan_on *on = chan_on_of(storage);
+    struct fin_runtime *rt = fin_rt(fin_self);
+    struct fin_cont_record *e = can_wait_here(rt, c, cont, state_size);
+    if (FIN_LIKELY(e != NULL)) {
+        begin_wait_here(rt, e, on, c, buffer, size, cont, state, state_size);
+        fin_cont_leave_to_next(rt, (struct fin_body *)rt->thread.current - 1, FIN_FOR_MESSAGE);
+    }
     int r = fin_cont_begin(cont, state_size, true);
     if (r < 0)
         return r;
     ssize_t n = r > 0 ? -ECANCELED : fin_chan_try_recv(c, buffer, size);
     if (n != -EAGAIN)
         return fin_cont_call(FIN_FOR_MESSAGE, cont, state, state_size, (int)n);
-    if (FIN_LIKELY(plainly_here(c))) {
-        take_turn_here(c);
-        return wait_here(on, c, buffer, size, cont, state, state_size);
-    }
     on->chan = c;
     on->buffer = buffer;
     on->room = size;
@@ -169,34 +191,37 @@ int fin_chan_recv_on(struct fin_chan *c, void *buffer, size_t size, struct fin_c
     return fin_chan_on_receive(on);
 }
 
-// The receiver's AWE, where it waits with a continuation and has been given the message, which nobody else knows yet.
-static struct fin_awe *give_message(struct fin_chan *c, const void *data, size_t size) {
+// Who waits at the other end with a continuation and has room for the message, where nothing else is to be looked at first.
+static inline struct lmp_waiter *can_hand_over(const struct fin_runtime *rt, const struct fin_chan *c, size_t size) {
     struct lmp_waiter *w = c->out.here ? c->out.ump.meeting->waiter : NULL;
-    if (!w || !w->on || size > w->size || size > c->out.most)
-        return NULL;
-    if (FIN_LIKELY(size <= UMP_FIRST))
-        ump_copy_line(w->buffer, data, size);
-    else
-        memcpy(w->buffer, data, size);
-    w->at->waiter = NULL;
-    in_give(w->on);
-    fin_cont_result(w->awe, (int)size);
-    return w->awe;
+    return FIN_LIKELY(w && w->on && size <= w->size && size <= c->out.most && rt->ticks > 1) ? w : NULL;
 }
 
 int fin_chan_send_recv_on(struct fin_chan *c, const void *data, size_t size, void *buffer, size_t room,
                           struct fin_chan_on *storage, fin_cont *cont, const void *state, size_t state_size) {
     struct chan_on *on = chan_on_of(storage);
+    struct fin_runtime *rt = fin_rt(fin_self);
+    struct fin_cont_record *e = can_wait_here(rt, c, cont, state_size);
+    struct lmp_waiter *to = FIN_LIKELY(e != NULL) ? can_hand_over(rt, c, size) : NULL;
+    if (FIN_LIKELY(to != NULL)) {
+        struct fin_cont_record *receiver = record_of(to->awe);
+        if (FIN_LIKELY(size <= UMP_FIRST))
+            ump_copy_line(to->buffer, data, size);
+        else
+            memcpy(to->buffer, data, size);
+        receiver->result = (int)size;
+        receiver->cancellable = false;
+        to->at->waiter = NULL;
+        in_give(to->on);
+        begin_wait_here(rt, e, on, c, buffer, room, cont, state, state_size);
+        rt->ticks--;
+        rt->known[FIN_FOR_MESSAGE]++;
+        rt->stats.blocks[FIN_FOR_MESSAGE].handed_off++;
+        hand_stack((struct fin_body *)rt->thread.current - 1, receiver);
+    }
     int r = fin_cont_begin(cont, state_size, true);
     if (r != 0)
         return r < 0 ? r : fin_cont_go_on(FIN_FOR_MESSAGE, cont, state, state_size, -ECANCELED);
-    struct fin_awe *to = FIN_LIKELY(plainly_here(c) && ump_look(&c->in.ump) == 0) ? give_message(c, data, size) : NULL;
-    if (FIN_LIKELY(to != NULL)) {
-        take_turn_here(c);
-        struct lmp_waiter *w = leave_word(on, c, buffer, room);
-        fin_rt(fin_self)->known[FIN_FOR_MESSAGE]++;
-        return fin_cont_suspend_for(FIN_FOR_MESSAGE, cont, state, state_size, &w->item, waits, w, to);
-    }
     on->chan = c;
     on->data = data;
     on->size = size;

@@ -127,23 +127,14 @@ void fin_cont_leave(struct fin_runtime *rt, struct fin_body *body) {
     fin_arch_on_stack(rt->thread.scheduler, leave_body, body);
 }
 
-// Pre: `e` is on no list.
-static inline void hand_stack(struct fin_runtime *rt, struct fin_body *body, struct fin_cont_record *e,
-                              enum fin_reason reason) {
-    rt->stats.blocks[reason].handed_off++;
-    fin_link_init(&e->link);
-    FIN_STATE_WORD(awe_of(e)) = FIN_AWE_RUNNING_CONT;
-    take_over(e, body->block);
-    fin_arch_on_stack(body, fin_cont_step, e);
-}
-
 void fin_cont_leave_to_next(struct fin_runtime *rt, struct fin_body *body, enum fin_reason reason) {
     struct fin_link *l = rt->queue.next;
     bool can = body->block->flags & FIN_FINISH_CONT && body->inner == 0 && !fin_tracking(rt) && l != &rt->queue &&
                (FIN_AWE_OF(l)->state & FIN_AWE_EXTRA) == FIN_AWE_EXPLICIT;
     if (FIN_LIKELY(can) && tick(rt)) {
+        rt->stats.blocks[reason].handed_off++;
         unqueue_first(rt, l);
-        hand_stack(rt, body, RECORD_OF(l), reason);
+        hand_stack(body, RECORD_OF(l));
         return;
     }
     rt->stats.blocks[reason].with_continuation++;
@@ -174,48 +165,17 @@ int fin_block_on_then(fin_cont *cont, const void *state, size_t size, void (*the
     return block_on(cont, state, size, true, &(struct then){then, arg});
 }
 
-// Whoever takes the AWE off its list leaves the item alone.
-static inline void let_cancel(struct fin_cont_record *e, struct fin_cancel_item *item) {
-    e->cancellable = false;
-    if (item) {
-        fin_link_init(&item->link);
-        fin_link_back(&item->link, &e->link);
-        make_cancellable(e);
-    }
-}
-
 int fin_cont_suspend(enum fin_reason reason, fin_cont *cont, const void *state, size_t size, struct fin_cancel_item *item,
                      void (*then)(struct fin_awe *, void *), void *arg) {
     struct leaving l;
     int error = stop_with(&l, cont, state, size);
     if (error)
         return error;
-    let_cancel(l.e, item);
+    l.e->cancellable = false;
+    if (item)
+        let_cancel(l.e, item);
     expose_as(l.rt, l.e, FIN_AWE_BUSY);
     then(awe_of(l.e), arg);
-    fin_cont_leave_to_next(l.rt, l.body, reason);
-    return 0;
-}
-
-int fin_cont_suspend_for(enum fin_reason reason, fin_cont *cont, const void *state, size_t size,
-                         struct fin_cancel_item *item, void (*then)(struct fin_awe *, void *), void *arg,
-                         struct fin_awe *to) {
-    struct leaving l;
-    int error = stop_with(&l, cont, state, size);
-    if (error)
-        return error;
-    let_cancel(l.e, item);
-    expose_as(l.rt, l.e, FIN_AWE_BUSY);
-    then(awe_of(l.e), arg);
-    bool can = l.body->block->flags & FIN_FINISH_CONT && l.body->inner == 0 && !fin_tracking(l.rt) &&
-               (fin_state(to) & FIN_AWE_EXTRA) == FIN_AWE_EXPLICIT;
-    fin_link_remove(&to->link);
-    if (FIN_LIKELY(can) && tick(l.rt)) {
-        hand_stack(l.rt, l.body, record_of(to), reason);
-        return 0;
-    }
-    fin_set_kind(to, FIN_AWE_QUEUED);
-    fin_link_back(&l.rt->queue, &to->link); // now and then others have a turn
     fin_cont_leave_to_next(l.rt, l.body, reason);
     return 0;
 }
@@ -283,7 +243,9 @@ int fin_cont_wait(enum fin_reason reason, fin_cont *cont, const void *state, siz
     int error = stop_with(&l, cont, state, size);
     if (error)
         return error;
-    let_cancel(l.e, item);
+    l.e->cancellable = false;
+    if (item)
+        let_cancel(l.e, item);
     FIN_STATE_WORD(awe_of(l.e)) = l.rt->tag | FIN_AWE_BUSY | FIN_AWE_EXPLICIT;
     start(awe_of(l.e), arg);
     fin_cont_leave_to_next(l.rt, l.body, reason);

@@ -176,6 +176,21 @@ static inline void suspend(struct fin_runtime *rt, struct fin_cont_record *e, bo
         expose(rt, e);
 }
 
+// It waits, and the item runs where its block is cancelled. Whoever takes the AWE off its list leaves the item alone.
+static inline void let_cancel(struct fin_cont_record *e, struct fin_cancel_item *item) {
+    item->link.next = item->link.prev = &e->link;
+    e->link.next = e->link.prev = &item->link;
+    make_cancellable(e);
+}
+
+// The step at the base of the stack is over, and that of `e`, which is on no list, begins there.
+static inline void hand_stack(struct fin_body *body, struct fin_cont_record *e) {
+    fin_link_init(&e->link);
+    FIN_STATE_WORD(awe_of(e)) = FIN_AWE_RUNNING_CONT;
+    take_over(e, body->block);
+    fin_arch_on_stack(body, fin_cont_step, e);
+}
+
 // The running AWE is to go on with the continuation, and leaves its body. 0 or what is wrong.
 struct leaving {
     struct fin_runtime *rt;

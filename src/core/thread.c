@@ -62,6 +62,8 @@ struct fin_thread *fin_thread_begin_(void) {
     rt->thread.current = &rt->root;
     rt->stack_size = fin_host_stack_size();
     rt->stats = (struct fin_stats){0};
+    for (int i = 0; i < FIN_REASONS; i++)
+        rt->known[i] = 0;
     rt->finish_waits = 0;
     rt->thread.exceptions = fin_host_exception_state();
     if (!rt->thread.exceptions)

@@ -106,12 +106,14 @@ ITEMS = [
          plot=(5, '% of the blocks of the RPC service')),
     Item(MACH, 'Table 3', 'bytes of an idle thread', 'MK40 656 to 792, on average 690; MK32 788 to 4,884, on average 4,474',
          [('cont', 'Idle work', 'explicit AWEs', 'AWEs with stacks')],
-         [('cont', 'Idle work', 'C++20 coroutines'), ('million', 'tasks created', 'Fin', 'Boost.Fiber', 'Go', 'Tokio')],
+         [('cont', 'Idle work', 'C++20 coroutines', 'Tokio tasks', 'Boost.Asio coroutines', 'goroutines', 'Boost.Fiber')],
          plot=(0, 'bytes')),
     Item(MACH, 'Table 4', 'null RPC, exception: microseconds', 'null RPC: MK40 95, MK32 110, Mach 2.5 185; exception: 135, '
-         '425, 380 (DS3100)', [('cont', 'Null RPC', 'explicit')], [('cont', 'Null RPC', 'with stacks', 'a function call')],
+         '425, 380 (DS3100)', [('cont', 'Null RPC', 'explicit'), ('cont', 'A null call', 'explicit')],
+         [('cont', 'Null RPC', 'with stacks', 'a function call'), ('cont', 'A null call', 'with stacks', 'fin_rpc_call')],
          'In cycles. Exceptions are an operating system\'s.'),
     Item(MACH, 'Table 5', 'instructions, loads, stores of an RPC by component', '1,167 instructions in MK40, 1,480 in MK32; '
-         'of these hand-off 166, switch 500', (), (),
-         'the path through a kernel does not exist here; README.md has instructions of whole calls'),
+         'of these hand-off 166, switch 500', [('components', 'Instructions of a null call', 'explicit')],
+         [('components', 'Instructions of a null call', 'with stacks', 'fin_rpc_call')],
+         'Instructions, counted by callgrind; loads and stores are not. The path through a kernel does not exist here.'),
 ]

@@ -48,6 +48,8 @@ STEPS = [
     core('million', 'A million blocked, spawn and join', 240, 60),
     core('extensions', 'The extensions paper', 30, 8),
     Step('cont', 'Explicit continuations', './run cont', '--quick', 60, 20, ['bench/cont/fin-bench-cont']),
+    Step('components', 'Instructions of a null call by component', './run cont', '', 20, 20,
+         ['bench/cont/components.py', '{build}/bench/cont/fin-bench-cont']),
     Step('chan', 'Channels and RPC', './run chan', '--quick', 90, 30, ['bench/chan/fin-bench-chan']),
     Step('relay', 'The dispatch loop (ac-extensions 6.1)', './run relay', '', 20, 20, ['examples/relay']),
     Step('commit', 'Two-phase commit between processes (ac 5.2)', './run commit', '', 20, 20, ['examples/commit']),

@@ -1,0 +1,59 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: BSD-2-Clause
+"""Instructions of a null call by component (continuations, table 5), counted by callgrind: components.py FIN-BENCH-CONT
+
+Each row of the bench is run twice, with more calls the second time; what is reported is the difference for each call."""
+import collections
+import re
+import shutil
+import subprocess
+import sys
+import tempfile
+
+FEW, MANY = 1000, 3000
+ROWS = ['with stacks, directed switches', 'explicit, through the queue', 'explicit, stack handed over',
+        'explicit, recognized', 'in a thread, with stacks', 'in a thread, explicit, queued',
+        'in a thread, explicit, recognized', 'in a thread, fin_rpc_call']
+COMPONENTS = [
+    ('client and server', r'^(call_|serve|begin|answer|queued_|handed_|recogniz|waiting_|stacks|end$|here_|here$|reply)'),
+    ('block, handoff or switch', r'^(fin_cont_|fin_block_|fin_thread_|fin_core_|fin_arch_|fin_awe_|fin_schedule|'
+                                 r'fin_call_con|hand_over|fin_here|fin_yield|fin_suspend|dispatch|fin_resume|'
+                                 r'block_on|fin_stack|fin_find|fin_look)'),
+    ('send and receive', r'^(fin_chan_|fin_lmp_|fin_ump_|fin_rpc_|fin_calls_|take_|try_|next_|in_|out_|recv|send|put|read|'
+                         r'peek|await|wait_|memcpy|__mem|waits|turn|fin_turn|fin_mutex|fin_sem|fin_latch|fin_cancel)'),
+]
+
+
+def counted(bench, row, calls):
+    """{function: instructions}"""
+    with tempfile.NamedTemporaryFile() as out:
+        subprocess.run(['valgrind', '--tool=callgrind', f'--callgrind-out-file={out.name}', bench, '--only', row,
+                        str(calls)], check=True, capture_output=True)
+        text = subprocess.run(['callgrind_annotate', '--threshold=100', '--auto=no', out.name], check=True,
+                              capture_output=True, text=True).stdout
+    found = collections.Counter()
+    for count, name in re.findall(r'^\s*([\d,]+) (?:\([^)]*\) )?\s*[^:\s]*:([^\s\'\[]+)', text, re.M):
+        found[name] += int(count.replace(',', ''))
+    return found
+
+
+def component(function):
+    return next((name for name, pattern in COMPONENTS if re.match(pattern, function)), 'other')
+
+
+def main():
+    names = [name for name, _ in COMPONENTS] + ['other']
+    print('\nInstructions of a null call, by component; aim: recognized at most 0.70 of with stacks [components]')
+    if not shutil.which('callgrind_annotate'):
+        print('  skipped: valgrind is not installed')
+        return
+    print(f'  {"":34}' + ''.join(f'{name:>26}' for name in [*names, 'total']))
+    for row in ROWS:
+        few, many = counted(sys.argv[1], row, FEW), counted(sys.argv[1], row, MANY)
+        sums = collections.Counter()
+        for function in many:
+            sums[component(function)] += (many[function] - few[function]) / (MANY - FEW)
+        print(f'  {row:34}' + ''.join(f'{sums[name]:26.0f}' for name in names) + f'{sum(sums.values()):26.0f}')
+
+
+main()
