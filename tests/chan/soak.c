@@ -15,8 +15,8 @@ static char name[40];
 static struct fin_chan_listener *listener;
 static int tcp;
 static struct sockaddr_in address;
-static unsigned seed = 5, peers, killed, messages, bytes;
-static uint64_t until;
+static unsigned seed = 5, peers, killed, messages;
+static uint64_t bytes, until;
 
 static void talk(struct fin_chan *c, unsigned number) {
     unsigned char p[LARGE], q[LARGE];
@@ -98,9 +98,10 @@ static int start(struct fin_process *p, unsigned number) {
 static void one_after_the_other(void *rounds) {
     struct fin_process p;
     int status;
+    unsigned late = 0;
     for (unsigned i = 0; rounds ? i < *(unsigned *)rounds : fin_now() < until || !messages || !bytes; i++) {
         CHECK_EQ(start(&p, peers++), 0);
-        unsigned most = fin_now() < until ? 20 : 20 + i; // at last on slow machines, too
+        unsigned most = fin_now() < until ? 20 : 20 + late++; // at last on slow machines, too
         CHECK_EQ(fin_sleep(next_random(&seed) % most * FIN_MS), 0);
         killed += fin_kill(&p, SIGKILL) == 0;
         CHECK_EQ(fin_wait(&p, &status), 0);
@@ -146,8 +147,8 @@ int main(int argc, char **argv) {
     size_t memory = mallinfo2().uordblks;
     until = fin_now() + (uint64_t)(seconds * 1e9);
     peers_for(NULL);
-    printf("%u peers, %u of them killed; %u messages, %u bytes; %zu bytes of memory before, %zu after\n", peers, killed,
-           messages, bytes, memory, mallinfo2().uordblks);
+    printf("%u peers, %u of them killed; %u messages, %llu bytes; %zu bytes of memory before, %zu after\n", peers, killed,
+           messages, (unsigned long long)bytes, memory, mallinfo2().uordblks);
     CHECK_EQ(open_descriptors(), before);
     CHECK(count_in("/proc/self/map_files") <= maps + 8);
     CHECK(mallinfo2().uordblks <= memory + 65536);

@@ -5,6 +5,7 @@
 #include <pthread.h>
 #include <signal.h>
 #include <string.h>
+#include <sys/prctl.h>
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
@@ -188,6 +189,7 @@ static void begin(struct scenario *s) {
     s->pid = fork();
     CHECK(s->pid >= 0);
     if (s->pid == 0) {
+        prctl(PR_SET_PDEATHSIG, SIGKILL);
         dup2(ends[1], 2);
         setenv("FIN_STUCK_MS", LOOK_MS, 1);
         s->run();
