@@ -151,7 +151,7 @@ static inline void take_turn_here(struct fin_chan *c) {
 }
 
 // The explicit AWE that runs, where it can wait here at once.
-static inline struct fin_cont_record *can_wait_here(const struct fin_runtime *rt, const struct fin_chan *c, fin_cont *cont,
+static inline struct fin_cont_record *can_wait_here(const struct fin_runtime *rt, struct fin_chan *c, fin_cont *cont,
                                                     size_t size) {
     if (FIN_UNLIKELY(!rt || !plainly_here(c) || !may_set_plain(cont, size) || ump_look(&c->in.ump) != 0))
         return NULL;
