@@ -6,16 +6,18 @@ the caller of the thread's innermost frame; from there gdb unwinds as ever, and 
 frames.
 """
 import os
+import pathlib
 import re
+import sys
 
 import gdb
 from gdb.unwinder import Unwinder
 
-# <fin/finish.h>, <fin/awe.h>
-AWE_WAITS, AWE_KIND, AWE_EXPLICIT = 0xa7, 0x70, 0x80
-KINDS = {0x10: 'queued', 0x20: 'suspended', 0x30: 'woken', 0x40: 'saved', 0x50: 'busy'}
-FINISH_CLEAN, FINISH_EAGER, FINISH_WAITING = 4, 16, 32
-PENDING_NAMED, PENDING_FLAGS = 2, 3
+# This file may be linked to or installed: fin_look.py lies beside it, or in share/fin under the same prefix.
+HERE = pathlib.Path(os.path.realpath(__file__))
+PLACES = [d for p in HERE.parents for d in (p, p / 'fin', p / 'share' / 'fin') if (d / 'fin_look.py').exists()]
+sys.path[:0] = [str(d) for d in PLACES[:1]]
+from fin_look import Broken, Gone, Look, readable  # noqa: E402
 
 MADV_GUARD_REMOVE = 103
 
@@ -77,8 +79,8 @@ class AweUnwinder(Unwinder):
         return info
 
 
-BROKEN = """The list "%s" of a runtime is broken. In a core file: gdb before version 17 leaves out memory with guard pages in
-it; make it with "fin core", or let the kernel make it."""
+BROKEN = """The memory of a runtime is not all there: %s. In a core file: gdb before version 17 leaves out memory with guard
+pages in it; make it with "fin core", or let the kernel make it."""
 
 UNWINDER = AweUnwinder()
 gdb.unwinder.register_unwinder(None, UNWINDER, replace=True)
@@ -109,44 +111,32 @@ def frames_from(context):
         frame = gdb.newest_frame()
 
 
-class Awe:
-    def __init__(self, runtime, awe, state=None):
-        self.runtime, self.awe, self.thread = runtime, awe, runtime.thread
-        self.name = self.entry = None
-        if awe is None:
-            self.state, self.id, body, named = 'running', 0, *runtime.running_body()
-        else:
-            word = int(awe['state'])
-            kind = KINDS.get(word & AWE_KIND) if word >> 24 == AWE_WAITS else None
-            self.state = state or kind or '0x%x?' % word
-            self.id, body, named = int(awe['id']), awe['body'], True
-        if not body:
-            name = runtime.rt['name']
-        else:
-            name = body['name'] if named else None
-            self.entry = entry_of(body)
-        if name:
-            self.name = name.string(errors='replace')
+class Shown:
+    """An AWE of fin_look.py, as gdb sees it."""
 
-    def context(self):
-        c = self.awe['context']
-        return tuple(flat(v) for v in (c['ip'], c['sp'], c['fp'], self.awe['bx']))
+    def __init__(self, awe):
+        self.awe, self.thread = awe, thread_of(awe.tid)
 
     def frames(self):
-        if self.awe is not None:
+        if self.awe.data is not None:
+            return
+        if self.awe.context:
             # memory and code are the same in all threads: any that exists will do
-            if self.context()[0]:
-                yield from frames_from(self.context())
-        else:
-            selected = gdb.selected_thread()
-            self.thread.switch()
-            try:
-                yield from frames_from(None)
-            finally:
-                selected.switch()
+            if self.awe.context[0]:
+                yield from frames_from(self.awe.context)
+            return
+        selected = gdb.selected_thread()
+        self.thread.switch()
+        try:
+            yield from frames_from(None)
+        finally:
+            selected.switch()
 
     def stopped_in(self):
         """What the program itself called last, and where."""
+        if self.awe.data is not None:
+            place = place_of(self.awe.context[0])
+            return 'continuation' + (' (%s)' % place if place else '')
         call, where = None, '?'
         for frame in self.frames():
             name = frame.name() or '??'
@@ -160,20 +150,8 @@ class Awe:
         return where + (': ' + call if call else '')
 
 
-class Explicit(Awe):
-    """An AWE that waits with a continuation: struct fin_cont_record in src/core/cont.h. It has no frames."""
-
-    def __init__(self, runtime, record):
-        self.runtime, self.awe, self.thread, self.name = runtime, record, runtime.thread, None
-        self.state, self.id = KINDS.get(int(record['state']) & AWE_KIND, '?'), int(record['id'])
-        self.entry = readable(function_at(flat(record['cont'])))
-
-    def frames(self):
-        return iter(())
-
-    def stopped_in(self):
-        sal = gdb.find_pc_line(flat(self.awe['cont']))
-        return 'continuation' + (' (%s:%d)' % (os.path.basename(sal.symtab.filename), sal.line) if sal.symtab else '')
+def thread_of(tid):
+    return next((t for t in gdb.selected_inferior().threads() if tid in t.ptid[1:]), None)
 
 
 def function_at(pc):
@@ -183,30 +161,9 @@ def function_at(pc):
     return name
 
 
-def entry_of(body):
-    entry = flat(body['entry'])
-    if entry:
-        name = function_at(entry)
-        if name != 'fin_block_run_':
-            return readable(name)
-    sal = gdb.find_pc_line(site_of(body) - 1)
-    return 'async at %s:%d' % (os.path.basename(sal.symtab.filename), sal.line) if sal.symtab else 'async'
-
-
-def readable(name):
-    """The name of a C++ lambda or continuation without what is the same in all."""
-    body = re.match(r'fin::detail::run<(.*?) *>\(void ?\*\)$', name) or \
-        re.match(r'fin::detail::step<[(&]*(.*?)\)?, .*>\(void ?\*, ?int\)$', name)
-    name = re.sub(r'::operator\(\)\([^()]*\) const', '', body.group(1) if body else name)
-    return name.replace('fin::detail::body_scope', '')
-
-
-def site_of(body):
-    """fin_arch_site in src/arch/*/site.h."""
-    here = not body['entry'] and not int(body['block']['flags']) & FINISH_EAGER
-    if registers()[0] == 'rip' and not here:
-        return flat((body.cast(gdb.lookup_type('unsigned long').pointer()) - 1).dereference())
-    return flat(body['resume'])
+def place_of(pc):
+    sal = gdb.find_pc_line(pc)
+    return '%s:%d' % (os.path.basename(sal.symtab.filename), sal.line) if sal.symtab else None
 
 
 def is_fins(frame):
@@ -220,112 +177,44 @@ def is_fins(frame):
     return path.startswith(source + os.sep) or re.search(r'/fin(/arch)?/\w+\.h$|/fin\.hpp$', path) is not None
 
 
-class Runtime:
-    def __init__(self, rt):
-        self.rt, self.thread = rt, None
-        for thread in gdb.selected_inferior().threads():
-            if int(rt['tid']) in thread.ptid[1:]:
-                self.thread = thread
-
-    def runs(self):
-        """Whether the thread runs an AWE; otherwise it is on its scheduler's stack and looks for work."""
-        if not self.thread:
-            return False
-        selected, top, size = gdb.selected_thread(), flat(self.rt['thread']['scheduler']), int(self.rt['stack_size'])
-        self.thread.switch()
-        UNWINDER.show(None)
-        sp = flat(gdb.newest_frame().read_register(registers()[1]))
-        selected.switch()
-        return not top & -size <= sp < top
-
-    def running_body(self):
-        """See running_body in src/core/dispatch.h. With it: whether its name is set."""
-        block = self.rt['thread']['current']
-        while not block['pending']:
-            if int(block['flags']) & FINISH_CLEAN:
-                return self.rt['body'], True
-            block = block['parent']
-        pending = flat(block['pending'])
-        body = gdb.Value(pending & ~PENDING_FLAGS).cast(gdb.lookup_type('struct fin_body').pointer())
-        return body, bool(pending & PENDING_NAMED)
-
-    def listed(self):
-        """AWEs on the queue, on the list of the suspended (with those that other threads have woken), and under ids."""
-        type = gdb.lookup_type('struct fin_awe')
-        offset = next(f.bitpos // 8 for f in type.fields() if f.name == 'link')
-        for list in ('queue', 'suspended'):
-            head, seen = self.rt[list], set()
-            link = head['next']
-            while link != head.address:
-                if not link or flat(link) in seen:
-                    raise gdb.GdbError(BROKEN % list)
-                    break
-                seen.add(flat(link))
-                awe = gdb.Value(flat(link) - offset).cast(type.pointer())
-                if not int(awe['state']) & AWE_EXPLICIT:
-                    yield awe
-                link = link['next']
-        for i in range(1, int(self.rt['id_count'])):
-            awe = self.rt['ids'][i]['awe']
-            if awe and not int(awe['state']) & AWE_EXPLICIT:
-                yield awe
-
-    def explicit(self):
-        slab = self.rt['cont_slabs']
-        if slab:
-            record = gdb.lookup_type('struct fin_cont_record')
-        while slab:
-            first = (slab + 1).cast(record.pointer())
-            for i in range((int(slab['size']) - slab.dereference().type.sizeof) // record.sizeof):
-                word = int(first[i]['state'])
-                if word >> 24 == AWE_WAITS:
-                    yield first[i]
-            slab = slab['next']
-
-    def awes(self):
-        """All AWEs, each once. An owner that waits at the end of its finish block is on no list: the blocks lead to it."""
-        seen = set()
-        if self.runs():
-            yield Awe(self, None)
-            yield from self.owners(self.rt['thread']['current'], seen)
-        for awe in self.listed():
-            if flat(awe) not in seen:
-                seen.add(flat(awe))
-                yield Awe(self, awe)
-                yield from self.owners(awe['block'], seen)
-        for record in self.explicit():
-            yield Explicit(self, record)
-            yield from self.owners(record['block'], seen)
-
-    def owners(self, block, seen):
-        while block and flat(block) not in seen:
-            seen.add(flat(block))
-            if int(block['flags']) & FINISH_WAITING:
-                yield Awe(self, block['awe'].address, 'finish')
-            block = block['parent']
-
-
-def all_runtimes():
-    """Oldest first."""
+def read(at, size):
     try:
-        rt = gdb.parse_and_eval('fin_runtimes')
-        rt['in_use']
-    except gdb.error:
-        raise gdb.GdbError('No debugging information of Fin here: the library has none, or the program does not use it.')
-    runtimes = []
-    while rt:
-        if int(rt['in_use']):
-            runtimes.append(Runtime(rt))
-        rt = rt['next']
-    return reversed(runtimes)
+        return bytes(gdb.selected_inferior().read_memory(at, size))
+    except gdb.MemoryError:
+        raise Gone(at)
+
+
+def sp_of(tid):
+    thread = thread_of(tid)
+    if not thread:
+        return None
+    selected = gdb.selected_thread()
+    thread.switch()
+    UNWINDER.show(None)
+    sp = flat(gdb.newest_frame().read_register(registers()[1]))
+    selected.switch()
+    return sp
+
+
+def look():
+    try:
+        table = int(gdb.parse_and_eval('(unsigned long)&fin_look_'))
+        return Look(table, read, function_at, place_of, 'aarch64' if registers()[0] == 'pc' else 'x86_64', True)
+    except (gdb.error, Gone):
+        raise gdb.GdbError('This program does not use Fin, or does not run.')
 
 
 def all_awes():
-    number = 0
-    for runtime in all_runtimes():
-        for awe in runtime.awes():
-            number += 1
-            yield number, awe
+    found, number = look(), 0
+    try:
+        for rt in found.runtimes():
+            for awe in found.awes(rt, sp_of(found.half(rt + found.at['rt.tid']))):
+                number += 1
+                yield number, Shown(awe)
+    except Broken as e:
+        raise gdb.GdbError(BROKEN % e)
+    except Gone as e:
+        raise gdb.GdbError(BROKEN % hex(e.args[0]))
 
 
 def numbered(text):
@@ -359,14 +248,15 @@ def line(*columns):
 
 
 def describe(number, awe, where=''):
-    return line(number, awe.thread.num if awe.thread else '?', awe.state, awe.name or '-', awe.entry or '-',
-                '0x%x' % awe.id if awe.id else '-', where)
+    found = awe.awe
+    return line(number, awe.thread.num if awe.thread else '?', found.state, found.name or '-', found.entry or '-',
+                '0x%x' % found.id if found.id else '-', where)
 
 
 def backtrace(awe):
-    if isinstance(awe, Explicit):
-        print('no stack: waits with %s, %s' % (awe.entry, awe.stopped_in()))
-        print('state ' + ' '.join('%02x' % (int(awe.awe['data'][i]) & 0xff) for i in range(awe.awe['data'].type.sizeof)))
+    if awe.awe.data is not None:
+        print('no stack: waits with %s, %s' % (awe.awe.entry, awe.stopped_in()))
+        print('state ' + awe.awe.data.hex(' '))
     for i, frame in enumerate(awe.frames()):
         frame.select()
         text = gdb.execute('with print frame-info location -- frame', to_string=True).strip()
@@ -430,11 +320,11 @@ fin awe          selects the thread itself again"""
             raise gdb.GdbError('fin awe N [bt]; see "help fin awe".')
 
     def select(self, awe, from_tty):
-        if awe.awe is None:
+        if not awe.awe.context:
             awe.thread.switch()
             UNWINDER.show(None)
         else:
-            UNWINDER.show(awe.context())
+            UNWINDER.show(awe.awe.context)
             gdb.newest_frame().older().select()
         gdb.execute('frame', from_tty)
 
@@ -459,8 +349,10 @@ gdb before version 17 leaves out all memory around a guard page. This takes the 
             UNWINDER.show(None)
             gdb.execute('set scheduler-locking on')  # no other thread runs during the calls
             page, unguarded = self.call('fin_host_page_size', 0, 0, 0), []
-            for runtime in all_runtimes():
-                slab, size = runtime.rt['slabs'], int(runtime.rt['stack_size'])
+            type = gdb.lookup_type('struct fin_runtime').pointer()
+            for at in look().runtimes():
+                rt = gdb.Value(at).cast(type)
+                slab, size = rt['slabs'], int(rt['stack_size'])
                 while slab:
                     base, stacks = flat(slab['base']), int(slab['stacks'])
                     if self.call('madvise', base, stacks * size, MADV_GUARD_REMOVE) == 0:

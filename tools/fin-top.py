@@ -14,23 +14,21 @@ import bisect
 import collections
 import ctypes
 import os
+import pathlib
 import shutil
 import struct
 import sys
 import time
 
-# <fin/finish.h>, <fin/awe.h>
-AWE_WAITS, AWE_KIND, AWE_EXPLICIT = 0xa7, 0x70, 0x80
-KINDS = {0x10: 'queued', 0x20: 'suspended', 0x30: 'woken', 0x40: 'saved', 0x50: 'busy'}
-FINISH_CLEAN, FINISH_EAGER, FINISH_WAITING, FINISH_CONT = 4, 16, 32, 64
-MOST = 1000000  # AWEs looked at in a thread
+# This file may be linked to or installed: fin_look.py lies beside it, or in share/fin under the same prefix.
+HERE = pathlib.Path(os.path.realpath(__file__))
+PLACES = [d for p in HERE.parents for d in (p, p / 'fin', p / 'share' / 'fin') if (d / 'fin_look.py').exists()]
+sys.path[:0] = [str(d) for d in PLACES[:1]]
+from fin_look import Gone, Look  # noqa: E402
+
 SHT_SYMTAB, SHT_DYNSYM, STT_OBJECT, STT_FUNC = 2, 11, 1, 2
 RATES = ('detached', 'suspended', 'compressed', 'woken_remotely', 'slept', 'cancelled', 'requests', 'completions', 'entered')
 LIBC = ctypes.CDLL(None, use_errno=True)
-
-
-class Gone(Exception):
-    """What was to be read is not there, or not any more."""
 
 
 class Memory:
@@ -51,21 +49,6 @@ class Memory:
         if error in (1, 3):
             sys.exit(f'fin-top: process {self.pid}: {os.strerror(error)}')
         raise Gone(at)
-
-    def word(self, at):
-        return struct.unpack('<Q', self.read(at, 8))[0]
-
-    def half(self, at):
-        return struct.unpack('<I', self.read(at, 4))[0]
-
-    def text(self, at, most=40):
-        got = b''
-        while len(got) < most and b'\0' not in got:
-            try:
-                got += self.read(at + len(got), 4096 - (at + len(got)) % 4096 if not got else most)
-            except Gone:
-                break
-        return got.split(b'\0')[0][:most].decode(errors='replace')
 
 
 class File:
@@ -118,14 +101,7 @@ class Process:
         base = next((b for b in self.tables()), None)
         if base is None:
             sys.exit(f'fin-top: process {pid} does not use Fin, or its symbols have gone: it has no fin_look_')
-        table = self.memory.read(base, 4096)
-        self.runtimes_at = struct.unpack_from('<Q', table)[0]
-        self.at = {}
-        for i in range(8, 4096 - 31, 32):
-            name = table[i:i + 28].split(b'\0')[0].decode()
-            if not name:
-                break
-            self.at[name] = struct.unpack_from('<I', table, i + 28)[0]
+        self.look = Look(base, self.memory.read, self.function, lambda at: None, os.uname().machine, False)
 
     def read_maps(self):
         self.maps, self.channels = [], collections.Counter()
@@ -173,112 +149,14 @@ class Process:
             self.names[address] = name or f'0x{address:x}'
         return self.names[address]
 
-    def field(self, base, name):
-        return self.memory.word(base + self.at[name])
-
-    def runtimes(self):
-        rt, found = self.memory.word(self.runtimes_at), []
-        while rt:
-            if self.memory.half(rt + self.at['rt.in_use']):
-                found.append(rt)
-            rt = self.field(rt, 'rt.next')
-        return found[::-1]
-
-
-class Awe:
-    def __init__(self, state, entry, where, name, ident):
-        self.state, self.entry, self.where, self.name, self.id = state, entry, where, name, ident
-
 
 class Runtime:
     """One look at the runtime of a thread."""
 
-    def __init__(self, process, rt):
-        self.p, self.rt, m = process, rt, process.memory
-        self.tid = m.half(rt + process.at['rt.tid'])
-        self.asleep = m.half(rt + process.at['rt.asleep'])
-        self.stats = {k[5:]: m.word(rt + v) for k, v in process.at.items() if k.startswith('stat.')}
-        self.spares, self.stack_size = process.field(rt, 'rt.spares'), process.field(rt, 'rt.stack_size')
-        self.awes, self.seen = [], set()
-        for look in (self.lists, self.ids, self.records, self.running):
-            try:
-                look()
-            except Gone:
-                pass  # it ran on meanwhile
-
-    def entry(self, body):
-        p = self.p
-        if not body:
-            return '-'
-        entry = p.field(body, 'body.entry')
-        if entry:
-            return p.function(entry)
-        block = p.field(body, 'body.block')
-        here = not p.memory.half(block + p.at['block.flags']) & FINISH_EAGER
-        at = p.field(body, 'body.resume') if here or os.uname().machine == 'aarch64' else p.memory.word(body - 8)
-        return 'async in ' + p.function(at)
-
-    def add(self, awe, state=None):
-        p, m = self.p, self.p.memory
-        if awe in self.seen:
-            return
-        self.seen.add(awe)
-        raw = m.read(awe, p.at['awe.id'] + 4)
-        word, ident = struct.unpack_from('<I', raw, p.at['awe.state'])[0], struct.unpack_from('<I', raw, p.at['awe.id'])[0]
-        if word >> 24 != AWE_WAITS:
-            return
-        state = state or KINDS.get(word & AWE_KIND, '?')
-        ip = struct.unpack_from('<Q', raw, p.at['awe.context.ip'])[0]
-        if word & AWE_EXPLICIT:
-            self.awes.append(Awe(state, p.function(ip), '(continuation)', '', ident))
-        else:
-            body = struct.unpack_from('<Q', raw, p.at['awe.body'])[0]
-            try:
-                name = p.field(body, 'body.name') if body else p.field(self.rt, 'rt.name')
-                self.awes.append(Awe(state, self.entry(body), p.function(ip), m.text(name) if name else '', ident))
-            except Gone:
-                return
-        self.owners(struct.unpack_from('<Q', raw, p.at['awe.block'])[0])
-
-    def owners(self, block):
-        p = self.p
-        while block and block not in self.seen:
-            self.seen.add(block)
-            if p.memory.half(block + p.at['block.flags']) & FINISH_WAITING:
-                self.add(block + p.at['block.awe'], 'finish')
-            block = p.field(block, 'block.parent')
-
-    def lists(self):
-        p = self.p
-        for name in ('queue', 'suspended'):
-            head = self.rt + p.at['rt.' + name]
-            link = p.memory.word(head)
-            for _ in range(MOST):
-                if link in (0, head) or link - p.at['awe.link'] in self.seen:
-                    break
-                self.add(link - p.at['awe.link'])
-                link = p.memory.word(link)
-
-    def ids(self):
-        p, slots = self.p, self.p.field(self.rt, 'rt.ids')
-        for i in range(1, p.memory.half(self.rt + p.at['rt.id_count'])):
-            awe = p.memory.word(slots + i * p.at['slot.size'] + p.at['slot.awe'])
-            if awe:
-                self.add(awe)
-
-    def records(self):
-        p, slab = self.p, self.p.field(self.rt, 'rt.cont_slabs')
-        size = p.at['record.size']
-        while slab:
-            following, length = struct.unpack('<QQ', p.memory.read(slab, 16))
-            raw = p.memory.read(slab, length)
-            for at in range(size, length - size + 1, size):
-                if struct.unpack_from('<I', raw, at + p.at['awe.state'])[0] >> 24 == AWE_WAITS:
-                    self.add(slab + at)
-            slab = following
-
-    def running(self):
-        self.owners(self.p.field(self.rt, 'rt.current'))
+    def __init__(self, look, rt):
+        self.rt, self.tid, self.asleep = rt, look.half(rt + look.at['rt.tid']), look.half(rt + look.at['rt.asleep'])
+        self.stats = {k[5:]: look.word(rt + v) for k, v in look.at.items() if k.startswith('stat.')}
+        self.spares, self.awes = look.field(rt, 'rt.spares'), look.awes(rt)
 
 
 def plural(n, one):
@@ -288,8 +166,10 @@ def plural(n, one):
 def shown(process, before, seconds, options):
     lines, now = [], {}
     process.read_maps()
-    runtimes = [Runtime(process, rt) for rt in process.runtimes()]
+    runtimes = [Runtime(process.look, rt) for rt in process.look.runtimes()]
     awes = [(t, a) for t in runtimes for a in t.awes]
+    for _, a in awes:
+        a.entry, a.where = a.entry or '-', '(continuation)' if a.data is not None else process.function(a.context[0])
     with open(f'/proc/{process.pid}/comm') as f:
         name = f.read().strip()
     memory = sum(process.channels.values())

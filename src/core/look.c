@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// What a program that looks at another's memory has to know: tools/fin-top.py finds this table by its symbol, which stays
+// What a program that looks at another's memory has to know: tools/fin_look.py finds this table by its symbol, which stays
 // where debugging information has gone. A pair for each word that it reads.
 #include "core/cont.h"
 #include "core/dispatch.h"
@@ -16,14 +16,14 @@ const struct fin_look_ fin_look_ = {
     .entries = {
         RT(next), RT(in_use), RT(tid), RT(queue), RT(suspended), RT(body), RT(name), RT(asleep), RT(stack_size),
         RT(cont_slabs), RT(ids), RT(id_count), AT("rt.current", fin_runtime, thread.current),
-        AT("rt.spares", fin_runtime, thread.spares),
-        AWE(context.ip), AWE(body), AWE(link), AWE(block), AWE(state), AWE(id),
+        AT("rt.spares", fin_runtime, thread.spares), AT("rt.scheduler", fin_runtime, thread.scheduler),
+        AWE(context.ip), AWE(context.sp), AWE(context.fp), AWE(bx), AWE(body), AWE(link), AWE(block), AWE(state), AWE(id),
         BLOCK(pending), BLOCK(away), BLOCK(flags), BLOCK(parent), BLOCK(awe),
         BODY(block), BODY(entry), BODY(name), BODY(resume),
         STAT(detached), STAT(suspended), STAT(compressed), STAT(woken_remotely), STAT(slept), STAT(cancelled), STAT(stacks),
         STAT(stacks_released), STAT(requests), STAT(completions), STAT(entered),
         AT("slot.awe", fin_id_slot, awe), {"slot.size", sizeof(struct fin_id_slot)},
         {"awe.size", sizeof(struct fin_awe)}, {"runtime.size", sizeof(struct fin_runtime)},
-        {"record.size", sizeof(struct fin_cont_record)}, {"", 0},
+        {"record.size", sizeof(struct fin_cont_record)}, AT("record.data", fin_cont_record, data), {"", 0},
     },
 };

@@ -56,7 +56,7 @@ def look(name):
 
 def own_functions(text):
     """Those of the program: without Fin's, the C library's and what starts a thread."""
-    names = re.findall(r'^#\d+ +(?:0x[0-9a-f]+ in )?([\w.]+) \(.*\) at .*gdb_program\.c:\d+$', text, re.M)
+    names = re.findall(r'^#\d+ +(?:0x[0-9a-f]+ in )?([\w.]+)(?: \(.*\))? at (?:.*/)?gdb_program\.c:\d+$', text, re.M)
     return [n.split('.')[0] for n in names]
 
 
@@ -89,7 +89,7 @@ def main():
         return 77
     with tempfile.TemporaryDirectory() as directory:
         core = os.path.join(directory, 'core')
-        number = 'next(n for n, a in all_awes() if a.entry == "nested_calls")'
+        number = 'next(n for n, a in all_awes() if a.awe.entry == "nested_calls")'
         live = gdb('-ex', 'source ' + script, *commands('break stop_here', 'run'), *look('first'),
                    *commands('echo begin select\\n', 'python gdb.execute("fin awe %%d" %% %s)' % number, 'up', 'down',
                              'bt 3', 'fin awe', 'echo end select\\n', 'fin core ' + core, 'echo begin finish\\n', 'fin',

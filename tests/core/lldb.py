@@ -1,0 +1,46 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: BSD-2-Clause
+"""tools/fin_lldb.py shows the AWEs of a live program, as gdb.py wants them shown: lldb.py FIN_LLDB_PY PROGRAM"""
+import re
+import shutil
+import subprocess
+import sys
+
+from gdb import FIRST, SECOND, check, fail, part
+
+
+def look(name):
+    return [f'script print("begin {name}")', 'fin awe all bt', f'script print("end {name}")']
+
+
+def main():
+    script, program = sys.argv[1:]
+    lldb = shutil.which('lldb-19') or shutil.which('lldb')
+    if not lldb:
+        print('skipped: no lldb', file=sys.stderr)
+        return 77
+    commands = ['command script import ' + script, 'breakpoint set -n stop_here', 'run', *look('first'), 'fin awes',
+                'script print("begin select")', 'fin awe 2', 'bt', 'thread select 1', 'script print("end select")',
+                'script lldb.debugger.HandleCommand("fin awe 99")',
+                'continue', *look('second'), 'continue', 'fin awes']
+    words = [lldb, '-b', '--no-lldbinit', *[w for c in commands for w in ('-o', c)], program]
+    done = subprocess.run(words, text=True, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, timeout=200)
+    text = re.sub(r'^\(lldb\) .*\n', '', done.stdout, flags=re.M)
+    if re.search('error: (process launch failed|unable to locate lldb-server|.*ptrace|.*not permitted)|No module', text):
+        print('skipped: lldb may not run a program here, or has no Python', file=sys.stderr)
+        return 77
+    check(text, 'first', FIRST)
+    check(text, 'second', SECOND)
+    if not re.search(r'^\d+ +1 +suspended +deep +nested_calls +- +inner \(gdb_program\.c:\d+\): fin_suspend$', text, re.M):
+        fail('"fin awes" does not say where an AWE has stopped', text)
+    if 'inner' not in part(text, 'select'):
+        fail('an AWE was not selected', text)
+    for said in ('no stack: waits with goes_on', 'state 73 74 61 74 65', 'There is no AWE 99', 'exited with status = 0',
+                 'The program is not running'):
+        if said not in text:
+            fail(f'it does not say "{said}"', text)
+    return 0
+
+
+if __name__ == '__main__':
+    sys.exit(main())

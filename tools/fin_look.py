@@ -1,0 +1,211 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""The AWEs of a program, found in its memory: what fin-top, fin-gdb.py and fin_lldb.py share. Where things lie says the
+table fin_look_ in the program itself (src/core/look.c); debugging information is not needed for that."""
+import re
+import struct
+
+# <fin/finish.h>, <fin/awe.h>
+AWE_WAITS, AWE_KIND, AWE_EXPLICIT = 0xa7, 0x70, 0x80
+KINDS = {0x10: 'queued', 0x20: 'suspended', 0x30: 'woken', 0x40: 'saved', 0x50: 'busy'}
+FINISH_CLEAN, FINISH_EAGER, FINISH_WAITING = 4, 16, 32
+PENDING_NAMED, PENDING_FLAGS = 2, 3
+MOST = 1000000  # AWEs looked at in a list
+
+
+class Gone(Exception):
+    """What was to be read is not there, or not any more."""
+
+
+class Broken(Exception):
+    """A list of a runtime leads nowhere."""
+
+
+def readable(name):
+    """The name of a C++ lambda or continuation without what is the same in all."""
+    body = re.match(r'fin::detail::run<(.*?) *>\(void ?\*\)$', name) or \
+        re.match(r'fin::detail::step<[(&]*(.*?)\)?, .*>\(void ?\*, ?int\)$', name)
+    name = re.sub(r'::operator\(\)\([^()]*\) const', '', body.group(1) if body else name)
+    return name.replace('fin::detail::body_scope', '')
+
+
+class Awe:
+    """`context`: where it goes on, its stack and frame, the base pointer; None for the one that runs. `data`: the state of
+    one without a stack, else None."""
+
+    def __init__(self, tid, state, entry, name, ident, context=None, data=None):
+        self.tid, self.state, self.entry, self.name, self.id = tid, state, entry, name, ident
+        self.context, self.data = context, data
+
+
+class Look:
+    """read(at, size) gives memory, or raises Gone; function(at) names one; place(at) is file and line, or None. `strict`: a
+    list that leads nowhere raises Broken; otherwise it is one that moves meanwhile."""
+
+    def __init__(self, table, read, function, place, machine, strict):
+        self.read, self.function, self.place, self.machine, self.strict = read, function, place, machine, strict
+        raw = read(table, 4096)
+        self.first, self.at = struct.unpack_from('<Q', raw)[0], {}
+        for i in range(8, 4096 - 31, 32):
+            name = raw[i:i + 28].split(b'\0')[0].decode()
+            if not name:
+                break
+            self.at[name] = struct.unpack_from('<I', raw, i + 28)[0]
+
+    def word(self, at):
+        return struct.unpack('<Q', self.read(at, 8))[0]
+
+    def half(self, at):
+        return struct.unpack('<I', self.read(at, 4))[0]
+
+    def field(self, base, name):
+        return self.word(base + self.at[name])
+
+    def text(self, at, most=40):
+        got = b''
+        while at and len(got) < most and b'\0' not in got:
+            try:
+                got += self.read(at + len(got), min(most, 4096 - (at + len(got)) % 4096))
+            except Gone:
+                break
+        return got.split(b'\0')[0][:most].decode(errors='replace')
+
+    def runtimes(self):
+        """Oldest first."""
+        rt, found = self.word(self.first), []
+        while rt:
+            if self.half(rt + self.at['rt.in_use']):
+                found.append(rt)
+            rt = self.field(rt, 'rt.next')
+        return found[::-1]
+
+    def awes(self, rt, sp=None):
+        """Those of a thread, each once. sp: its stack pointer, where one knows it: then the one that runs, too."""
+        return list(Runtime(self, rt).awes(sp))
+
+
+class Runtime:
+    """One look at a thread."""
+
+    def __init__(self, look, rt):
+        self.look, self.rt, self.seen = look, rt, set()
+        self.tid = look.half(rt + look.at['rt.tid'])
+
+    def awes(self, sp):
+        for found in (lambda: self.running(sp), lambda: self.listed('rt.queue'), lambda: self.listed('rt.suspended'),
+                      self.identified, self.explicit):
+            try:
+                yield from found()
+            except Gone:
+                if self.look.strict:
+                    raise
+
+    def entry(self, body):
+        look = self.look
+        if not body:
+            return None
+        entry = look.field(body, 'body.entry')
+        name = look.function(entry) if entry else None
+        if name and name != 'fin_block_run_':
+            return readable(name)
+        site = self.site(body, entry) - 1
+        place = look.place(site)
+        return 'async at ' + place if place else 'async in ' + readable(look.function(site))
+
+    def site(self, body, entry):
+        """fin_arch_site in src/arch/*/site.h."""
+        look = self.look
+        block = look.field(body, 'body.block')
+        here = not entry and not look.half(block + look.at['block.flags']) & FINISH_EAGER
+        return look.field(body, 'body.resume') if here or look.machine == 'aarch64' else look.word(body - 8)
+
+    def described(self, state, body, named, ident, context):
+        look = self.look
+        name = look.field(body, 'body.name') if body and named else 0 if body else look.field(self.rt, 'rt.name')
+        return Awe(self.tid, state, self.entry(body), look.text(name), ident, context)
+
+    def awe(self, at, state=None):
+        """It, and the owners of the blocks around it that wait at their ends: these are on no list, blocks lead to them."""
+        look, where = self.look, self.look.at
+        if at in self.seen:
+            return
+        self.seen.add(at)
+        raw = look.read(at, where['awe.size'])
+
+        def word(name):
+            return struct.unpack_from('<Q', raw, where['awe.' + name])[0]
+        bits, ident = (struct.unpack_from('<I', raw, where[name])[0] for name in ('awe.state', 'awe.id'))
+        kind = KINDS.get(bits & AWE_KIND) if bits >> 24 == AWE_WAITS else None
+        if not kind and not self.look.strict:
+            return
+        state = state or kind or f'0x{bits:x}?'
+        if bits & AWE_EXPLICIT:
+            cont = word('context.ip')
+            data = look.read(at + where['record.data'], where['record.size'] - where['record.data'])
+            yield Awe(self.tid, state, readable(look.function(cont)), '', ident, (cont, 0, 0, 0), data)
+        else:
+            context = tuple(word(name) for name in ('context.ip', 'context.sp', 'context.fp', 'bx'))
+            yield self.described(state, word('body'), True, ident, context)
+        yield from self.owners(word('block'))
+
+    def owners(self, block):
+        look = self.look
+        while block and block not in self.seen:
+            self.seen.add(block)
+            if look.half(block + look.at['block.flags']) & FINISH_WAITING:
+                yield from self.awe(block + look.at['block.awe'], 'finish')
+            block = look.field(block, 'block.parent')
+
+    def listed(self, name):
+        look = self.look
+        head = self.rt + look.at[name]
+        link, links = look.word(head), set()
+        while link != head and len(links) < MOST:
+            if not link or link in links:
+                if look.strict:
+                    raise Broken(name[3:])
+                return
+            links.add(link)
+            at = link - look.at['awe.link']
+            if not look.half(at + look.at['awe.state']) & AWE_EXPLICIT:
+                yield from self.awe(at)
+            link = look.word(link)
+
+    def identified(self):
+        look = self.look
+        slots = look.field(self.rt, 'rt.ids')
+        for i in range(1, look.half(self.rt + look.at['rt.id_count'])):
+            at = look.word(slots + i * look.at['slot.size'] + look.at['slot.awe'])
+            if at and not look.half(at + look.at['awe.state']) & AWE_EXPLICIT:
+                yield from self.awe(at)
+
+    def explicit(self):
+        look, size = self.look, self.look.at['record.size']
+        slab = look.field(self.rt, 'rt.cont_slabs')
+        while slab:
+            following, length = struct.unpack('<QQ', look.read(slab, 16))
+            raw = look.read(slab, length)
+            for at in range(size, length - size + 1, size):
+                if struct.unpack_from('<I', raw, at + look.at['awe.state'])[0] >> 24 == AWE_WAITS:
+                    yield from self.awe(slab + at)
+            slab = following
+
+    def running(self, sp):
+        """The scheduler's stack is nobody's: a thread there looks for work."""
+        look = self.look
+        current = look.field(self.rt, 'rt.current')
+        if sp is not None:
+            top, size = look.field(self.rt, 'rt.scheduler'), look.field(self.rt, 'rt.stack_size')
+            if not top & -size <= sp < top:
+                yield self.described('running', *self.running_body(current), 0, None)
+        yield from self.owners(current)
+
+    def running_body(self, block):
+        """See running_body in src/core/dispatch.h. With it: whether its name is set."""
+        look = self.look
+        while not look.field(block, 'block.pending'):
+            flags = look.half(block + look.at['block.flags'])
+            if flags & FINISH_CLEAN:
+                return look.field(self.rt, 'rt.body'), True
+            block = look.field(block, 'block.away' if flags & FINISH_EAGER else 'block.parent')
+        pending = look.field(block, 'block.pending')
+        return pending & ~PENDING_FLAGS, bool(pending & PENDING_NAMED)
