@@ -37,19 +37,30 @@ static int open_acceptor(struct fin_acceptor **a) {
     return fin_acceptor_open(a, listener, SOCK_CLOEXEC);
 }
 
+// Unix sockets with names: a TCP connection may get into the listener's queue after a later one.
 static void in_order(void) {
     struct fin_acceptor *a;
-    struct sockaddr_in client, peer;
-    CHECK_EQ(open_acceptor(&a), 0);
-    connect_many(MANY);
+    struct sockaddr_un to, client, peer;
+    socklen_t to_size, size;
+    listener = unix_listen(&to, &to_size, MANY);
+    CHECK_EQ(fin_acceptor_open(&a, listener, SOCK_CLOEXEC), 0);
     for (int i = 0; i < MANY; i++) {
-        socklen_t size = sizeof peer;
+        struct sockaddr_un unnamed = {.sun_family = AF_UNIX}; // it gets a name
+        clients[i] = socket(AF_UNIX, SOCK_STREAM, 0);
+        CHECK_EQ(bind(clients[i], (struct sockaddr *)&unnamed, sizeof unnamed.sun_family), 0);
+        CHECK_EQ(connect(clients[i], (struct sockaddr *)&to, to_size), 0);
+    }
+    for (int i = 0; i < MANY; i++) {
         taken[i] = fin_acceptor_next(a);
         CHECK(taken[i] >= 0);
         CHECK_EQ(fcntl(taken[i], F_GETFD), FD_CLOEXEC);
-        CHECK_EQ(getpeername(taken[i], (struct sockaddr *)&peer, &size), 0);
+        size = sizeof client;
         CHECK_EQ(getsockname(clients[i], (struct sockaddr *)&client, &size), 0);
-        CHECK_EQ(peer.sin_port, client.sin_port);
+        socklen_t client_size = size;
+        size = sizeof peer;
+        CHECK_EQ(getpeername(taken[i], (struct sockaddr *)&peer, &size), 0);
+        CHECK_EQ(size, client_size);
+        CHECK(memcmp(&peer, &client, size) == 0);
     }
     CHECK_EQ(fin_acceptor_close(a), 0);
     close_many(taken, MANY);
