@@ -21,6 +21,7 @@ PARTS = {'reads': reads, 'quotes': quotes, 'http': web}
 def options():
     p = argparse.ArgumentParser(description='Measures I/O: reads, quotes, http; all of them by default.')
     p.add_argument('parts', nargs='*', metavar='PART', help='reads, quotes, http')
+    p.add_argument('--middle', action='store_true', help='enough to judge by; about a quarter of an hour on a quiet machine')
     p.add_argument('--full', action='store_true', help='all depths and numbers of clients; takes an hour or more')
     p.add_argument('--build', default='build', help='the build directory')
     p.add_argument('--out', help='for the samples and plots; in the build directory by default')

@@ -14,16 +14,19 @@ class Bench:
     def __init__(self, options):
         here = os.path.dirname(os.path.abspath(__file__))
         self.options = options
-        self.full = options.full
+        self.level = 2 if options.full else 1 if options.middle else 0
         self.build = os.path.abspath(options.build)
         self.source = os.path.dirname(os.path.dirname(here))
         self.out = os.path.abspath(options.out or os.path.join(self.build, 'bench', 'io', 'results'))
         self.scratch = os.path.abspath(options.scratch or self.out)
-        self.repetitions = options.repetitions or (5 if self.full else 3)
+        self.repetitions = options.repetitions or self.of(3, 3, 5)
         cpus = sorted(os.sched_getaffinity(0))
         self.cpu, self.other_cpu = cpus[-1], cpus[0]
         os.makedirs(self.out, exist_ok=True)
         os.makedirs(self.scratch, exist_ok=True)
+
+    def of(self, quick, middle, full):
+        return (quick, middle, full)[self.level]
 
     def program(self, path):
         return os.path.join(self.build, path)
@@ -132,6 +135,16 @@ def verdict(ratio, at_least=None, at_most=None):
         return ''
     met = ratio >= at_least if at_least is not None else ratio <= at_most
     return 'met' if met else 'MISSED'
+
+
+def print_losses(what, losses):
+    """What others did better, worst first: (how many times Fin's cost theirs is less, text)."""
+    if not losses:
+        print(f'\n  {what}: nobody did better than Fin')
+        return
+    print(f'\n  {what}: better than Fin')
+    for _, text in sorted(losses, reverse=True):
+        print('    ' + text)
 
 
 def machine():

@@ -9,7 +9,7 @@ import resource
 import statistics
 import time
 
-from common import Progress, Samples, in_turns, verdict
+from common import Progress, Samples, in_turns, print_losses, verdict
 from servers import Load, Running, servers_for
 
 SPARE = 200  # descriptors that are not clients
@@ -33,6 +33,14 @@ def descriptors(wanted):
 def available_memory():
     with open('/proc/meminfo', encoding='ascii') as f:
         return next(int(line.split()[1]) << 10 for line in f if line.startswith('MemAvailable:'))
+
+
+def system_limits():
+    """How many clients each limit of the whole system allows; a client is a socket here and one in
+    the server. Descriptors of a process are no limit, nor are ports: there are more processes then, and more addresses."""
+    with open('/proc/sys/fs/file-nr', encoding='ascii') as f:
+        used, _, files = (int(word) for word in f.read().split())
+    return {'in memory': available_memory() // BYTES_EACH, 'in fs.file-max': (files - used) // 2}
 
 
 class Processes:
@@ -91,17 +99,19 @@ class Processes:
 class Quotes:
     def __init__(self, bench):
         self.bench = bench
-        self.seconds = 5 if bench.full else 2
+        self.seconds = bench.of(2, 2, 5)
         self.repetitions = bench.repetitions
-        counts = [1000, 5000, 10000, 20000, 50000, 100000, 150000, 200000, 250000] if bench.full else [1000, 10000]
+        counts = bench.of([1000, 10000], [1000, 10000, 50000, 200000],
+                          [1000, 5000, 10000, 20000, 50000, 100000, 150000, 200000, 250000])
         if bench.options.clients:
             counts = [int(n) for n in bench.options.clients.split(',')]
         self.limit = descriptors(max(counts) + SPARE) - SPARE
-        memory = available_memory() // BYTES_EACH
-        self.counts = [n for n in counts if n <= memory]
+        limits = system_limits()
+        most = min(limits.values())
+        self.counts = [n for n in counts if n <= most]
+        print('  clients that there is room for: ' + ', '.join(f'{n} {why}' for why, n in limits.items()))
         if self.counts != counts:
-            print(f'  clients: {", ".join(str(n) for n in counts if n not in self.counts)} are left out: '
-                  f'there is memory for {memory}')
+            print(f'  clients: {", ".join(str(n) for n in counts if n not in self.counts)} are left out')
         if self.counts and max(self.counts) > self.limit:
             print(f'  a process gets {self.limit + SPARE} descriptors (ulimit -Hn): each server is several processes, '
                   f'of {self.limit} clients each')
@@ -159,6 +169,7 @@ class Quotes:
         for name, (n, why) in self.ended.items():
             print(f'  {name}: not beyond {n} clients: {why}')
         self.print_targets(samples, servers)
+        self.print_losses(samples)
         return samples.has('Fin')
 
     def print_table(self, samples, servers, n):
@@ -178,6 +189,32 @@ class Quotes:
             print(f'  {server.name:20}{m["serviced_per_s"]:11.0f}{on_time:8.1f}%{m["cpu_ms_per_s"]:10.1f}'
                   f'{samples.spread(key, "cpu_ms_per_s"):7.0f}%{f"{ratio:.2f}x" if ratio else "":>8}'
                   f'{m["median_us"] / 1000:11.2f}{m["p99_us"] / 1000:9.1f}{m["memory_per_client"]:14.0f}')
+
+    def print_losses(self, samples):
+        """Who serves as many with less, among those that serve nearly all on time; and who serves all where Fin does not."""
+        losses = []
+        for name, n in samples.rows:
+            key, fin = (name, n), ('Fin', n)
+            if name.startswith('Fin') or samples.median(key, 'on_time_per_s') < 0.95 * n:
+                continue
+            if fin not in samples.rows or samples.median(fin, 'on_time_per_s') < 0.95 * n:
+                losses.append((9, f'{name}, {n} clients: serves them on time, and Fin does not'))
+                continue
+            cpu = samples.ratio(fin, key, 'cpu_ms_per_s')
+            more, less = samples.median(fin, 'memory_per_client'), samples.median(key, 'memory_per_client')
+            if cpu > 1:
+                losses.append((cpu, f'{name}, {n} clients: Fin takes {cpu:.3f} times the CPU time (spread '
+                               f'{samples.spread(fin, "cpu_ms_per_s"):.0f}%), '
+                               f'{self.each(samples, fin) - self.each(samples, key):+.2f} us a quote'))
+            if less < more:
+                losses.append((1, f'{name}, {n} clients: Fin takes {more:.0f} bytes a client, it {less:.0f}'))
+        print_losses('quotes', losses)
+        print('    a blocked AWE keeps a page of its stack, callbacks what they need, "Fin without stacks" little more')
+
+    @staticmethod
+    def each(samples, key):
+        """Microseconds of CPU time a quote."""
+        return 1000 * samples.median(key, 'cpu_ms_per_s') / max(1, samples.median(key, 'serviced_per_s'))
 
     def print_targets(self, samples, servers):
         managed = [s.name for s in servers if s.managed]

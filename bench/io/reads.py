@@ -4,8 +4,9 @@ block, and fio's io_uring engine as a reference from outside."""
 import json
 import os
 import shutil
+import statistics
 
-from common import Progress, Samples, in_turns, output_of, verdict
+from common import Progress, Samples, in_turns, output_of, print_losses, verdict
 
 FIN, HAND, SYNC, FIO = 'Fin', 'io_uring callbacks', 'pread', 'fio'
 MORE_THROUGHPUT, MORE_CPU = 0.97, 1.05  # targets: of the callbacks' throughput at least, of their CPU time at most
@@ -14,10 +15,10 @@ MORE_THROUGHPUT, MORE_CPU = 0.97, 1.05  # targets: of the callbacks' throughput 
 class Reads:
     def __init__(self, bench):
         self.bench = bench
-        self.depths = [1, 2, 4, 8, 16, 32, 64, 128, 256, 512, 1024] if bench.full else [1, 8, 64, 1024]
-        self.seconds = 1.0 if bench.full else 0.25
-        self.repetitions = bench.options.repetitions or (9 if bench.full else 5)
-        self.size = (512 if bench.full else 256) << 20
+        self.depths = bench.of([1, 8, 64, 1024], [1, 8, 64, 256, 1024], [1, 2, 4, 8, 16, 32, 64, 128, 256, 512, 1024])
+        self.seconds = bench.of(0.25, 0.5, 1.0)
+        self.repetitions = bench.options.repetitions or bench.of(5, 7, 9)
+        self.size = bench.of(256, 512, 512) << 20
         self.files = [os.path.join(bench.scratch, f'fin-reads-{os.getpid()}-{i}') for i in range(2)]
         self.modes = ['cached', 'direct']
         self.fio = shutil.which('fio')
@@ -63,7 +64,7 @@ class Reads:
                 progress.show(f'{name}, {block} bytes, {mode}, {depth} in flight')
                 samples.add((mode, block, depth, name), repetition, self.one(name, block, depth, reads, direct))
         if self.fio:
-            for repetition in range(3 if self.bench.full else 1):
+            for repetition in range(self.bench.of(1, 1, 3)):
                 progress.show(f'fio, {block} bytes, {mode}, {depth} in flight')
                 samples.add((mode, block, depth, FIO), repetition, self.one(FIO, block, depth, 0, direct))
         progress.step('')
@@ -92,7 +93,29 @@ class Reads:
                     os.unlink(path)
         if not self.fio:
             print('  fio: skipped: not installed')
+        self.print_losses(samples)
         return samples.has(FIN)
+
+    def print_losses(self, samples):
+        """Where the callbacks take less CPU time or read more; and what a read costs more, which tells a price of each
+        read from one of the bytes or of the number in flight."""
+        losses, extra = [], {}
+        for mode, block, depth, name in samples.rows:
+            key, hand = (mode, block, depth, name), (mode, block, depth, HAND)
+            if name != FIN or hand not in samples.rows:
+                continue
+            rate, cpu = samples.ratio(key, hand, 'reads_per_s'), samples.ratio(key, hand, 'cpu_us')
+            ns = 1000 * (samples.median(key, 'cpu_us') - samples.median(hand, 'cpu_us'))
+            extra.setdefault(depth, []).append(ns)
+            if rate < MORE_THROUGHPUT or cpu > MORE_CPU:
+                noise = max(samples.spread(key, 'cpu_us'), samples.spread(hand, 'cpu_us'))
+                losses.append((max(cpu - 1, 1 - rate),
+                               f'{HAND}, {mode} {block} bytes, {depth} in flight: Fin has {rate:.3f} of the throughput, '
+                               f'{cpu:.3f} of the CPU time, {ns:+.0f} ns a read; spread {noise:.0f}%'))
+        print_losses('reads (targets: 0.97 and 1.05)', losses)
+        for depth, ns in extra.items():
+            print(f'    {depth:>5} in flight: {statistics.median(ns):+5.0f} ns of CPU time a read, {min(ns):+.0f} to '
+                  f'{max(ns):+.0f} over block sizes and modes')
 
     def print_table(self, samples, mode, block):
         print(f'\nRandom reads of {block} bytes, {mode}, {2 * self.size >> 20} MiB; medians of {self.repetitions}; '

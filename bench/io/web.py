@@ -6,7 +6,7 @@ import re
 import shutil
 import time
 
-from common import Progress, Samples, in_turns, output_of
+from common import Progress, Samples, in_turns, output_of, print_losses
 from servers import Load, Running, servers_for
 
 VALUES = ['requests_per_s', 'requests_per_cpu_s', 'median_us', 'p99_us']
@@ -15,9 +15,9 @@ VALUES = ['requests_per_s', 'requests_per_cpu_s', 'median_us', 'p99_us']
 class Web:
     def __init__(self, bench):
         self.bench = bench
-        self.seconds = 4 if bench.full else 1
+        self.seconds = bench.of(1, 1, 4)
         self.repetitions = bench.repetitions
-        self.connections = [1, 64, 1024] if bench.full else [64]
+        self.connections = bench.of([64], [64, 1024], [1, 64, 1024])
         self.wrk = shutil.which('wrk')
 
     def with_load(self, running, kind, connections):
@@ -69,7 +69,21 @@ class Web:
                 for connections in self.connections:
                     self.print_table(samples, servers, kind, load, connections)
         samples.close()
+        self.print_losses(samples)
         return samples.has('Fin')
+
+    @staticmethod
+    def print_losses(samples):
+        losses = []
+        for kind, load, connections, name in samples.rows:
+            key, fin = (kind, load, connections, name), (kind, load, connections, 'Fin')
+            ratio = samples.ratio(key, fin, 'requests_per_cpu_s')
+            if name != 'Fin' and ratio and ratio > 1:
+                us = [1e6 / samples.median(k, 'requests_per_cpu_s') for k in (fin, key)]
+                spread = samples.spread(key, 'requests_per_cpu_s')
+                losses.append((ratio, f'{name}, {kind}, {connections} connections, {load}: {ratio:.3f} times the requests '
+                               f'of a CPU second (spread {spread:.0f}%), {us[0] - us[1]:+.2f} us each'))
+        print_losses('http and echo', losses)
 
     def print_table(self, samples, servers, kind, load, connections):
         print(f'\n{kind}, {connections} connections, load from {load}; medians of {self.repetitions} times '
