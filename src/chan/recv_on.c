@@ -140,8 +140,8 @@ int fin_chan_on_receive(struct chan_on *on) {
 }
 
 // Nothing has come, nobody has the turn, and the sender is one of this thread.
-static inline bool plainly_here(const struct fin_chan *c) {
-    const struct ump_rx *rx = &c->in.ump;
+static inline bool plainly_here(struct fin_chan *c) {
+    struct ump_rx *rx = &c->in.ump;
     return rx->alone && c->in.quick && !rx->watched && !rx->gone && !rx->peer->closed;
 }
 
