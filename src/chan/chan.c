@@ -157,7 +157,10 @@ static inline uint64_t quick_header(const struct fin_chan *c, size_t room) {
 }
 
 static inline ssize_t take_quickly(struct ump_rx *rx, uint64_t header, void *buffer) {
-    ump_copy_line(buffer, ump_bytes(rx), ump_size(header));
+    const char *bytes = ump_bytes(rx);
+    if (rx->ahead)
+        __builtin_prefetch(bytes + rx->ahead);
+    ump_copy_line(buffer, bytes, ump_size(header));
     return (ssize_t)ump_taken(rx, ump_size(header));
 }
 

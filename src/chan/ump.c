@@ -46,8 +46,16 @@ int fin_ump_ring(struct ump_tx *tx, uint64_t armed) {
     return 0;
 }
 
+// Lines that were sent may be fetched ahead; others would be taken away from the sender. A hint: it may just be writing bytes
+// of a message there.
+__attribute__((no_sanitize("thread"))) static bool seems_sent(const struct ump_rx *rx, uint64_t position) {
+    const volatile uint64_t *line = (const volatile uint64_t *)ump_line(rx->ring, position, rx->lines);
+    return (((uint32_t)*line ^ ump_lap(position, rx->shift)) & UMP_LAP) == 0;
+}
+
 size_t fin_ump_acknowledge(struct ump_rx *rx, size_t size) {
     bool talks = __atomic_load_n(rx->talks, __ATOMIC_RELAXED);
+    rx->ahead = seems_sent(rx, rx->tail + 2 * UMP_AHEAD) ? UMP_AHEAD * UMP_LINE : 0;
     rx->acknowledge_at = talks ? ump_window_end(rx->tail) : rx->tail + rx->lines / 4;
     __atomic_store_n(&rx->own->consumed, rx->tail, __ATOMIC_RELEASE);
     __atomic_thread_fence(__ATOMIC_SEQ_CST);

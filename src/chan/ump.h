@@ -35,7 +35,7 @@
 #include <string.h>
 
 enum { UMP_LINE = 64, UMP_HEADER = 8, UMP_FIRST = UMP_LINE - UMP_HEADER, UMP_FDS = 16, UMP_PARCELS = 2 };
-enum { UMP_AHEAD = 16, UMP_WINDOW = 8 }; // lines
+enum { UMP_AHEAD = 24, UMP_WINDOW = 8 }; // lines
 
 struct sender_line {
     uint64_t armed;
@@ -84,6 +84,7 @@ struct ump_rx {
     const char *ring;
     uint64_t tail;
     uint64_t acknowledge_at; // where `consumed` is to be written next
+    size_t ahead;            // how many bytes before it is taken a line is fetched
     const bool *talks;       // of the other direction at this end
     uint32_t lines, shift;
     struct receiver_line *own;
