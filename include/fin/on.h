@@ -52,6 +52,12 @@ int fin_accept_on(struct fin_on *on, int fd, int flags, fin_cont *cont, const vo
 struct fin_acceptor;
 int fin_acceptor_next_on(struct fin_acceptor *a, struct fin_on *on, fin_cont *cont, const void *state, size_t size);
 
+// As fin_receiver_next (fin/stream.h); *piece is set when the continuation runs. Only where buffers are lacking, or have
+// been, is one waited for with the stack, and then not before there is data.
+struct fin_receiver;
+int fin_receiver_next_on(struct fin_receiver *r, void **piece, struct fin_on *on, fin_cont *cont, const void *state,
+                         size_t size);
+
 #ifdef __cplusplus
 }
 #endif

@@ -180,6 +180,10 @@ int fin_cont_suspend(enum fin_reason reason, fin_cont *cont, const void *state, 
     return 0;
 }
 
+void fin_cont_instead(struct fin_awe *a, fin_cont *cont, const void *state, size_t size) {
+    set_continuation(record_of(a), cont, state, size);
+}
+
 void fin_cont_result(struct fin_awe *a, int result) {
     struct fin_cont_record *e = record_of(a);
     if (!(fin_state(a) & FIN_AWE_EXPLICIT))

@@ -149,6 +149,8 @@ void fin_cont_done(struct fin_runtime *rt, struct fin_awe *a, int result); // ow
 // wait, and nobody else.
 int fin_cont_suspend(enum fin_reason reason, fin_cont *cont, const void *state, size_t size, struct fin_cancel_item *item,
                      void (*then)(struct fin_awe *awe, void *arg), void *arg);
+// It goes on with another continuation, while it waits so.
+void fin_cont_instead(struct fin_awe *a, fin_cont *cont, const void *state, size_t size);
 // What the continuation will be told of one that waits so, from who alone may schedule it. Nothing to a stackful AWE.
 void fin_cont_result(struct fin_awe *a, int result);
 // Its continuation runs with that result: at the base of the stack that it has, where that is its own.

@@ -138,6 +138,9 @@ struct ready_waiter {
 // accept.c: of an AWE that takes a connection with a continuation
 void fin_acceptor_cancel(void *taker);
 void fin_acceptor_completed(struct io *io, struct waiter *w);
+// receive.c: of one that takes a piece
+void fin_receiver_cancel(void *receiver);
+void fin_receiver_completed(struct io *io, struct waiter *w);
 
 // epoll.c: begins such a wait, whose end fin_io_resume tells: 0, -ECANCELED, -EBADF. -EPERM: it is always ready.
 int fin_epoll_watch(struct ready_waiter *r, int fd);

@@ -128,6 +128,10 @@ void fin_on_completed(struct io *io, struct waiter *w) {
         fin_acceptor_completed(io, w);
         return;
     }
+    if (w->item.fn == fin_receiver_cancel) {
+        fin_receiver_completed(io, w);
+        return;
+    }
     if (w->item.fn == fin_epoll_cancel) {
         ready((struct on_ready *)w, result);
         return;

@@ -2,7 +2,11 @@
 // Receivers: a multishot receive whose pieces wait in a list until they are taken. A piece holds a buffer, so their number
 // is bounded; the kernel ends the request when none is left, and what comes then stays in the socket. Without multishot, and
 // after a lack of buffers, the AWE receives for itself.
+#include <fin/on.h>
+
+#include <poll.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "io/buffers.h"
 #include "io/uring.h"
@@ -16,6 +20,11 @@ struct fin_receiver {
     int end;              // result that ended the request: 0, or -errno
     bool multishot, has_end, stopped, inside;
     struct waiter *taker;
+    // of one that waits with a continuation
+    void **piece;
+    fin_cont *cont;
+    size_t state_size;
+    char state[FIN_CONT_STATE] __attribute__((aligned(8)));
 };
 
 static void wake_taker(struct fin_receiver *r, int result) {
@@ -52,12 +61,12 @@ static ssize_t take(struct fin_receiver *r, void **piece) {
     return (ssize_t)p->size;
 }
 
-static void cancel(void *receiver) { wake_taker(receiver, -ECANCELED); }
+void fin_receiver_cancel(void *receiver) { wake_taker(receiver, -ECANCELED); }
 
 static FIN_BLOCKING int wait_for_piece(struct fin_receiver *r, bool nc) {
     struct waiter w;
     if (!nc) {
-        fin_cancel_item_add(&w.item, cancel, r);
+        fin_cancel_item_add(&w.item, fin_receiver_cancel, r);
         if (fin_cancel_item_ran(&w.item))
             return -ECANCELED;
     }
@@ -68,25 +77,34 @@ static FIN_BLOCKING int wait_for_piece(struct fin_receiver *r, bool nc) {
     return w.result;
 }
 
-// In the end no piece is left, and nothing to come.
+enum { WAIT = INT32_MIN, LACKING = INT32_MIN + 1 };
+
+// What can be had at once; WAIT for the request, which runs; or, LACKING, receive without it. In the end no piece is left,
+// and nothing to come.
+static ssize_t without_waiting(struct fin_receiver *r, void **piece) {
+    if (r->first != NO_PIECE)
+        return take(r, piece);
+    if (fin_shot_runs(&r->shot))
+        return WAIT;
+    bool had_end = r->has_end;
+    r->has_end = false;
+    if (had_end && r->end != -ENOBUFS && !fin_uring_interrupted(r->end) && r->end != -EAGAIN)
+        return r->end;
+    if (r->stopped)
+        return -ESHUTDOWN;
+    if (had_end || !r->multishot)
+        return LACKING;
+    fin_shot_start(&r->shot);
+    return WAIT;
+}
+
 static FIN_BLOCKING ssize_t next(struct fin_receiver *r, void **piece, bool nc) {
-    bool lacking = !r->multishot;
     for (;;) {
-        if (r->first != NO_PIECE)
-            return take(r, piece);
-        if (!fin_shot_runs(&r->shot)) {
-            if (r->has_end && r->end != -ENOBUFS && !fin_uring_interrupted(r->end) && r->end != -EAGAIN) {
-                r->has_end = false;
-                return r->end;
-            }
-            lacking |= r->has_end;
-            r->has_end = false;
-            if (r->stopped)
-                return -ESHUTDOWN;
-            if (lacking)
-                return fin_buffers_recv_late(r->buffers, r->fd, piece, nc);
-            fin_shot_start(&r->shot);
-        }
+        ssize_t n = without_waiting(r, piece);
+        if (n == LACKING)
+            return fin_buffers_recv_late(r->buffers, r->fd, piece, nc);
+        if (n != WAIT)
+            return n;
         int error = wait_for_piece(r, nc);
         if (error)
             return error;
@@ -109,6 +127,86 @@ static FIN_BLOCKING ssize_t next_checked(struct fin_receiver *r, void **piece, b
 
 ssize_t fin_receiver_next(struct fin_receiver *r, void **piece) { return next_checked(r, piece, false); }
 ssize_t fin_receiver_next_nc(struct fin_receiver *r, void **piece) { return next_checked(r, piece, true); }
+
+// ---- with a continuation
+
+struct taker_on {
+    struct waiter waiter; // first
+    struct fin_receiver *receiver;
+    struct fin_awe *awe;
+    struct fin_on *on;
+};
+_Static_assert(sizeof(struct taker_on) <= sizeof(struct fin_on), "room for one that takes a piece");
+
+static int end_of_wait(struct fin_receiver *r, ssize_t n) {
+    r->inside = false;
+    return fin_cont_call(FIN_FOR_IO, r->cont, r->state, r->state_size, (int)n);
+}
+
+// There is data, which the others that lack a buffer may take first.
+static FIN_BLOCKING void readable(void *state, int result) {
+    struct fin_receiver *r = *(struct fin_receiver **)state;
+    end_of_wait(r, result < 0 ? result : fin_buffers_recv_late(r->buffers, r->fd, r->piece, false));
+}
+
+struct late {
+    struct fin_receiver *receiver;
+    struct fin_on *on;
+};
+
+static void await_data(void *state, int result) {
+    struct late l = *(struct late *)state;
+    int error = result < 0 ? result : fin_poll_on(l.on, l.receiver->fd, POLLIN, readable, &l.receiver, sizeof l.receiver);
+    end_of_wait(l.receiver, error);
+}
+
+void fin_receiver_completed(struct io *io, struct waiter *w) {
+    struct taker_on *t = (struct taker_on *)w;
+    struct fin_receiver *r = t->receiver;
+    ssize_t n = w->result < 0 ? w->result : without_waiting(r, r->piece);
+    if (n == WAIT) {
+        r->taker = w;
+        return;
+    }
+    if (n == LACKING) {
+        struct late l = {r, t->on};
+        fin_cont_instead(t->awe, await_data, &l, sizeof l);
+        fin_cont_done(io->rt, t->awe, 0);
+        return;
+    }
+    r->inside = false;
+    io->rt->known[FIN_FOR_IO] += n != -ECANCELED;
+    fin_cont_done(io->rt, t->awe, (int)n);
+}
+
+static void begin_taking(struct fin_awe *awe, void *arg) { ((struct taker_on *)arg)->awe = awe; }
+
+int fin_receiver_next_on(struct fin_receiver *r, void **piece, struct fin_on *on, fin_cont *cont, const void *state,
+                         size_t size) {
+    struct taker_on *t = (struct taker_on *)(void *)on;
+    if (!fin_owned_here(&r->owned) || r->inside)
+        return r->inside ? -EBUSY : -EXDEV;
+    int begun = fin_cont_begin(cont, size, true);
+    if (begun < 0)
+        return begun;
+    *piece = NULL;
+    ssize_t n = begun > 0 ? -ECANCELED : without_waiting(r, piece);
+    if (n != WAIT && n != LACKING)
+        return fin_cont_call(FIN_FOR_IO, cont, state, size, (int)n);
+    r->inside = true;
+    r->piece = piece;
+    r->cont = cont;
+    r->state_size = size;
+    memcpy(r->state, state, size);
+    if (n == LACKING) {
+        int error = fin_poll_on(on, r->fd, POLLIN, readable, &r, sizeof r);
+        r->inside = false;
+        return error;
+    }
+    *t = (struct taker_on){.waiter.item = {.fn = fin_receiver_cancel, .arg = r}, .receiver = r, .on = on};
+    r->taker = &t->waiter;
+    return fin_cont_wait(FIN_FOR_IO, cont, state, size, &t->waiter.item, begin_taking, t);
+}
 
 int fin_receiver_stop(struct fin_receiver *r) {
     if (!fin_owned_here(&r->owned))
