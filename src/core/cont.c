@@ -39,6 +39,7 @@ struct fin_cont_record *fin_cont_record_new(struct fin_runtime *rt) {
     rt->cont_free = e->link.next;
     e->item.link.next = NULL;
     fin_link_init(&e->link);
+    e->cancellable = false;
     e->owner = rt;
     return e;
 }
@@ -48,6 +49,16 @@ static void record_free(struct fin_runtime *rt, struct fin_cont_record *e) {
     fin_cancel_item_remove(item_of(e));
     e->link.next = rt->cont_free;
     rt->cont_free = &e->link;
+}
+
+void fin_cont_lost(struct fin_runtime *rt, void (*lost)(int fd)) {
+    uint32_t queued = rt->tag | FIN_AWE_QUEUED | FIN_AWE_EXPLICIT;
+    for (struct fin_cont_slab *s = rt->cont_slabs; s; s = s->next) {
+        struct fin_cont_record *e = (struct fin_cont_record *)(void *)(s + 1), *end = (void *)((char *)s + s->size);
+        for (; e < end; e++)
+            if ((e->state & ~(uint32_t)FIN_AWE_NAMED) == queued && e->cancellable == DESCRIPTOR)
+                lost(e->result);
+    }
 }
 
 void fin_cont_pool_end(struct fin_runtime *rt) {
@@ -203,13 +214,14 @@ int fin_cont_go_on(enum fin_reason reason, fin_cont *cont, const void *state, si
     return 0;
 }
 
-int fin_cont_call(enum fin_reason reason, fin_cont *cont, const void *state, size_t size, int result) {
+static inline int call_with(enum fin_reason reason, fin_cont *cont, const void *state, size_t size, int result,
+                            uint32_t what) {
     struct leaving l;
     int error = stop_with(&l, cont, state, size);
     if (error)
         return error;
     if (!running_record(l.body) || l.body->inner || fin_tracking(l.rt) || !tick(l.rt)) { // now and then others have a turn
-        l.e->cancellable = false;
+        l.e->cancellable = what;
         queue(l.rt, l.e, result);
         fin_cont_leave_to_next(l.rt, l.body, reason);
     }
@@ -217,6 +229,14 @@ int fin_cont_call(enum fin_reason reason, fin_cont *cont, const void *state, siz
     l.body->entry = (void *)cont;
     fin_arch_on_stack(l.body, fin_cont_step, l.e);
     return 0;
+}
+
+int fin_cont_call(enum fin_reason reason, fin_cont *cont, const void *state, size_t size, int result) {
+    return call_with(reason, cont, state, size, result, false);
+}
+
+int fin_cont_call_descriptor(enum fin_reason reason, fin_cont *cont, const void *state, size_t size, int fd) {
+    return call_with(reason, cont, state, size, fd, fd >= 0 ? DESCRIPTOR : false);
 }
 
 int fin_yield_on(fin_cont *cont, const void *state, size_t size) {
@@ -259,6 +279,11 @@ int fin_cont_wait(enum fin_reason reason, fin_cont *cont, const void *state, siz
 void fin_cont_done(struct fin_runtime *rt, struct fin_awe *a, int result) {
     record_of(a)->cancellable = false;
     queue(rt, record_of(a), result);
+}
+
+void fin_cont_done_descriptor(struct fin_runtime *rt, struct fin_awe *a, int fd) {
+    record_of(a)->cancellable = fd >= 0 ? DESCRIPTOR : false;
+    queue(rt, record_of(a), fd);
 }
 
 struct fin_awe *fin_cont_start_(struct fin_finish_block *block, fin_cont *cont, const void *state, size_t size) {

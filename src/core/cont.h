@@ -21,7 +21,7 @@ struct fin_cont_record {
     uint32_t state, id;
     struct fin_runtime *owner;
     int result; // bx
-    uint32_t cancellable; // a cancel ends the wait; where another has, false
+    uint32_t cancellable; // a cancel ends the wait; where another has, false, or DESCRIPTOR: which the result is
     struct fin_awe *inbox;
     char data[FIN_CONT_STATE]; // saved
 };
@@ -42,6 +42,8 @@ static inline struct fin_awe *awe_of(struct fin_cont_record *e) { return (struct
 static inline struct fin_cancel_item *item_of(struct fin_cont_record *e) {
     return (struct fin_cancel_item *)(void *)&e->item;
 }
+
+enum { DESCRIPTOR = 2 };
 
 #define RECORD_OF(l) ((struct fin_cont_record *)((char *)(l) - offsetof(struct fin_cont_record, link)))
 

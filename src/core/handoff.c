@@ -38,7 +38,7 @@ static __attribute__((noinline)) int hand_over_slow(fin_cont *cont, const void *
         return -EINVAL;
     if ((fin_state(to) & FIN_AWE_KIND) == FIN_AWE_WOKEN)
         fin_drain_until(rt, to);
-    if (next->result != 0 && !next->cancellable) // which its continuation is to hear of
+    if (next->cancellable == DESCRIPTOR || (next->result != 0 && !next->cancellable)) // which its continuation is to hear of
         return -EINVAL;
     if (body && (!running_record(body) || body->inner))
         return -EBUSY;

@@ -145,6 +145,9 @@ int fin_cont_begin(fin_cont *cont, size_t size, bool cancellable);
 int fin_cont_wait(enum fin_reason reason, fin_cont *cont, const void *state, size_t size, struct fin_cancel_item *item,
                   void (*start)(struct fin_awe *awe, void *arg), void *arg);
 void fin_cont_done(struct fin_runtime *rt, struct fin_awe *a, int result); // own thread
+// The same, of what came to a descriptor; and of AWEs which were told so, but will not run any more.
+void fin_cont_done_descriptor(struct fin_runtime *rt, struct fin_awe *a, int fd);
+void fin_cont_lost(struct fin_runtime *rt, void (*lost)(int fd));
 // The same for fin_schedule_decided, and then(awe, arg) is called, from when on any thread may do that: whoever decides the
 // wait, and nobody else.
 int fin_cont_suspend(enum fin_reason reason, fin_cont *cont, const void *state, size_t size, struct fin_cancel_item *item,
@@ -155,6 +158,7 @@ void fin_cont_instead(struct fin_awe *a, fin_cont *cont, const void *state, size
 void fin_cont_result(struct fin_awe *a, int result);
 // Its continuation runs with that result: at the base of the stack that it has, where that is its own.
 int fin_cont_call(enum fin_reason reason, fin_cont *cont, const void *state, size_t size, int result);
+int fin_cont_call_descriptor(enum fin_reason reason, fin_cont *cont, const void *state, size_t size, int fd);
 // It gives up its stack, and its continuation runs soon, with that result.
 int fin_cont_go_on(enum fin_reason reason, fin_cont *cont, const void *state, size_t size, int result);
 

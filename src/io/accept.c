@@ -228,7 +228,7 @@ void fin_acceptor_completed(struct io *io, struct waiter *w) {
     }
     t->acceptor->inside--;
     io->rt->known[FIN_FOR_IO] += r != -ECANCELED;
-    fin_cont_done(io->rt, t->awe, r);
+    fin_cont_done_descriptor(io->rt, t->awe, r);
 }
 
 static void begin_taking(struct fin_awe *awe, void *arg) {
@@ -245,7 +245,7 @@ int fin_acceptor_next_on(struct fin_acceptor *a, struct fin_on *on, fin_cont *co
         return begun;
     int r = begun > 0 ? -ECANCELED : without_waiting(a);
     if (r != -EAGAIN)
-        return fin_cont_call(FIN_FOR_IO, cont, state, size, r);
+        return fin_cont_call_descriptor(FIN_FOR_IO, cont, state, size, r);
     if (!a->multishot)
         return fin_accept_on(on, a->fd, a->flags, cont, state, size);
     *t =

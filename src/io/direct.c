@@ -103,17 +103,23 @@ int fin_io_direct(const struct call *c) {
 }
 
 struct direct {
+    struct io *io;
     const struct call *call;
     int result;
+    uint32_t place; // of a descriptor that nobody has heard of
 };
 
 static void run(void *arg) {
     struct direct *d = arg;
     d->result = fin_io_direct(d->call);
+    if (d->result >= 0 && fin_io_makes_descriptor(d->call->op))
+        d->place = fin_io_hold_opened(d->io, d->result);
 }
 
 int fin_io_by_pool(struct io *io, const struct call *c) {
-    struct direct d = {.call = c};
+    struct direct d = {.io = io, .call = c};
     int error = fin_io_offload(io, run, &d, c->nc);
+    if (!error && d.result >= 0 && fin_io_makes_descriptor(c->op))
+        fin_io_take_opened(io, d.place);
     return error ? error : d.result;
 }

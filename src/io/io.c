@@ -63,8 +63,7 @@ static void wake(struct fin_poller *p) {
 
 void fin_io_woken(struct io *io) { __atomic_store_n(&io->woken, 0, __ATOMIC_SEQ_CST); }
 
-uint32_t fin_io_hold(struct io *io, int fd) {
-    struct held *h = &io->held;
+uint32_t fin_hold(struct held *h, int fd) {
     if (h->free == h->room) {
         uint32_t more = h->room ? 2 * h->room : 64;
         int *place = realloc(h->place, more * sizeof *place);
@@ -81,8 +80,7 @@ uint32_t fin_io_hold(struct io *io, int fd) {
     return i;
 }
 
-void fin_io_take(struct io *io, uint32_t i) {
-    struct held *h = &io->held;
+void fin_take(struct held *h, uint32_t i) {
     if (i == UINT32_MAX)
         return;
     h->place[i] = ~(int)h->free;
@@ -97,6 +95,8 @@ static void close_held(struct held *h) {
     *h = (struct held){0};
 }
 
+static void close_lost(int fd) { close(fd); }
+
 static void end(struct fin_poller *p) {
     struct io *io = (struct io *)p;
     io->ending = true;
@@ -107,6 +107,8 @@ static void end(struct fin_poller *p) {
         o->lost(o);
     }
     close_held(&io->held);
+    close_held(&io->opened);
+    fin_cont_lost(io->rt, close_lost);
     free(io->files);
     io->files = NULL;
     give_back(io);

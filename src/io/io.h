@@ -100,7 +100,7 @@ struct io {
     bool ending; // no AWE will run any more
     struct can can;
     struct fin_link owned; // objects of the program
-    struct held held;
+    struct held held, opened; // opened: by the pool, under its lock
     struct files *files;   // registered ones, or NULL
     union {
         struct uring uring;
@@ -161,8 +161,10 @@ void fin_owned_remove(struct owned *o);
 bool fin_owned_here(const struct owned *o);
 // The thread may end before the AWE that is to have the descriptor runs: the end closes those that nobody took. Where it was
 // put; where there is no memory to remember it, nowhere.
-uint32_t fin_io_hold(struct io *io, int fd);
-void fin_io_take(struct io *io, uint32_t place);
+uint32_t fin_hold(struct held *held, int fd);
+void fin_take(struct held *held, uint32_t place);
+static inline uint32_t fin_io_hold(struct io *io, int fd) { return fin_hold(&io->held, fd); }
+static inline void fin_io_take(struct io *io, uint32_t place) { fin_take(&io->held, place); }
 static inline FIN_BLOCKING void fin_io_suspend(struct waiter *w) {
     fin_rt(fin_self)->stats.blocks[FIN_FOR_IO].with_stack++;
     fin_suspend(&w->awe);
@@ -190,6 +192,8 @@ int fin_io_connect_failed(int fd, int error); // returns the error; the socket i
 // offload.c
 FIN_BLOCKING int fin_io_offload(struct io *io, void (*fn)(void *), void *arg, bool nc);
 bool fin_io_offload_expects(struct io *io); // a job of this thread waits or runs
+uint32_t fin_io_hold_opened(struct io *io, int fd); // any thread
+void fin_io_take_opened(struct io *io, uint32_t place);
 void fin_io_offload_end(struct io *io); // own thread, at its end: nothing uses its memory any more
 
 // request.c: a call in registers, the first four words of an entry. Pre: io has a ring that knows the operation; no

@@ -236,6 +236,19 @@ bool fin_io_offload_expects(struct io *io) {
     return found;
 }
 
+uint32_t fin_io_hold_opened(struct io *io, int fd) {
+    lock();
+    uint32_t place = fin_hold(&io->opened, fd);
+    unlock();
+    return place;
+}
+
+void fin_io_take_opened(struct io *io, uint32_t place) {
+    lock();
+    fin_take(&io->opened, place);
+    unlock();
+}
+
 void fin_io_offload_end(struct io *io) {
     lock();
     for (struct fin_link *l = pool.queue.next, *next; l != &pool.queue; l = next) {

@@ -80,7 +80,7 @@ static bool again(struct on *on, int result) {
 // After a wait for readiness there was nothing.
 static void over(struct io *io, struct fin_awe *awe, const struct call *c, int result) {
     io->rt->known[FIN_FOR_IO] += result != -ECANCELED && c->op != IORING_OP_POLL_ADD;
-    fin_cont_done(io->rt, awe, result);
+    (fin_io_makes_descriptor(c->op) ? fin_cont_done_descriptor : fin_cont_done)(io->rt, awe, result);
 }
 
 static void slept(struct fin_timer *t) {
@@ -181,6 +181,22 @@ static void begin_ready(struct fin_awe *a, void *arg) {
         ready(on, error);
 }
 
+// What has been done at once.
+static void begin_done(struct fin_awe *a, void *arg) {
+    struct on_ready *on = arg;
+    over(on->ready.io, a, &on->call, on->ready.waiter.result);
+}
+
+static FIN_LEAVES_FRAME int done_at_once(enum fin_reason reason, struct io *io, struct fin_on *storage,
+                                         const struct call *c, int result, fin_cont *cont, const void *state, size_t size) {
+    struct on_ready *on = (struct on_ready *)(void *)storage;
+    if (!fin_io_makes_descriptor(c->op))
+        return fin_cont_go_on(reason, cont, state, size, result);
+    on->call = *c;
+    on->ready = (struct ready_waiter){.io = io, .waiter.result = result};
+    return fin_cont_wait(reason, cont, state, size, NULL, begin_done, on);
+}
+
 static FIN_LEAVES_FRAME int wait_ready(enum fin_reason reason, struct io *io, struct fin_on *storage, const struct call *c,
                                        fin_cont *cont, const void *state, size_t size) {
     struct on_ready *on = (struct on_ready *)(void *)storage;
@@ -188,7 +204,7 @@ static FIN_LEAVES_FRAME int wait_ready(enum fin_reason reason, struct io *io, st
     enum fin_io_kind kind = c->op == IORING_OP_OPENAT ? FIN_IO_FILE : may_be_file ? fin_io_kind_of(c->fd) : FIN_IO_SOCKET;
     int r = kind == FIN_IO_FILE ? fin_io_run(*c) : try_now(c, kind);
     if (r != -EAGAIN || kind == FIN_IO_FILE || events_of(c) == 0)
-        return fin_cont_go_on(reason, cont, state, size, r);
+        return done_at_once(reason, io, storage, c, r, cont, state, size);
     on->call = *c;
     on->kind = kind;
     on->ready = (struct ready_waiter){.io = io, .events = events_of(c)};
@@ -205,7 +221,7 @@ static FIN_LEAVES_FRAME int wait_for(enum fin_reason reason, struct fin_on *stor
     if (io->backend == &fin_io_epoll && c->fd < FIXED)
         return wait_ready(reason, io, storage, c, cont, state, size);
     if (c->fd >= FIXED || !(io->can.ops >> c->op & 1))
-        return fin_cont_go_on(reason, cont, state, size, fin_io_run(*c));
+        return done_at_once(reason, io, storage, c, fin_io_run(*c), cont, state, size);
     struct on *on = on_of(storage);
     struct request *r = &on->request;
     on->call = *c;
