@@ -4,6 +4,7 @@
 #define FIN_IO_CALL_H
 
 #include "io/fixed.h"
+#include "io/uring.h"
 
 static inline uint64_t word(const void *p) { return (uint64_t)(uintptr_t)p; }
 
@@ -16,7 +17,7 @@ static inline FIN_BLOCKING long run(struct call c) {
     uint64_t tail = (uint64_t)c.flags << 32 | c.len;
     if (FIN_UNLIKELY(!io || c.fd >= FIXED || !(io->can.ops >> c.op & 1)))
         return fin_io_run_words(head, c.off, word(c.addr), tail, c.nc);
-    return fin_uring_quick(io, head, c.off, word(c.addr), tail, c.nc);
+    return fin_uring_quick(io, head, c.off, word(c.addr), tail, (c.op == IORING_OP_RECVMSG ? TO_MESSAGE : 0) | c.nc);
 }
 
 // The cancellable function and its twin.

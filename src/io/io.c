@@ -7,10 +7,13 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/eventfd.h>
+#include <sys/socket.h>
 #include <sys/uio.h>
 #include <unistd.h>
 
 #include "io/io.h"
+
+enum { PIDFD = 4 }; // SCM_PIDFD of Linux 6.5
 
 static struct io *ios; // all that ever existed
 
@@ -86,6 +89,33 @@ void fin_take(struct held *h, uint32_t i) {
     h->place[i] = ~(int)h->free;
     h->free = i;
 }
+
+// Calls fn for each.
+static void in_message(struct io *io, const struct msghdr *m, void (*fn)(struct held *, int fd)) {
+    for (struct cmsghdr *c = CMSG_FIRSTHDR(m); c; c = CMSG_NXTHDR((struct msghdr *)m, c)) {
+        if (c->cmsg_level != SOL_SOCKET || (c->cmsg_type != SCM_RIGHTS && c->cmsg_type != PIDFD) ||
+            c->cmsg_len < CMSG_LEN(0))
+            continue;
+        for (size_t i = 0, n = (c->cmsg_len - CMSG_LEN(0)) / sizeof(int); i < n; i++) {
+            int fd;
+            memcpy(&fd, CMSG_DATA(c) + i * sizeof fd, sizeof fd);
+            fn(&io->held, fd);
+        }
+    }
+}
+
+static void hold_one(struct held *h, int fd) { fin_hold(h, fd); }
+
+static void take_one(struct held *h, int fd) {
+    for (uint32_t i = 0; i < h->room; i++)
+        if (h->place[i] == fd) {
+            fin_take(h, i);
+            return;
+        }
+}
+
+void fin_io_hold_message(struct io *io, const struct msghdr *m) { in_message(io, m, hold_one); }
+void fin_io_take_message(struct io *io, const struct msghdr *m) { in_message(io, m, take_one); }
 
 static void close_held(struct held *h) {
     for (uint32_t i = 0; i < h->room; i++)

@@ -173,6 +173,10 @@ static inline FIN_BLOCKING void fin_io_suspend(struct waiter *w) {
 static inline bool fin_io_makes_descriptor(unsigned op) {
     return op == IORING_OP_OPENAT || op == IORING_OP_ACCEPT || op == IORING_OP_OPENAT2;
 }
+// The same of the descriptors in a message.
+struct msghdr;
+void fin_io_hold_message(struct io *io, const struct msghdr *m);
+void fin_io_take_message(struct io *io, const struct msghdr *m);
 // on.c: a waiter without an AWE is that of a struct fin_on.
 void fin_on_completed(struct io *io, struct waiter *w);
 static inline void fin_io_resume(struct io *io, struct waiter *w, int result) { // own thread
@@ -198,7 +202,7 @@ void fin_io_offload_end(struct io *io); // own thread, at its end: nothing uses 
 
 // request.c: a call in registers, the first four words of an entry. Pre: io has a ring that knows the operation; no
 // descriptor comes of it.
-FIN_BLOCKING long fin_uring_quick(struct io *io, uint64_t head, uint64_t off, uint64_t addr, uint64_t tail, bool nc);
+FIN_BLOCKING long fin_uring_quick(struct io *io, uint64_t head, uint64_t off, uint64_t addr, uint64_t tail, unsigned how);
 
 // direct.c
 int fin_io_direct(const struct call *c);                 // the system call itself; may block the thread

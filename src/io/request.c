@@ -47,10 +47,12 @@ bool fin_uring_interrupted(int result) {
 
 static FIN_BLOCKING int once(struct request *r, const struct call *c) {
     r->call = c;
-    fin_uring_start(r, TO_REQUEST);
+    fin_uring_start(r, c->op == IORING_OP_RECVMSG ? TO_MESSAGE : TO_REQUEST);
     fin_io_suspend(&r->waiter);
     if (r->tag & TO_FD && r->waiter.result >= 0)
         fin_io_take(r->io, r->position);
+    if (r->tag == TO_MESSAGE && r->waiter.result >= 0)
+        fin_io_take_message(r->io, c->addr);
     return r->waiter.result;
 }
 
@@ -135,6 +137,8 @@ _Static_assert(offsetof(struct frame, request.again) - AWE_AT <= 192, "and ends"
 
 static __attribute__((noinline)) FIN_BLOCKING int not_yet(struct frame *f) {
     struct request *r = &f->request;
+    if (r->tag == TO_MESSAGE && r->waiter.result >= 0)
+        fin_io_take_message(r->io, f->call.addr);
     int result = attempts(r, &f->call, r->waiter.result);
     if (r->waiter.item.link.next)
         fin_link_remove(&r->waiter.item.link);
@@ -145,7 +149,8 @@ static __attribute__((noinline)) FIN_BLOCKING int not_yet(struct frame *f) {
 
 // Words go from registers to the frame and to the entry: fields that were just stored could be loaded as words only when
 // they have reached the cache, and the frame is seldom there.
-long fin_uring_quick(struct io *io, uint64_t head, uint64_t off, uint64_t addr, uint64_t tail, bool nc) {
+long fin_uring_quick(struct io *io, uint64_t head, uint64_t off, uint64_t addr, uint64_t tail, unsigned how) {
+    bool nc = how & 1;
     FRAME_HERE_(f);
     struct request *r = &f->request;
     struct fin_runtime *rt = io->rt;
@@ -155,7 +160,7 @@ long fin_uring_quick(struct io *io, uint64_t head, uint64_t off, uint64_t addr, 
         rt->stats.cancelled++;
         return -ECANCELED;
     }
-    word *e = submit(r, io, fin_uring_place(io), TO_REQUEST);
+    word *e = submit(r, io, fin_uring_place(io), (uint8_t)(how & TO_MESSAGE));
     e[0] = c[0] = head;
     e[1] = c[1] = off;
     e[2] = c[2] = addr;
@@ -169,7 +174,7 @@ long fin_uring_quick(struct io *io, uint64_t head, uint64_t off, uint64_t addr, 
     r->pending = RESULT;
     r->tries = 0;
     r->cancelled = r->withdrawn = false;
-    r->moves = off == UINT64_MAX;
+    r->moves = off == UINT64_MAX || how & TO_MESSAGE;
     r->waiter.item.link.next = NULL;
     if (!nc) {
         r->waiter.item.fn = fin_uring_cancel;
@@ -179,7 +184,7 @@ long fin_uring_quick(struct io *io, uint64_t head, uint64_t off, uint64_t addr, 
     rt->stats.blocks[FIN_FOR_IO].with_stack++;
     FIN_ARCH_BLOCK_(fin_core_suspend_, &f->awe, &rt->thread, &r->waiter.awe, 0);
     int result = r->waiter.result;
-    if (FIN_UNLIKELY(result < 0) || (r->moves && is_short(&f->call, result)))
+    if (FIN_UNLIKELY(result < 0) || (r->moves && (r->tag == TO_MESSAGE || is_short(&f->call, result))))
         return not_yet(f);
     if (r->waiter.item.link.next)
         fin_link_remove(&r->waiter.item.link);

@@ -53,15 +53,19 @@ static void try_again(struct fin_timer *t) { fin_uring_send_cancel(FIN_OF(struct
 
 bool fin_uring_unseen(const struct request *r) { return (int)(r->position - *r->io->uring.ring.sq.khead) >= 0; }
 
+static void make_nothing(struct io_uring_sqe *e) {
+    memset(e, 0, sizeof *e);
+    e->opcode = IORING_OP_NOP;
+    e->user_data = TO_NOBODY;
+}
+
 // Takes back a request that the kernel has not seen.
 bool fin_uring_withdraw(struct request *r) {
     struct io_uring_sq *sq = &r->io->uring.ring.sq;
     if (!fin_uring_unseen(r))
         return false;
     struct io_uring_sqe *e = &sq->sqes[r->position & *sq->kring_mask];
-    memset(e, 0, sizeof *e);
-    e->opcode = IORING_OP_NOP;
-    e->user_data = TO_NOBODY;
+    make_nothing(e);
     r->pending = 0;
     r->withdrawn = true;
     return true;
@@ -175,6 +179,14 @@ static __attribute__((noinline)) void dispatch_any(struct io *io, uint64_t data,
             if (result == -EBADF)
                 fin_host_die(CLOSED);
         }
+        break;
+    case TO_MESSAGE:
+        if (result >= 0)
+            fin_io_hold_message(io, r->call->addr);
+        completed(r, result, flags);
+        break;
+    case TO_MESSAGE_CANCEL:
+        cancel_completed(r, result);
         break;
     case TO_SHOT:
         fin_shot_completed((struct shot *)r, result, flags);
@@ -361,11 +373,21 @@ static void wait_until(struct io *io, uint64_t until) {
         enter(io, (int64_t)(until - now));
 }
 
+// What is still to go down would be done for nobody, with memory that may be gone. A descriptor is closed all the same.
+static void drop_unseen(struct io_uring_sq *sq) {
+    for (unsigned i = *sq->khead; i != sq->sqe_tail; i++) {
+        struct io_uring_sqe *e = &sq->sqes[i & *sq->kring_mask];
+        if (e->opcode != IORING_OP_CLOSE && e->opcode != IORING_OP_ASYNC_CANCEL && e->user_data != TO_WAKE)
+            make_nothing(e);
+    }
+}
+
 // Nothing may be in flight when the memory of the thread goes away, and no read of wake_fd when another thread takes it
 // over. Where AWEs are left that wait, all is cancelled, and again what was between two places: kernels before 5.19 cannot,
 // and leave that to the ring's own end.
 static void end(struct io *io) {
     struct uring *u = &io->uring;
+    drop_unseen(&u->ring.sq);
     if (u->wake_armed)
         eventfd_write(io->wake_fd, 1);
     while (u->wake_armed)

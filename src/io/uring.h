@@ -6,8 +6,9 @@
 #include "io/io.h"
 
 // user_data is the address of a request and what the completion is to it; TO_FD: a result that is not negative is a
-// descriptor.
-enum { TO_REQUEST, TO_CANCEL, TO_SHOT, TO_SHOT_CANCEL, TO_STEP, TO_STEP_CANCEL, TO_KIND = 7, TO_FD = 8, TO_TAG = 15 };
+// descriptor. A message may have brought some.
+enum { TO_REQUEST, TO_CANCEL, TO_SHOT, TO_SHOT_CANCEL, TO_STEP, TO_STEP_CANCEL, TO_MESSAGE, TO_MESSAGE_CANCEL };
+enum { TO_KIND = 7, TO_FD = 8, TO_TAG = 15 };
 enum { TO_NOBODY = 0, TO_WAKE = 1 }; // without an address
 
 // How often what the ring got no thread for is tried again, before it is an error.

@@ -36,6 +36,32 @@ static void take_one(void *unused) {
     close(fd);
 }
 
+static int many[2];
+
+static void receive_one(void *unused) {
+    char text[8], room[CMSG_SPACE(2 * sizeof(int))];
+    int fd[2];
+    struct iovec v = {text, sizeof text};
+    struct msghdr m = {.msg_iov = &v, .msg_iovlen = 1, .msg_control = room, .msg_controllen = sizeof room};
+    (void)unused;
+    if (fin_recvmsg(many[1], &m, MSG_CMSG_CLOEXEC) < 0)
+        return;
+    memcpy(fd, CMSG_DATA(CMSG_FIRSTHDR(&m)), sizeof fd);
+    ran++;
+    close(fd[0]);
+    close(fd[1]);
+}
+
+static void send_two(void) {
+    char text[8] = "", room[CMSG_SPACE(2 * sizeof(int))] = "";
+    struct iovec v = {text, sizeof text};
+    struct msghdr m = {.msg_iov = &v, .msg_iovlen = 1, .msg_control = room, .msg_controllen = sizeof room};
+    struct cmsghdr *c = CMSG_FIRSTHDR(&m);
+    *c = (struct cmsghdr){.cmsg_len = CMSG_LEN(2 * sizeof(int)), .cmsg_level = SOL_SOCKET, .cmsg_type = SCM_RIGHTS};
+    memcpy(CMSG_DATA(c), (int[]){1, 2}, 2 * sizeof(int));
+    CHECK_EQ(sendmsg(many[0], &m, 0), sizeof text);
+}
+
 // The same with continuations.
 static struct fin_on on[EACH];
 
@@ -92,29 +118,64 @@ static void one(struct end e, int yields) {
     e.yields = yields;
     int client[EACH];
     pthread_t t;
-    for (int i = 0; i < EACH; i++)
+    CHECK_EQ(socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, many), 0);
+    for (int i = 0; i < EACH; i++) {
         client[i] = tcp_connect(&address);
+        if (e.fn == receive_one)
+            send_two();
+    }
     CHECK_EQ(pthread_create(&t, NULL, end_early, &e), 0);
     CHECK_EQ(pthread_join(t, NULL), 0);
     for (int i = 0; i < EACH; i++)
         close(client[i]);
+    close(many[0]);
+    close(many[1]);
     int fd;
     while ((fd = accept(listener, NULL, NULL)) >= 0)
         close(fd);
 }
 
+// What has not gone down when the thread ends is not done any more: its memory may be gone.
+static int ends[2];
+
+static void write_one(void *unused) {
+    (void)unused;
+    fin_write(ends[1], "x", 1);
+    ran++;
+}
+
+static void *end_at_once(void *unused) {
+    fin_finish {
+        fin_async_eager_call(write_one, NULL);
+        pthread_exit(NULL);
+    }
+    return unused;
+}
+
+static void unsent(void) {
+    pthread_t t;
+    char text[2];
+    CHECK_EQ(pipe2(ends, O_NONBLOCK | O_CLOEXEC), 0);
+    CHECK_EQ(pthread_create(&t, NULL, end_at_once, NULL), 0);
+    CHECK_EQ(pthread_join(t, NULL), 0);
+    CHECK_EQ(read(ends[0], text, sizeof text), on_epoll() ? 1 : -1); // which writes at once
+    close(ends[0]);
+    close(ends[1]);
+}
+
 int main(void) {
-    const struct end all[] = {{.fn = accept_one},    {.fn = open_one},   {.fn = take_one},
+    const struct end all[] = {{.fn = accept_one},    {.fn = open_one},   {.fn = take_one}, {.fn = receive_one},
                               {.cont = accept_on}, {.cont = open_on}, {.cont = take_on}};
     int before = 0;
     listener = tcp_listen(&address, 2 * EACH);
     CHECK_EQ(fcntl(listener, F_SETFL, O_NONBLOCK), 0);
-    for (int i = 0; i < 6; i++) {
+    for (int i = 0; i < 7; i++) {
         one(all[i], 0);
         before = open_descriptors();
         for (int yields = 1; yields < YIELDS; yields++)
             one(all[i], yields);
         CHECK_EQ(open_descriptors(), before);
     }
+    unsent();
     return 0;
 }
