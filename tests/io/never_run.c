@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
 // Descriptors that were made for AWEs which never run, because their thread ended: nobody will close them, so the library
 // does.
+#define _GNU_SOURCE
 #include <fcntl.h>
 #include <pthread.h>
 
