@@ -46,8 +46,8 @@ int fin_ump_ring(struct ump_tx *tx, uint64_t armed) {
     return 0;
 }
 
-// Lines that were sent may be fetched ahead; others would be taken away from the sender. A hint: it may just be writing bytes
-// of a message there.
+// Lines that were sent may be fetched ahead; others would be taken away from the sender. A hint: it may just be writing
+// bytes of a message there.
 __attribute__((no_sanitize("thread"))) static bool seems_sent(const struct ump_rx *rx, uint64_t position) {
     const volatile uint64_t *line = (const volatile uint64_t *)ump_line(rx->ring, position, rx->lines);
     return (((uint32_t)*line ^ ump_lap(position, rx->shift)) & UMP_LAP) == 0;
