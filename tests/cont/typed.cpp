@@ -48,7 +48,34 @@ static void catches(int &n, int) {
     fin_cont_end();
 }
 
+// Its state lies where the next wait puts its own.
+static fin::no_return last(int &n, int result) {
+    CHECK_EQ(result, 0);
+    LOG("%d ", n);
+    fin_cont_end();
+}
+
+static void closures(int &n, int) {
+    int twice = 2 * n;
+    fin::yield_on([n, twice](int result) {
+        CHECK_EQ(result, 0);
+        fin::block_on([sum = n + twice, n](int why) {
+            CHECK_EQ(why, -ECANCELED);
+            LOG("%d ", sum);
+            fin::yield_on<last>(n);
+        });
+    });
+}
+
 int main() {
+    fin_finish {
+        int four = 4;
+        CHECK(fin_async_cont((fin::continuation<closures, int>), &four, sizeof four) != nullptr);
+        fin_yield();
+        fin_yield();
+        fin_cancel();
+    }
+    CHECK_LOG("12 4 ");
     std::string path;
     fin::finish([&](fin::scope &s) {
         CHECK(s.async_cont<walks>(walk{1, 3, &path}) != nullptr);

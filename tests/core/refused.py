@@ -8,7 +8,14 @@ REASON = {'async': 'fin_async_must_be_inside_fin_finish', 'cancel': 'fin_cancel_
           'cancel_as': 'fin_cancel_as_needs_fin_finish_as_queries', 'async_body': 'fin_async_must_be_inside_fin_finish',
           # GNU C: where a statement is expected
           'if_async': 'auto',
-          'async_eager': 'fin_async_must_be_inside_fin_finish'}
+          'async_eager': 'fin_async_must_be_inside_fin_finish',
+          # continuations
+          'state_not_bytes': 'the state of a continuation is copied as bytes',
+          'state_too_large': 'the state of a continuation has up to 40 bytes',
+          'wrong_arguments': 'a continuation is called with (State &, int result)',
+          'returns_value': 'a continuation does not return',
+          'returns': 'no_return',
+          'capture_not_bytes': 'the state of a continuation is copied as bytes'}
 
 split = sys.argv.index('--')
 include, compiler, files = sys.argv[1], sys.argv[2:split], sys.argv[split + 1:]
