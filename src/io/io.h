@@ -177,6 +177,11 @@ static inline bool fin_io_makes_descriptor(unsigned op) {
 struct msghdr;
 void fin_io_hold_message(struct io *io, const struct msghdr *m);
 void fin_io_take_message(struct io *io, const struct msghdr *m);
+// A read of nothing, which does not wait. A ring's does, for something, where it takes the end for one that may block: of a
+// pipe before Linux 6.4, of a pseudo-terminal's master.
+static inline bool fin_io_nothing(const struct call *c) {
+    return c->op == IORING_OP_READ && c->len == 0 && !(c->sqe_flags & IOSQE_FIXED_FILE);
+}
 // on.c: a waiter without an AWE is that of a struct fin_on.
 void fin_on_completed(struct io *io, struct waiter *w);
 static inline void fin_io_resume(struct io *io, struct waiter *w, int result) { // own thread

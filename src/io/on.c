@@ -220,7 +220,7 @@ static FIN_LEAVES_FRAME int wait_for(enum fin_reason reason, struct fin_on *stor
         return error;
     if (io->backend == &fin_io_epoll && c->fd < FIXED)
         return wait_ready(reason, io, storage, c, cont, state, size);
-    if (c->fd >= FIXED || !(io->can.ops >> c->op & 1))
+    if (c->fd >= FIXED || !(io->can.ops >> c->op & 1) || fin_io_nothing(c))
         return done_at_once(reason, io, storage, c, fin_io_run(*c), cont, state, size);
     struct on *on = on_of(storage);
     struct request *r = &on->request;

@@ -2,6 +2,7 @@
 // One request, one result: from the call to its return.
 #define _GNU_SOURCE
 #include <string.h>
+#include <sys/uio.h>
 
 #include "core/dispatch.h"
 #include "io/uring.h"
@@ -78,7 +79,16 @@ static FIN_BLOCKING int attempts(struct request *r, const struct call *c, int re
     }
 }
 
+// What has the flag and cannot tell, pipes before Linux 6.4, is asked whether it is ready.
+static int without_waiting(const struct call *c) {
+    enum fin_io_kind kind = fin_io_kind_of(c->fd);
+    return kind == FIN_IO_FILE ? -EAGAIN : fin_io_try(c, kind);
+}
+
 int fin_uring_failed(const struct request *r, const struct call *c, int result) {
+    bool vectors = c->op == IORING_OP_READV || c->op == IORING_OP_WRITEV;
+    if (result == -EOPNOTSUPP && vectors && c->flags & RWF_NOWAIT && !(c->sqe_flags & IOSQE_FIXED_FILE))
+        return without_waiting(c);
     bool interrupted = fin_uring_interrupted(result);
     if (r->cancelled && (result == -ECANCELED || interrupted || (result == -EAGAIN && fin_io_events(c))))
         return c->op == IORING_OP_CONNECT && !r->withdrawn ? fin_io_connect_ended(c->fd) : -ECANCELED;
@@ -113,6 +123,8 @@ int fin_uring_call(struct io *io, const struct call *c) {
     uint32_t flags;
     if (FIN_UNLIKELY(c->op >= FIN_OP_POOL || !(io->can.ops >> c->op & 1)))
         return fin_io_by_pool(io, c);
+    if (FIN_UNLIKELY(fin_io_nothing(c)))
+        return !c->nc && fin_cancelled() ? -ECANCELED : fin_io_direct(c);
     int result = fin_uring_run(io, c, &flags);
     if (is_short(c, result))
         fin_uring_short(c, result);

@@ -85,24 +85,25 @@ static int nowait(const struct call *c, const struct vectors *v) {
 static int of_stream(const struct call *c, const struct vectors *v) {
     bool in = inwards(c);
     size_t i = 0;
+    int flags = (int)c->flags & ~RWF_NOWAIT;
     int r = nowait(c, v);
-    if (r != -EOPNOTSUPP || c->flags & RWF_NOWAIT)
+    if (r != -EOPNOTSUPP)
         return r;
     if ((fcntl(c->fd, F_GETFL) & O_ACCMODE) == (in ? O_WRONLY : O_RDONLY))
         return -EBADF; // that end of a pipe never gets ready
     if (total(v) == 0) // does not block
-        return fin_io_direct(c);
+        return fin_io_result(in ? preadv2(c->fd, v->v, (int)v->n, -1, flags) : pwritev2(c->fd, v->v, (int)v->n, -1, flags));
     r = fin_io_ready_now(c->fd, in ? POLLIN : POLLOUT);
     if (r <= 0)
         return r < 0 ? r : -EAGAIN;
     if (in)
-        return fin_io_result(preadv2(c->fd, v->v, (int)v->n, -1, (int)c->flags));
+        return fin_io_result(preadv2(c->fd, v->v, (int)v->n, -1, flags));
     while (i + 1 < v->n && v->v[i].iov_len == 0)
         i++;
     struct iovec first = v->n ? v->v[i] : (struct iovec){0};
     if (first.iov_len > PIPE_BUF)
         first.iov_len = PIPE_BUF;
-    return fin_io_result(pwritev2(c->fd, &first, v->n != 0, -1, (int)c->flags));
+    return fin_io_result(pwritev2(c->fd, &first, v->n != 0, -1, flags));
 }
 
 // A read of nothing waits for nothing, a receive does. Once the kernel has refused the flag it has seen the vectors.
@@ -113,7 +114,7 @@ static int of_socket(const struct call *c, const struct vectors *v) {
     if (c->op == IORING_OP_WRITE)
         return fin_io_result(send(c->fd, v->one.iov_base, c->len, MSG_DONTWAIT));
     int r = nowait(c, v);
-    if (r != -EOPNOTSUPP || c->flags & RWF_NOWAIT)
+    if (r != -EOPNOTSUPP)
         return r;
     if (c->op == IORING_OP_WRITEV)
         return fin_io_result(sendmsg(c->fd, &m, MSG_DONTWAIT));
