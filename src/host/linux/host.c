@@ -13,7 +13,7 @@
 #include "core/runtime.h"
 #include "host/linux/held.h"
 #include "host/linux/trace.h"
-#include "host/linux/overflow.h"
+#include "host/linux/crash.h"
 #include "host/linux/stats.h"
 #include "host/linux/stuck.h"
 
@@ -148,7 +148,7 @@ static void thread_ends(void *rt) {
 
 static void begin_process(void) {
     key_error = pthread_key_create(&end_key, thread_ends);
-    fin_overflow_begin();
+    fin_crash_begin();
     fin_held_begin();
     fin_stuck_begin();
     fin_stats_begin();
@@ -161,7 +161,7 @@ int fin_host_thread_begin(struct fin_runtime *rt) {
         return -key_error;
     rt->tid = (int32_t)syscall(SYS_gettid);
     rt->futex = 0;
-    fin_overflow_thread_begin();
+    fin_crash_thread_begin();
     return -pthread_setspecific(end_key, rt);
 }
 
@@ -169,5 +169,5 @@ void fin_host_thread_end(struct fin_runtime *rt) {
     pthread_setspecific(end_key, NULL);
     fin_stuck_thread_ends(rt);
     rt->tid = 0;
-    fin_overflow_thread_end();
+    fin_crash_thread_end();
 }

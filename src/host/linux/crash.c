@@ -1,0 +1,129 @@
+// SPDX-License-Identifier: BSD-2-Clause
+// What a program that crashes says before it ends as it would have: which AWE, and whether its stack was too small.
+#define _GNU_SOURCE
+#include "host/linux/crash.h"
+
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <ucontext.h>
+#include <unistd.h>
+
+#include "host/linux/running.h"
+#include "host/linux/symbol.h"
+
+enum { SIGNAL_STACK = 32 * 1024 };
+static __thread void *signal_stack;
+
+static bool in_guard(struct fin_runtime *rt, uintptr_t p) {
+    for (struct fin_slab *s = rt->slabs; s; s = s->next)
+        if (p - (uintptr_t)s->base < s->stacks * rt->stack_size)
+            return (p & (rt->stack_size - 1)) < fin_host_page_size();
+    return false;
+}
+
+static uintptr_t stack_pointer(const ucontext_t *c) {
+#if defined(__x86_64__)
+    return (uintptr_t)c->uc_mcontext.gregs[REG_RSP];
+#elif defined(__aarch64__)
+    return (uintptr_t)c->uc_mcontext.sp;
+#endif
+}
+
+// Of the stack that the thread came with it is only known that memory ends where the stack pointer is.
+static bool below_os_stack(struct fin_runtime *rt, uintptr_t p, uintptr_t sp) {
+    enum { NEAR = 64 * 1024 };
+    for (struct fin_slab *s = rt->slabs; s; s = s->next)
+        if (sp - (uintptr_t)s->base < s->stacks * rt->stack_size)
+            return false;
+    return p - (sp - NEAR) < 2 * NEAR;
+}
+
+static const struct {
+    int number;
+    const char *name;
+} fatal[] = {{SIGSEGV, "SIGSEGV"}, {SIGBUS, "SIGBUS"}, {SIGFPE, "SIGFPE"}, {SIGILL, "SIGILL"}, {SIGABRT, "SIGABRT"}};
+enum { FATAL = sizeof fatal / sizeof *fatal };
+
+static void *instruction(const ucontext_t *c) {
+#if defined(__x86_64__)
+    return (void *)c->uc_mcontext.gregs[REG_RIP];
+#elif defined(__aarch64__)
+    return (void *)c->uc_mcontext.pc;
+#endif
+}
+
+static void print(const char *text, size_t length, size_t most) {
+    if (write(STDERR_FILENO, text, length < most ? length : most - 1) < 0)
+        _exit(127);
+}
+
+static void report_overflow(struct fin_runtime *rt, bool ours) {
+    struct fin_running r = fin_running(rt);
+    char text[768], function[256] = "", what[64] = "the OS thread's own stack is";
+    if (r.at)
+        fin_symbol_at(r.at, function, sizeof function);
+    if (ours)
+        snprintf(what, sizeof what, "its %zu KiB are", rt->stack_size / 1024);
+    int n = snprintf(text, sizeof text,
+                     "fin: stack overflow in AWE \"%s\"%s%s: %s used up. Set %s, or put what is large on the heap.\n",
+                     r.name ? r.name : "unnamed", r.how, function, what,
+                     ours ? "FIN_STACK_SIZE (bytes)" : "the thread's stack size (ulimit -s)");
+    print(text, (size_t)n, sizeof text);
+}
+
+static void report_crash(struct fin_runtime *rt, int sig, const ucontext_t *c) {
+    struct fin_running r = fin_running(rt);
+    char text[1024], function[256] = "", where[256];
+    const char *name = "a signal";
+    for (int i = 0; i < FATAL; i++)
+        name = fatal[i].number == sig ? fatal[i].name : name;
+    if (r.at)
+        fin_symbol_at(r.at, function, sizeof function);
+    int n = snprintf(text, sizeof text, "fin: %s in AWE \"%s\"%s%s, thread %d, at %s\n", name, r.name ? r.name : "unnamed",
+                     r.how, function, rt->tid, fin_symbol_at(instruction(c), where, sizeof where));
+    print(text, (size_t)n, sizeof text);
+}
+
+// The program ends here, so what is not async-signal-safe is used where it cannot deadlock in practice: on our own signal
+// stack, with a formatted buffer and one write. A fault in here ends the program at once, as the signal is blocked.
+static void on_fault(int sig, siginfo_t *info, void *context) {
+    struct fin_runtime *rt = (struct fin_runtime *)fin_self;
+    uintptr_t address = (uintptr_t)info->si_addr;
+    bool fault = info->si_code > 0, memory = fault && sig == SIGSEGV;
+    if (rt && memory && in_guard(rt, address))
+        report_overflow(rt, true);
+    else if (rt && memory && below_os_stack(rt, address, stack_pointer(context)))
+        report_overflow(rt, false);
+    else if (rt && rt->thread.current != &rt->root && (fault || info->si_pid == getpid()))
+        report_crash(rt, sig, context);
+    signal(sig, SIG_DFL); // the fault repeats, with the usual end; what somebody sent does not
+    if (!fault)
+        raise(sig);
+}
+
+void fin_crash_begin(void) {
+    for (int i = 0; i < FATAL; i++) {
+        struct sigaction old, action = {.sa_sigaction = on_fault, .sa_flags = SA_SIGINFO | SA_ONSTACK};
+        if (sigaction(fatal[i].number, NULL, &old) == 0 && !(old.sa_flags & SA_SIGINFO) && old.sa_handler == SIG_DFL)
+            sigaction(fatal[i].number, &action, NULL);
+    }
+}
+
+void fin_crash_thread_begin(void) {
+    stack_t old;
+    if (sigaltstack(NULL, &old) != 0 || !(old.ss_flags & SS_DISABLE))
+        return;
+    signal_stack = malloc(SIGNAL_STACK);
+    if (signal_stack)
+        sigaltstack(&(stack_t){.ss_sp = signal_stack, .ss_size = SIGNAL_STACK}, NULL);
+}
+
+void fin_crash_thread_end(void) {
+    if (!signal_stack)
+        return;
+    sigaltstack(&(stack_t){.ss_flags = SS_DISABLE}, NULL);
+    free(signal_stack);
+    signal_stack = NULL;
+}

@@ -1,0 +1,10 @@
+// SPDX-License-Identifier: BSD-2-Clause
+// The report of a crash. A program that handles such a signal itself keeps its handler.
+#ifndef FIN_HOST_CRASH_H
+#define FIN_HOST_CRASH_H
+
+void fin_crash_begin(void);        // once a process
+void fin_crash_thread_begin(void); // once a thread: a signal stack
+void fin_crash_thread_end(void);
+
+#endif

@@ -1,0 +1,88 @@
+// SPDX-License-Identifier: BSD-2-Clause
+// A crash names the AWE, its entry function and where it was, and ends the program as it would have without the report.
+#include <fin.h>
+
+#include "process.h"
+
+static int *volatile nowhere = NULL;
+
+static void __attribute__((noinline)) writes_nowhere(void) {
+    *nowhere = 1;
+    __asm__ volatile("" : : : "memory");
+}
+
+static void crashes(void *name) {
+    fin_set_name(name);
+    fin_yield();
+    writes_nowhere();
+}
+
+static void aborts(void *name) {
+    fin_set_name(name);
+    abort();
+}
+
+static void in_an_awe(void) {
+    fin_finish {
+        fin_async_call(crashes, "the crasher");
+    }
+}
+
+static void in_an_assertion(void) {
+    fin_finish {
+        fin_async_call(aborts, "the doubter");
+    }
+}
+
+// Not of an AWE: there is nothing to say.
+static void outside(void) {
+    fin_finish {
+        fin_yield();
+    }
+    writes_nowhere();
+}
+
+static void handler(int signal) { _exit(signal == SIGABRT ? 3 : 4); }
+
+// The program's own handler stays.
+static void handled(void) {
+    signal(SIGABRT, handler);
+    fin_finish {
+        fin_async_call(aborts, "the handled one");
+    }
+}
+
+static void sent(void) {
+    fin_finish {
+        kill(getpid(), SIGBUS);
+    }
+}
+
+static void check(void (*fn)(void), int signal, const char *said, const char *place) {
+    char text[4096];
+    CHECK_EQ(killed_by(fn, text, sizeof text), signal);
+    CHECK(said ? strstr(text, said) && strstr(text, place) : !strstr(text, "fin: "));
+}
+
+int main(void) {
+#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+    SKIP("a sanitizer reports crashes itself");
+#elif defined(__has_feature)
+#if __has_feature(address_sanitizer) || __has_feature(thread_sanitizer)
+    SKIP("a sanitizer reports crashes itself");
+#endif
+#endif
+    check(in_an_awe, SIGSEGV, "fin: SIGSEGV in AWE \"the crasher\", entry crashes, thread ", ", at writes_nowhere");
+    check(in_an_assertion, SIGABRT, "fin: SIGABRT in AWE \"the doubter\", entry aborts", ", at ");
+    check(outside, SIGSEGV, NULL, NULL);
+    check(sent, SIGBUS, "fin: SIGBUS in AWE \"unnamed\"", "");
+    int status;
+    pid_t child = fork();
+    if (child == 0) {
+        handled();
+        _Exit(0);
+    }
+    CHECK_EQ(waitpid(child, &status, 0), child);
+    CHECK(WIFEXITED(status) && WEXITSTATUS(status) == 3);
+    return 0;
+}
