@@ -169,19 +169,22 @@ static FIN_BLOCKING __attribute__((noinline)) ssize_t recv_slowly(struct fin_cha
 }
 
 // From an AWE of this thread.
-static inline FIN_BLOCKING ssize_t recv_here(struct fin_chan *c, void *buffer, size_t size, bool nc) {
+static FIN_BLOCKING __attribute__((noinline)) ssize_t recv_here(struct fin_chan *c, void *buffer, size_t size, bool nc) {
     ssize_t n = fin_lmp_recv(c, buffer, size, nc);
-    return FIN_LIKELY(n != -EAGAIN) ? n : recv_slowly(c, buffer, size, nc);
+    if (FIN_LIKELY(n != -EAGAIN))
+        return n;
+    uint64_t header = quick_header(c, size);
+    return header != 0 ? take_quickly(&c->in.ump, header, buffer) : recv_slowly(c, buffer, size, nc);
 }
 
 static FIN_BLOCKING __attribute__((noinline)) ssize_t recv_later(struct fin_chan *c, void *buffer, size_t size, bool nc) {
-    if (c->in.ump.alone)
-        return recv_here(c, buffer, size, nc);
     uint64_t header = c->in.quick && fin_ump_spin(&c->in.ump) ? quick_header(c, size) : 0; // it may take a moment
     return FIN_LIKELY(header != 0) ? take_quickly(&c->in.ump, header, buffer) : recv_slowly(c, buffer, size, nc);
 }
 
 static inline FIN_BLOCKING ssize_t recv_quickly(struct fin_chan *c, void *buffer, size_t size, bool nc) {
+    if (c->in.ump.alone)
+        return recv_here(c, buffer, size, nc);
     uint64_t header = quick_header(c, size);
     return FIN_LIKELY(header != 0) ? take_quickly(&c->in.ump, header, buffer) : recv_later(c, buffer, size, nc);
 }

@@ -3,31 +3,9 @@
 
 #include "core/dispatch.h"
 
-static inline void go_on(struct lmp_waiter *w, ssize_t result) {
-    if (FIN_UNLIKELY(w->on != NULL)) {
-        fin_lmp_tell_on(w, result);
-        return;
-    }
-    w->at->waiter = NULL;
-    w->result = result;
-    fin_schedule_own(fin_rt(fin_self), w->awe);
-}
-
-bool fin_lmp_hand(struct ump_tx *tx, const void *data, size_t size) {
-    struct lmp_waiter *w = tx->meeting->waiter;
-    if (!w || !w->buffer || size > w->size)
-        return false;
-    if (FIN_LIKELY(size <= UMP_FIRST))
-        ump_copy_line(w->buffer, data, size);
-    else
-        memcpy(w->buffer, data, size);
-    go_on(w, (ssize_t)size);
-    return true;
-}
-
 void fin_lmp_wake(struct meeting *m) {
     if (m->waiter)
-        go_on(m->waiter, -EAGAIN);
+        fin_lmp_go_on(m->waiter, -EAGAIN);
 }
 
 void fin_lmp_arrived(struct ump_tx *tx) { fin_lmp_wake(tx->meeting); }
@@ -36,7 +14,7 @@ void fin_lmp_arrived(struct ump_tx *tx) { fin_lmp_wake(tx->meeting); }
 static void cancelled(void *waiter) {
     struct lmp_waiter *w = waiter;
     if (w->at->waiter == w)
-        go_on(w, -ECANCELED);
+        fin_lmp_go_on(w, -ECANCELED);
 }
 
 static inline FIN_BLOCKING ssize_t wait_for(struct meeting *at, void *buffer, size_t size, bool nc) {

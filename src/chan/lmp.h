@@ -8,6 +8,7 @@
 #include <sys/types.h>
 
 #include "chan/chan.h"
+#include "core/runtime.h"
 
 // In the frame of an AWE that is suspended, or in the program's struct fin_chan_on; only this thread knows it.
 struct lmp_waiter {
@@ -25,8 +26,24 @@ void fin_lmp_tell_on(struct lmp_waiter *w, ssize_t result);
 
 // Pre: both ends are on this thread; nobody else has the turn.
 
-// The message goes to who waits. False: nobody waits who has room for it.
-bool fin_lmp_hand(struct ump_tx *tx, const void *data, size_t size);
+static inline void fin_lmp_go_on(struct lmp_waiter *w, ssize_t result) {
+    if (FIN_UNLIKELY(w->on != NULL)) {
+        fin_lmp_tell_on(w, result);
+        return;
+    }
+    w->at->waiter = NULL;
+    w->result = result;
+    fin_schedule_own(fin_rt(fin_self), w->awe);
+}
+
+// The message goes to who waits. Pre: it wants one, and has room.
+static inline void fin_lmp_give(struct lmp_waiter *w, const void *data, size_t size) {
+    if (FIN_LIKELY(size <= UMP_FIRST))
+        ump_copy_line(w->buffer, data, size);
+    else
+        memcpy(w->buffer, data, size);
+    fin_lmp_go_on(w, (ssize_t)size);
+}
 // A message is in the ring: whoever waits is to look.
 void fin_lmp_arrived(struct ump_tx *tx);
 // The same where the sender is gone.

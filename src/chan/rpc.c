@@ -11,6 +11,7 @@
 #include <fin/cancel.h>
 
 #include "chan/rpc.h"
+#include "core/dispatch.h"
 
 enum { FLOOD = 64, TURNS = 16, ON_STACK = 512 };
 
@@ -105,7 +106,7 @@ static void cancelled(void *waiting) {
     wake(w);
 }
 
-static FIN_BLOCKING void stop(struct waiting *w, bool nc) {
+static FIN_BLOCKING void stop_here(struct waiting *w, bool nc) {
     struct fin_cancel_item item;
     if (!nc)
         fin_cancel_item_add(&item, cancelled, w);
@@ -126,7 +127,7 @@ static FIN_BLOCKING ssize_t await(struct fin_rpc *r, struct waiting *w, bool nc)
     join(r, w);
     for (unsigned n = 1; !settled(r, w) && error == 0; n++) {
         if (r->reading || r->head) {
-            stop(w, nc);
+            stop_here(w, nc);
             error = w->cancelled ? -ECANCELED : 0;
         } else {
             error = read_one(r, nc);
@@ -157,7 +158,7 @@ static FIN_BLOCKING int send_request(struct fin_rpc *r, const void *request, siz
 }
 
 int fin_rpc_send(struct fin_rpc *r, const void *request, size_t size, uint32_t *id) {
-    return fin_cancelled() ? -ECANCELED : send_request(r, request, size, id, false);
+    return cancelled_here() ? -ECANCELED : send_request(r, request, size, id, false);
 }
 
 int fin_rpc_send_nc(struct fin_rpc *r, const void *request, size_t size, uint32_t *id) {
@@ -177,7 +178,7 @@ static FIN_BLOCKING ssize_t recv_answer(struct fin_rpc *r, uint32_t id, void *an
 }
 
 ssize_t fin_rpc_recv(struct fin_rpc *r, uint32_t id, void *answer, size_t room) {
-    return fin_cancelled() ? -ECANCELED : recv_answer(r, id, answer, room, true, false);
+    return cancelled_here() ? -ECANCELED : recv_answer(r, id, answer, room, true, false);
 }
 
 ssize_t fin_rpc_recv_nc(struct fin_rpc *r, uint32_t id, void *answer, size_t room) {
@@ -196,7 +197,7 @@ static FIN_BLOCKING ssize_t call(struct fin_rpc *r, const void *request, size_t 
 }
 
 ssize_t fin_rpc_call(struct fin_rpc *r, const void *request, size_t size, void *answer, size_t room) {
-    return fin_cancelled() ? -ECANCELED : call(r, request, size, answer, room, false);
+    return cancelled_here() ? -ECANCELED : call(r, request, size, answer, room, false);
 }
 
 ssize_t fin_rpc_call_nc(struct fin_rpc *r, const void *request, size_t size, void *answer, size_t room) {
@@ -206,7 +207,7 @@ ssize_t fin_rpc_call_nc(struct fin_rpc *r, const void *request, size_t size, voi
 // 0: there is a request at the head.
 static FIN_BLOCKING int await_head(struct fin_rpc *r, bool nc) {
     struct waiting w = {.id = 0};
-    if (!nc && fin_cancelled())
+    if (!nc && cancelled_here())
         return -ECANCELED;
     return r->head ? 0 : r->end != 0 ? r->end : (int)await(r, &w, nc);
 }

@@ -124,9 +124,14 @@ static inline int put_quickly(struct fin_chan *c, const void *data, size_t size)
     return ump_publish_at(tx, line, header, next);
 }
 
+
 // To who waits for it on this thread.
 static inline bool hand(struct fin_chan *c, const void *data, size_t size) {
-    return c->out.here && FIN_LIKELY(size <= c->out.most) && fin_lmp_hand(&c->out.ump, data, size);
+    struct lmp_waiter *w = c->out.here ? c->out.ump.meeting->waiter : NULL;
+    if (FIN_UNLIKELY(!w || !w->buffer || size > w->size || size > c->out.most))
+        return false;
+    fin_lmp_give(w, data, size);
+    return true;
 }
 
 static FIN_BLOCKING __attribute__((noinline)) int send_slowly(struct fin_chan *c, const void *data, size_t size, bool nc) {
@@ -156,13 +161,17 @@ int fin_chan_send_behind(struct fin_chan *c, uint64_t word, const void *data, si
     struct ump_tx *tx = &c->out.ump;
     if (!nc && FIN_UNLIKELY(cancelled_here()))
         return -ECANCELED;
-    if (FIN_UNLIKELY(size > UMP_FIRST - sizeof word || !quick(c, size)))
+    bool usual = c->out.quick || (c->out.here && !fin_trace_on);
+    if (FIN_UNLIKELY(size > UMP_FIRST - sizeof word || !usual || !ump_room(tx, 1)))
         return send_behind_slowly(c, word, data, size, nc);
     char *line = ump_line(tx->ring, tx->head, tx->lines);
     uint64_t header = ump_header(tx, sizeof word + size, UMP_MESSAGE), next = tx->head + 1;
     UMP_WORD(line + UMP_HEADER) = word;
     ump_copy_line(line + UMP_HEADER + sizeof word, data, size);
-    return ump_publish_at(tx, line, header, next);
+    int r = ump_publish_at(tx, line, header, next);
+    if (tx->alone)
+        fin_lmp_arrived(tx);
+    return r;
 }
 
 static __attribute__((noinline)) int try_send_slowly(struct fin_chan *c, const void *data, size_t size) {
