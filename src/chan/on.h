@@ -35,7 +35,8 @@ static inline struct chan_on *chan_on_of(struct fin_chan_on *storage) { return (
 static inline void chan_on_keep(struct chan_on *on, fin_cont *cont, const void *state, size_t size) {
     on->cont = cont;
     on->state_size = (uint32_t)size;
-    memcpy(on->state, state, size);
+    if (size > 0)
+        memcpy(on->state, state, size);
 }
 
 // It is over, or there was nothing to wait for. Returns only where that is refused, which fin_cont_begin has seen before.

@@ -197,7 +197,8 @@ int fin_receiver_next_on(struct fin_receiver *r, void **piece, struct fin_on *on
     r->piece = piece;
     r->cont = cont;
     r->state_size = size;
-    memcpy(r->state, state, size);
+    if (size > 0)
+        memcpy(r->state, state, size);
     if (n == LACKING) {
         int error = fin_poll_on(on, r->fd, POLLIN, readable, &r, sizeof r);
         r->inside = false;
