@@ -19,6 +19,7 @@
 #include <fin/cont.h>
 
 namespace fin {
+// What a continuation may be declared to return: there is no value of it, so it cannot.
 class no_return {
     explicit no_return(int); // nobody's: with none but deleted constructors it would be an aggregate
     no_return(const no_return &) = delete;

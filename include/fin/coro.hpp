@@ -180,9 +180,9 @@ inline void start_task(fin_finish_block *block, task<> &&t) {
 
 inline void scope::async(task<void> &&t) { detail::start_task(block_->raw(), std::move(t)); }
 
-// What a task may wait for without a stack.
 namespace co {
 
+// What a task may wait for without a stack: co_await gives what the function of that name returns.
 inline auto sleep(uint64_t ns) {
     return detail::operation([=](fin_on *on, fin_cont *c, void *s, size_t n) { return fin_sleep_on(on, ns, c, s, n); });
 }

@@ -17,6 +17,8 @@
 
 namespace fin {
 
+// fin_mutex, as std::lock_guard and its like want one: lock() is not cancelled. lock_cancellable() returns 0, or -ECANCELED
+// and then it is not locked.
 class mutex {
 public:
     constexpr mutex() noexcept = default;
@@ -66,6 +68,7 @@ private:
     fin_cond c_ = FIN_COND_INIT;
 };
 
+// fin_sem. acquire() is not cancelled; acquire_cancellable() returns 0, or -ECANCELED and then nothing was acquired.
 class semaphore {
 public:
     constexpr explicit semaphore(int value) noexcept : s_(FIN_SEM_INIT(value)) {}

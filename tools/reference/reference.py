@@ -67,10 +67,17 @@ def pages(header):
     return out, bare
 
 
+def uncommented(header):
+    """Classes and functions of a C++ header's namespace. A member that is defined later has its comment in the class."""
+    return [code for item in header.items if not item.comment for code in item.code[:1]
+            if re.match(r'(template|class|struct|inline)\b', code) and not re.search(r'\b\w+::\w+\(', code.splitlines()[0])]
+
+
 def check(include, maps):
     found, wrong, documented = h.read(include), [], set()
     for header in found.values():
         if header.cxx():
+            wrong += [f'{header.name}: no comment at: {code.splitlines()[0]}' for code in uncommented(header)]
             continue
         if not header.intro:
             wrong.append(f'{header.name}: no comment about the header')
