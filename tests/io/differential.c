@@ -331,6 +331,8 @@ static struct op any_op(void) {
         o.code = POLL, o.flags = POLLIN;
     if (o.flags & RWF_NOWAIT && o.code <= PWRITEV2 && (kinds[o.a] != 'f' || o.code == PWRITEV2)) // not told apart
         o.flags = 0;
+    if (kinds[o.a] == 'e' && o.code == PWRITEV2) // which io_uring does not look at on Linux 6.1
+        o.flags = 0;
     if (o.code == POLL && strchr("fnzD", kinds[o.a]))
         o.flags |= POLLIN;
     if (o.code == FADVISE && o.offset < 0)
