@@ -48,6 +48,12 @@ int fin_chan_send_on(struct fin_chan *c, const void *data, size_t size, struct f
 int fin_chan_send_recv_on(struct fin_chan *c, const void *data, size_t size, void *buffer, size_t room,
                           struct fin_chan_on *on, fin_cont *cont, const void *state, size_t state_size);
 
+// As fin_waitset_dispatch (fin/waitset.h): waits for an event without a stack, has one while its handler runs, and then the
+// continuation is called. With others that dispatch, in any way, in one line. The handler must not give up that stack.
+struct fin_waitset;
+FIN_BLOCKING int fin_waitset_dispatch_on(struct fin_waitset *w, struct fin_chan_on *on, fin_cont *cont, const void *state,
+                                         size_t size);
+
 #ifdef __cplusplus
 }
 #endif

@@ -196,6 +196,8 @@ static struct fin_waitset_source *find(struct fin_waitset *w, bool all) {
     return s;
 }
 
+struct fin_waitset_source *fin_waitset_find(struct fin_waitset *w) { return find(w, false); }
+
 struct fin_waiter *fin_waitset_next_follower(struct fin_waitset *w) {
     struct fin_waiter *f = w->waiters.first;
     bool leaderless = w->epoll >= 0 && !w->led && !w->monitor;
@@ -331,7 +333,7 @@ void fin_waitset_given_back(struct fin_waitset *w, struct fin_waitset_holder_ *h
 }
 
 // Pre: s is on no list, and the latch is held. Post: it is not.
-static void call(struct fin_waitset *w, struct fin_waitset_source *s) {
+void fin_waitset_call(struct fin_waitset *w, struct fin_waitset_source *s) {
     struct fin_waitset_holder_ h = {s, w, false};
     fin_waitset_fn *fn = s->fn;
     void *arg = s->arg;
@@ -357,7 +359,7 @@ static FIN_BLOCKING int dispatch_one(struct fin_waitset *w, bool nc) {
     fin_waitset_retain(w);
     int r = await(w, nc, &s);
     if (r == 0)
-        call(w, s);
+        fin_waitset_call(w, s);
     fin_waitset_drop(w);
     return r;
 }
@@ -369,7 +371,7 @@ int fin_waitset_dispatch_nonblock(struct fin_waitset *w) {
     fin_latch_acquire(&w->waiters.latch);
     struct fin_waitset_source *s = w->closed ? NULL : find(w, true);
     if (s) {
-        call(w, s);
+        fin_waitset_call(w, s);
         return 0;
     }
     int r = w->closed ? -ESHUTDOWN : -EAGAIN;

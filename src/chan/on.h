@@ -19,6 +19,8 @@ struct chan_on {
         struct fin_on io;
     } wait;
     struct fin_chan *chan;
+    struct fin_waitset *set; // or that
+    bool leads;              // in its epoll
     const void *data;
     void *buffer;
     size_t size, room;
@@ -43,6 +45,9 @@ static inline void chan_on_keep(struct chan_on *on, fin_cont *cont, const void *
 static inline int chan_on_end(const struct chan_on *on, ssize_t result) {
     return fin_cont_call(FIN_FOR_MESSAGE, on->cont, on->state, on->state_size, (int)result);
 }
+
+// on.c of I/O: waits until fd is readable, for a message.
+int fin_on_readable(struct fin_on *on, int fd, fin_cont *cont, const void *state, size_t size);
 
 // recv_on.c, send_on.c: pre: the program's continuation is kept, and what it wants. Do not return.
 int fin_chan_on_receive(struct chan_on *on);

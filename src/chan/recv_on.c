@@ -3,9 +3,6 @@
 #include "chan/on.h"
 #include "core/cont.h"
 
-// on.c of I/O
-int fin_on_readable(struct fin_on *on, int fd, fin_cont *cont, const void *state, size_t size);
-
 // ---- between AWEs of one thread: who sends, or closes, does what the receiver would do, and ends its wait
 
 static void cancelled(void *waiter) {

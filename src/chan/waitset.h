@@ -62,6 +62,10 @@ void fin_waitset_hear(struct fin_waitset *w); // what the kernel tells
 void fin_waitset_given_back(struct fin_waitset *w, struct fin_waitset_holder_ *h); // its handler has returned
 void fin_waitset_release(struct fin_waitset *w); // the latch
 
+// An event, on no list; NULL: there is none.
+struct fin_waitset_source *fin_waitset_find(struct fin_waitset *w);
+// Calls its handler; without the latch afterwards.
+FIN_BLOCKING void fin_waitset_call(struct fin_waitset *w, struct fin_waitset_source *s);
 void fin_waitset_arm_all(struct fin_waitset *w);
 // The next of those who sleep, where somebody is to be woken, no longer one of them; or NULL.
 struct fin_waiter *fin_waitset_next_follower(struct fin_waitset *w);

@@ -1,0 +1,88 @@
+// SPDX-License-Identifier: BSD-2-Clause
+// Dispatching a waitset with a continuation: as await() and dispatch_one() in dispatch.c, but who sleeps has no stack.
+#include "chan/on.h"
+#include "chan/waitset.h"
+
+#include "core/dispatch.h"
+
+static int end(struct chan_on *on, int result) {
+    fin_waitset_drop(on->set);
+    return chan_on_end(on, result);
+}
+
+static void woken(void *state, int result);
+
+// With the latch; without it afterwards.
+static int sleep_in(struct chan_on *on) {
+    struct fin_waitset *w = on->set;
+    on->leads = !(w->epoll < 0 || w->led || w->monitor);
+    if (!on->leads) {
+        struct fin_waiter *f = (struct fin_waiter *)(void *)&on->wait.sync;
+        f->kind = FIN_WAITS_PLAIN;
+        f->cancellable = true;
+        fin_waiters_insert(&w->waiters, f, w->waiters.last);
+        return fin_waiter_wait_on(&w->waiters, &(struct fin_how){f, true, woken, &on, sizeof on, FIN_FOR_MESSAGE});
+    }
+    w->led = true;
+    w->rung = false;
+    fin_latch_release(&w->waiters.latch);
+    return fin_on_readable(&on->wait.io, w->epoll, woken, &on, sizeof on);
+}
+
+static void no_longer_leads(struct chan_on *on) {
+    struct fin_waitset *w = on->set;
+    if (!on->leads)
+        return;
+    on->leads = false;
+    fin_latch_acquire(&w->waiters.latch);
+    w->led = false;
+    fin_waitset_hear(w);
+    fin_waitset_release(w);
+}
+
+// Calls a handler, or sleeps.
+static FIN_BLOCKING int dispatch_or_sleep(struct chan_on *on) {
+    struct fin_waitset *w = on->set;
+    for (;;) {
+        bool cancelled = fin_cancelled();
+        fin_latch_acquire(&w->waiters.latch);
+        int r = w->closed ? -ESHUTDOWN : cancelled ? -ECANCELED : 0;
+        struct fin_waitset_source *s = r == 0 ? fin_waitset_find(w) : NULL;
+        if (s) {
+            fin_waitset_call(w, s);
+            return end(on, 0);
+        }
+        if (r == 0)
+            fin_waitset_arm_all(w);
+        if (r == 0 && !fin_waitset_any(w, PENDING)) {
+            r = sleep_in(on);
+            no_longer_leads(on); // it was refused
+            return end(on, r);
+        }
+        fin_waitset_release(w);
+        if (r != 0)
+            return end(on, r);
+    }
+}
+
+static FIN_BLOCKING void woken(void *state, int result) {
+    struct chan_on *on = *(struct chan_on **)state;
+    no_longer_leads(on);
+    if (result < 0)
+        end(on, result);
+    else
+        dispatch_or_sleep(on);
+}
+
+int fin_waitset_dispatch_on(struct fin_waitset *w, struct fin_chan_on *storage, fin_cont *cont, const void *state,
+                            size_t size) {
+    struct chan_on *on = chan_on_of(storage);
+    int r = fin_cont_begin(cont, size, true);
+    if (r < 0)
+        return r;
+    on->set = w;
+    on->leads = false;
+    chan_on_keep(on, cont, state, size);
+    fin_waitset_retain(w);
+    return r > 0 ? end(on, -ECANCELED) : dispatch_or_sleep(on);
+}
