@@ -77,9 +77,9 @@ def fill(root, tests, kinds):
             shutil.copy(library, os.path.join(root, into))
     with open(os.path.join(root, 'etc', 'passwd'), 'w', encoding='ascii') as f:
         f.write('root:x:0:0::/:/bin/sh\n')
-    os.chmod(f.name, 0o644)
     with open(os.path.join(root, 'init'), 'w', encoding='ascii') as f:
         f.write(INIT.format(kinds=' '.join(f'"{k}"' for k in kinds), tests=' '.join(map(os.path.basename, tests))))
+    os.chmod(f.name, 0o755)
 
 
 def main():
