@@ -261,10 +261,6 @@ static inline uint32_t plain_kind(const struct fin_runtime *rt, const struct fin
     return (fin_state(to) ^ rt->tag) & ~(uint32_t)FIN_AWE_NAMED;
 }
 
-static inline bool is_saved_plain(const struct fin_runtime *rt, const struct fin_awe *to) {
-    return FIN_LIKELY(plain_kind(rt, to) == FIN_AWE_SAVED);
-}
-
 static inline bool can_take_plain(const struct fin_runtime *rt, const struct fin_awe *to) {
     return FIN_LIKELY(plain_kind(rt, to) == FIN_AWE_QUEUED) || plain_kind(rt, to) == FIN_AWE_SAVED;
 }
