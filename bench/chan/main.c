@@ -13,8 +13,13 @@ static void table_trip(void) {
         {"fin_chan as between processes", trip_process, 2000, NULL, 1, 1.15},
         {"pipe", trip_pipe, 100},
         {"Unix socket", trip_socket, 100},
+        {"ZeroMQ, a pair within the process", trip_zeromq, 50},
+        {"ZeroMQ, a pair as between processes", trip_zeromq_ipc, 50},
     };
-    bench_table("trip", "round trip of one line between two processors", "cycles", rows, BENCH_COUNT(rows));
+    bench_table("trip", "round trip of one line between two processors", "cycles", rows,
+                BENCH_COUNT(rows) - (have_zeromq ? 0 : 2));
+    if (!have_zeromq)
+        bench_skip("ZeroMQ", "libzmq is not there");
     struct bench_row local[] = {
         {"fin_chan between AWEs of one thread", trip_local, 20000, NULL, 0, 0, 60},
         {"fin_rpc_call between AWEs of one thread", call_local, 20000},
@@ -40,17 +45,27 @@ static void table_calls(void) {
 
 static void table_stream(void) {
     struct bench_row rows[] = {
+        {"bare: lines through a ring, by hand", stream_bare, 200000},
         {"fin_chan_send, fin_chan_recv of 56 bytes", stream_chan, 200000, NULL, 0, 0, 20},
         {"the same in place: reserve, commit, peek, release", stream_in_place, 50000},
         {"pipe, 64 bytes", stream_pipe, 2000},
         {"Unix socket, 64 bytes", stream_socket, 2000},
-        {"boost::lockfree::spsc_queue of 64 bytes", stream_lockfree, 200000},
+        {NULL},
+        {NULL},
     };
-    bench_table("stream", "messages one way between two processors", "cycles", rows, BENCH_COUNT(rows) - !have_lockfree);
+    size_t count = BENCH_COUNT(rows) - 2;
+    if (have_lockfree)
+        rows[count++] = (struct bench_row){"boost::lockfree::spsc_queue of 64 bytes", stream_lockfree, 200000};
+    if (have_zeromq)
+        rows[count++] = (struct bench_row){"ZeroMQ, a pair within the process", stream_zeromq, 2000};
+    bench_table("stream", "messages one way between two processors", "cycles", rows, count);
     if (!have_lockfree)
         bench_skip("boost::lockfree::spsc_queue", "Boost is not there");
+    if (!have_zeromq)
+        bench_skip("ZeroMQ", "libzmq is not there");
     struct bench_row large[] = {
         {"memcpy in and out, on one processor", stream_copy, 2000},
+        {"bare: memcpy in here, out there, by hand", stream_large_bare, 2000, NULL, 1},
         {"fin_chan", stream_large, 2000, NULL, 1, 1.5},
         {"pipe", stream_pipe_large, 1000},
     };

@@ -17,7 +17,7 @@ static long count;
 struct side {
     void (*fn)(void *);
     void *arg;
-    uint32_t *ready;
+    uint32_t *state;
 };
 
 // The nth processor that we may use.
@@ -36,54 +36,35 @@ static void pin(int n) {
     }
 }
 
-static void *far_side(void *side) {
+enum { READY = 1, DONE };
+
+static FIN_BLOCKING void *far_side(void *side) {
     struct side *s = side;
     pin(1);
-    __atomic_store_n(s->ready, 1, __ATOMIC_RELEASE);
+    fin_yield(); // the thread has its runtime: making and ending one costs as much as hundreds of round trips
+    __atomic_store_n(s->state, READY, __ATOMIC_RELEASE);
     s->fn(s->arg);
+    __atomic_store_n(s->state, DONE, __ATOMIC_RELEASE);
     return NULL;
 }
 
 double two_sides(void (*near)(void *), void (*far)(void *), void *arg, long n) {
-    uint32_t ready = 0;
-    struct side s = {far, arg, &ready};
+    uint32_t state = 0;
+    struct side s = {far, arg, &state};
     pthread_t t;
     pin(0);
+    count = n;
     if (pthread_create(&t, NULL, far_side, &s) != 0)
         abort();
-    while (!__atomic_load_n(&ready, __ATOMIC_ACQUIRE))
+    while (__atomic_load_n(&state, __ATOMIC_ACQUIRE) < READY)
         sched_yield();
-    count = n;
     uint64_t start = bench_ticks();
     near(arg);
+    while (__atomic_load_n(&state, __ATOMIC_ACQUIRE) != DONE) {
+    }
+    double cycles = bench_since(start, (double)n);
     pthread_join(t, NULL);
-    return bench_since(start, (double)n);
-}
-
-// Each on two lines, as neighbours are fetched together.
-static struct {
-    uint64_t word;
-} __attribute__((aligned(128))) lines[2];
-
-static void bare_near(void *n) {
-    for (uint64_t i = 1; i <= *(uint64_t *)n; i++) {
-        __atomic_store_n(&lines[0].word, i, __ATOMIC_RELEASE);
-        while (__atomic_load_n(&lines[1].word, __ATOMIC_ACQUIRE) != i) {
-        }
-    }
-}
-
-static void bare_far(void *n) {
-    for (uint64_t i = 1; i <= *(uint64_t *)n; i++) {
-        while (__atomic_load_n(&lines[0].word, __ATOMIC_ACQUIRE) != i) {
-        }
-        __atomic_store_n(&lines[1].word, i, __ATOMIC_RELEASE);
-    }
-}
-
-double trip_bare(long n) {
-    lines[0].word = lines[1].word = 0;
-    return two_sides(bare_near, bare_far, &n, n);
+    return cycles;
 }
 
 static void check(bool good) {
@@ -214,16 +195,3 @@ static void peek_all(void *size) {
 }
 
 double stream_in_place(long n) { return stream(fill_all, peek_all, MESSAGE, n); }
-
-double stream_copy(long n) {
-    static char from[LARGE], through[256 << 10], to[LARGE];
-    uint64_t start = bench_ticks();
-    for (long i = 0; i < n; i++) {
-        char *at = through + (size_t)i * LARGE % sizeof through;
-        memcpy(at, from, LARGE);
-        __asm__ volatile("" : : "r"(at) : "memory");
-        memcpy(to, at, LARGE);
-        __asm__ volatile("" : : "r"(to) : "memory");
-    }
-    return bench_since(start, (double)n);
-}

@@ -24,6 +24,8 @@ double trip_asleep(long n);
 double trip_futex(long n);
 double trip_pipe(long n);
 double trip_socket(long n);
+double trip_zeromq(long n);
+double trip_zeromq_ipc(long n);
 
 // Calls (fin/rpc.h): one after the other; from 16 AWEs at a time; within a thread.
 double call_sync(long n);
@@ -36,7 +38,10 @@ double stream_chan(long n);
 double stream_in_place(long n);
 double stream_large(long n);
 double stream_copy(long n); // no message: memcpy of as many bytes, there and away
+double stream_bare(long n); // by hand
+double stream_large_bare(long n);
 double stream_lockfree(long n);
+double stream_zeromq(long n);
 double stream_pipe(long n);
 double stream_socket(long n);
 double stream_pipe_large(long n);
@@ -51,7 +56,7 @@ double epoll_1000(long n);
 void table_alerts(int channels);
 void table_rtm(void);
 
-extern const bool have_lockfree;
+extern const bool have_lockfree, have_zeromq;
 
 #ifdef __cplusplus
 }

@@ -1,0 +1,116 @@
+// SPDX-License-Identifier: BSD-2-Clause
+// What the machine itself takes: lines that go from one processor to the other, by hand, and copies on one.
+#include <string.h>
+
+#include "rows.h"
+
+// Each on two lines, as neighbours are fetched together.
+static struct {
+    uint64_t word;
+} __attribute__((aligned(128))) lines[2];
+
+static void bare_near(void *n) {
+    for (uint64_t i = 1; i <= *(uint64_t *)n; i++) {
+        __atomic_store_n(&lines[0].word, i, __ATOMIC_RELEASE);
+        while (__atomic_load_n(&lines[1].word, __ATOMIC_ACQUIRE) != i) {
+        }
+    }
+}
+
+static void bare_far(void *n) {
+    for (uint64_t i = 1; i <= *(uint64_t *)n; i++) {
+        while (__atomic_load_n(&lines[0].word, __ATOMIC_ACQUIRE) != i) {
+        }
+        __atomic_store_n(&lines[1].word, i, __ATOMIC_RELEASE);
+    }
+}
+
+double trip_bare(long n) {
+    lines[0].word = lines[1].word = 0;
+    return two_sides(bare_near, bare_far, &n, n);
+}
+
+// A ring of lines whose first word tells when they are there, and how far it has been read every quarter of it.
+enum { RING = 256, SLOTS = 4 };
+
+static struct {
+    uint64_t words[8];
+} __attribute__((aligned(64))) ring[RING];
+static struct {
+    struct {
+        uint64_t number;
+        char bytes[LARGE];
+    } __attribute__((aligned(64))) slot[SLOTS];
+} large;
+static struct {
+    uint64_t read;
+} __attribute__((aligned(128))) progress;
+
+static void fill_lines(void *n) {
+    uint64_t free = RING;
+    for (uint64_t i = 0; i < *(uint64_t *)n; i++) {
+        while (i >= free)
+            free = __atomic_load_n(&progress.read, __ATOMIC_ACQUIRE) + RING;
+        for (int k = 1; k < 8; k++)
+            ring[i % RING].words[k] = i;
+        __atomic_store_n(&ring[i % RING].words[0], i + 1, __ATOMIC_RELEASE);
+    }
+}
+
+static void drain_lines(void *n) {
+    uint64_t to[8];
+    for (uint64_t i = 0; i < *(uint64_t *)n; i++) {
+        while (__atomic_load_n(&ring[i % RING].words[0], __ATOMIC_ACQUIRE) != i + 1) {
+        }
+        memcpy(to, ring[i % RING].words, sizeof to);
+        __asm__ volatile("" : : "r"(to) : "memory");
+        if ((i + 1) % (RING / 4) == 0)
+            __atomic_store_n(&progress.read, i + 1, __ATOMIC_RELEASE);
+    }
+}
+
+double stream_bare(long n) {
+    memset(ring, 0, sizeof ring);
+    progress.read = 0;
+    return two_sides(fill_lines, drain_lines, &n, n);
+}
+
+static void fill_slots(void *n) {
+    static char from[LARGE];
+    for (uint64_t i = 0; i < *(uint64_t *)n; i++) {
+        while (i >= __atomic_load_n(&progress.read, __ATOMIC_ACQUIRE) + SLOTS) {
+        }
+        memcpy(large.slot[i % SLOTS].bytes, from, LARGE);
+        __atomic_store_n(&large.slot[i % SLOTS].number, i + 1, __ATOMIC_RELEASE);
+    }
+}
+
+static void drain_slots(void *n) {
+    static char to[LARGE];
+    for (uint64_t i = 0; i < *(uint64_t *)n; i++) {
+        while (__atomic_load_n(&large.slot[i % SLOTS].number, __ATOMIC_ACQUIRE) != i + 1) {
+        }
+        memcpy(to, large.slot[i % SLOTS].bytes, LARGE);
+        __asm__ volatile("" : : "r"(to) : "memory");
+        __atomic_store_n(&progress.read, i + 1, __ATOMIC_RELEASE);
+    }
+}
+
+double stream_large_bare(long n) {
+    memset(&large, 0, sizeof large);
+    progress.read = 0;
+    return two_sides(fill_slots, drain_slots, &n, n);
+}
+
+double stream_copy(long n) {
+    static char from[LARGE], through[256 << 10], to[LARGE];
+    uint64_t start = bench_ticks();
+    for (long i = 0; i < n; i++) {
+        char *at = through + (size_t)i * LARGE % sizeof through;
+        memcpy(at, from, LARGE);
+        __asm__ volatile("" : : "r"(at) : "memory");
+        memcpy(to, at, LARGE);
+        __asm__ volatile("" : : "r"(to) : "memory");
+    }
+    return bench_since(start, (double)n);
+}
