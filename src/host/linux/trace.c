@@ -6,6 +6,7 @@
 
 #include <fcntl.h>
 #include <pthread.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
@@ -216,6 +217,9 @@ int fin_trace_start(const char *file) {
 
 void fin_trace_begin_process(void) {
     const char *file = getenv("FIN_TRACE");
-    if (file && *file && start(file) == 0)
+    int error = file && *file ? start(file) : -ENOENT;
+    if (error == 0)
         setenv("FIN_TRACE", path, 1);
+    else if (file && *file)
+        fprintf(stderr, "fin: FIN_TRACE: no trace can be written to %.200s: %s\n", file, strerror(-error));
 }
