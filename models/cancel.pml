@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-2-Clause
 // A request on the ring that is cancelled while it completes.
 //
-// It stands for: fin_uring_start, fin_uring_withdraw, fin_uring_cancel, fin_uring_send_cancel, completed, completed_slow,
-// fin_uring_cancel_completed, cancel_completed, fin_uring_failed, fin_uring_run (src/io/uring.c).
+// It stands for: fin_uring_start, fin_uring_failed, fin_uring_run, fin_uring_quick (src/io/request.c); fin_uring_withdraw,
+// fin_uring_cancel, fin_uring_send_cancel, completed, fin_uring_cancel_completed, cancel_completed (src/io/uring.c).
 //
 // Chains and multishot requests wait for their end by the same rule.
 //

@@ -274,7 +274,7 @@ static void look(struct io *io, int64_t ns) {
         e->user_data = TO_WAKE;
         u->wake_armed = true;
     }
-    // The queue may have been full: then what completed meanwhile can run by now.
+    // The queue may have been full: then what completed meanwhile can run by now. (models/full.pml)
     enter(io, fin_link_empty(&io->rt->queue) ? ns : 0);
 }
 
