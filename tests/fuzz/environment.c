@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// What the environment may hold: each child has other values in the variables that Fin reads. It does its work, or says which
-// of them is wrong; it neither crashes nor hangs. They are read once in a process: so there is a child for each.
+// What the environment may hold: each child has other values in the variables that Fin reads. It does its work, or says
+// which of them is wrong; it neither crashes nor hangs. They are read once in a process: so there is a child for each.
 //
 //     PROGRAM [children [the first's number]]
 #define _GNU_SOURCE
