@@ -17,8 +17,8 @@ import subprocess
 import sys
 import tempfile
 
-PROGRAMS = ['bash', 'cat', 'date', 'echo', 'false', 'head', 'ip', 'ls', 'mkdir', 'mount', 'seq', 'sleep', 'sort', 'tail',
-            'timeout', 'true', 'uname', 'wc']
+PROGRAMS = ['bash', 'cat', 'date', 'echo', 'false', 'grep', 'head', 'ip', 'ls', 'mkdir', 'mount', 'seq', 'sleep', 'sort',
+            'tail', 'timeout', 'tr', 'true', 'uname', 'wc']
 INIT = '''#!/bin/bash
 export PATH=/bin FIN_FEW=1 HOME=/
 mount -t proc proc /proc; mount -t sysfs sys /sys; mount -t devtmpfs dev /dev
@@ -70,6 +70,7 @@ def fill(root, tests, kinds):
     for path in tests:
         shutil.copy(path, os.path.join(root, 't'))
         subprocess.run(['strip', os.path.join(root, 't', os.path.basename(path))], check=True)
+    shutil.copy('/lib/x86_64-linux-gnu/libgcc_s.so.1', os.path.join(root, 'lib/x86_64-linux-gnu'))  # for pthread_exit
     for path in [*programs.values(), *tests]:
         for library in re.findall(r'(/\S+\.so\S*)', subprocess.run(['ldd', path], capture_output=True, text=True,
                                                                     check=False).stdout):

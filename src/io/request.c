@@ -82,7 +82,9 @@ static FIN_BLOCKING int attempts(struct request *r, const struct call *c, int re
 // What has the flag and cannot tell, pipes before Linux 6.4, is asked whether it is ready.
 static int without_waiting(const struct call *c) {
     enum fin_io_kind kind = fin_io_kind_of(c->fd);
-    return kind == FIN_IO_FILE ? -EAGAIN : fin_io_try(c, kind);
+    struct call rest;
+    int done;
+    return kind == FIN_IO_FILE && fin_io_try_file(c, &rest, &done) ? done : fin_io_try(c, kind);
 }
 
 int fin_uring_failed(const struct request *r, const struct call *c, int result) {

@@ -218,6 +218,8 @@ bool fin_io_try_file(const struct call *c, struct call *rest, int *done) {
     *done = 0;
     if (c->flags & RWF_NOWAIT && (c->op == IORING_OP_READV || c->op == IORING_OP_WRITEV)) {
         *done = fin_io_direct(c);
+        if (*done == -EOPNOTSUPP && !no_such_flag(c)) // a file that cannot tell
+            *done = -EAGAIN;
         return true;
     }
     switch (c->op) {

@@ -402,6 +402,8 @@ static bool an_error(ssize_t r) { return r < 0 && r != -EAGAIN && r != -ECANCELE
 
 static void compare(const struct op *o) {
     struct result *p = &results[PLAIN], *f = &results[OURS];
+    if (o->flags & RWF_NOWAIT && o->code == PREADV2 && p->r == -EOPNOTSUPP && f->r == -EAGAIN)
+        return; // a file that cannot tell, as those in memory on Linux 6.1
     if (p->r != f->r && !(an_error(p->r) && an_error(f->r)))
         return differ(o, "result");
     if (memcmp(p->data, f->data, ROOM) != 0)
