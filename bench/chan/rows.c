@@ -36,13 +36,15 @@ static void pin(int n) {
     }
 }
 
-enum { READY = 1, DONE };
+enum { READY = 1, GO, DONE };
 
 static FIN_BLOCKING void *far_side(void *side) {
     struct side *s = side;
     pin(1);
     fin_yield(); // the thread has its runtime: making and ending one costs as much as hundreds of round trips
     __atomic_store_n(s->state, READY, __ATOMIC_RELEASE);
+    while (__atomic_load_n(s->state, __ATOMIC_ACQUIRE) != GO) { // who came first would sleep, and have to be woken
+    }
     s->fn(s->arg);
     __atomic_store_n(s->state, DONE, __ATOMIC_RELEASE);
     return NULL;
@@ -56,8 +58,9 @@ double two_sides(void (*near)(void *), void (*far)(void *), void *arg, long n) {
     count = n;
     if (pthread_create(&t, NULL, far_side, &s) != 0)
         abort();
-    while (__atomic_load_n(&state, __ATOMIC_ACQUIRE) < READY)
+    while (__atomic_load_n(&state, __ATOMIC_ACQUIRE) != READY)
         sched_yield();
+    __atomic_store_n(&state, GO, __ATOMIC_RELEASE);
     uint64_t start = bench_ticks();
     near(arg);
     while (__atomic_load_n(&state, __ATOMIC_ACQUIRE) != DONE) {
