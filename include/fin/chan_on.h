@@ -50,6 +50,8 @@ int fin_chan_send_recv_on(struct fin_chan *c, const void *data, size_t size, voi
 
 // As fin_waitset_dispatch (fin/waitset.h): waits for an event without a stack, has one while its handler runs, and then the
 // continuation is called. With others that dispatch, in any way, in one line. The handler must not give up that stack.
+// In a monitored set (fin/alert.h) it is woken, but now and then a computation goes on before it waits again, and is not
+// interrupted then: fin_waitset_dispatch_monitored is for that.
 struct fin_waitset;
 FIN_BLOCKING int fin_waitset_dispatch_on(struct fin_waitset *w, struct fin_chan_on *on, fin_cont *cont, const void *state,
                                          size_t size);

@@ -68,7 +68,7 @@ static struct fin_waiter *collect(struct fin_runtime *rt) {
 static void run_first(struct fin_waiter *f) {
     for (struct fin_waiter *next; f; f = next) {
         next = f->next;
-        fin_schedule_front(f->awe);
+        fin_schedule_decided_front(f->awe);
     }
 }
 

@@ -65,10 +65,11 @@ static ssize_t take_there(struct chan_on *on) {
     return -EPROTO;
 }
 
+// The block may have been cancelled since the turn came, or room for what was sent: no cancel comes after that.
 static int await_here(struct chan_on *on) {
     struct fin_chan *c = on->chan;
     fin_bell_empty(&c->in.ump);
-    ssize_t n = fin_chan_take_now(c, on->buffer, on->room);
+    ssize_t n = fin_cancelled() ? -ECANCELED : fin_chan_take_now(c, on->buffer, on->room);
     if (n != -EAGAIN || c->in.ump.watched)
         return give_and_end(on, n != -EAGAIN ? n : -EBUSY);
     return wait_here(on, c, on->buffer, on->room, on->cont, on->state, on->state_size);

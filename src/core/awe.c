@@ -97,6 +97,7 @@ int fin_schedule_front(struct fin_awe *a) { return schedule(a, true, FIN_AWE_SUS
 
 // An explicit one waits so that nobody else can make it run.
 void fin_schedule_decided(struct fin_awe *a) { schedule(a, false, fin_state(a) & FIN_AWE_KIND); }
+void fin_schedule_decided_front(struct fin_awe *a) { schedule(a, true, fin_state(a) & FIN_AWE_KIND); }
 
 static __attribute__((noinline)) void yield_to_slow(struct fin_runtime *rt, struct fin_awe *a, struct fin_awe *to) {
     if (!fin_state_mine(rt, fin_state(to))) {

@@ -171,6 +171,7 @@ static inline void fin_schedule_own(struct fin_runtime *rt, struct fin_awe *a) {
 }
 // Any thread: a waits with its stack, or by fin_cont_suspend, and the caller alone may make it run.
 void fin_schedule_decided(struct fin_awe *a);
+void fin_schedule_decided_front(struct fin_awe *a); // and it runs next, where it is of this thread
 
 // stats.c
 void fin_stats_all(struct fin_stats *out); // of all threads that there are or were; of those that run about
