@@ -115,10 +115,14 @@ void fin_waitset_hear(struct fin_waitset *w) {
             w->rung = false; // the leader may not have heard it: it is rung again where there is need
         if (!s || __atomic_load_n(&s->set, __ATOMIC_RELAXED) != w)
             continue; // one that is being moved is looked at afterwards
-        if (s->held || s->group == PENDING)
+        if (s->held || s->group == PENDING) {
             s->triggered = true;
-        else if (has_event(s, true))
+        } else if (has_event(s, true)) {
             to_group(w, s, PENDING);
+        } else if (s->armed) { // rung for nothing: its number is used up
+            fin_waitset_delist(w, s);
+            arm_one(w, s);
+        }
     }
     if (n == EVENTS)
         w->ticks = 1;

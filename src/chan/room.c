@@ -29,10 +29,10 @@ static void decide(struct ump_tx *tx) {
     tx->answers = answers;
 }
 
-// Pre: the line at the head and the one after those skipped are free.
+// Pre: the line at the head and the one after those skipped are free. Nobody is told: a message follows.
 static void skip(struct ump_tx *tx, uint64_t lines) {
     uint64_t then = tx->head;
-    ump_publish_at(tx, ump_line(tx->ring, then, tx->lines), ump_header(tx, lines, UMP_SKIP), then + lines);
+    ump_write_header(tx, ump_line(tx->ring, then, tx->lines), ump_header(tx, lines, UMP_SKIP), then + lines);
     tx->then += lines;
 }
 
@@ -69,6 +69,8 @@ static void go_on(struct ump_tx *tx, uint32_t lines) {
     if (tx->hole && !ump_room(tx, lines) && tx->head < tx->hole + tx->lines) {
         skip(tx, tx->hole + tx->lines + 1 - tx->head);
         tx->limit = first_not_free(tx);
+        if (!ump_room(tx, lines)) // no message follows before the receiver has gone on
+            ump_tell(tx);
     }
 }
 

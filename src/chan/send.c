@@ -124,7 +124,6 @@ static inline int put_quickly(struct fin_chan *c, const void *data, size_t size)
     return ump_publish_at(tx, line, header, next);
 }
 
-
 // To who waits for it on this thread.
 static inline bool hand(struct fin_chan *c, const void *data, size_t size) {
     struct lmp_waiter *w = c->out.here ? c->out.ump.meeting->waiter : NULL;

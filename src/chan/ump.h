@@ -162,18 +162,27 @@ static inline uint64_t ump_header(const struct ump_tx *tx, size_t size, uint32_t
     return (uint64_t)size << 32 | ump_lap(tx->head, tx->shift) | kind;
 }
 
-// Pre: there is room up to `next`, where the message after this one begins, and the bytes are in place. Returns 0.
-static inline int ump_publish_at(struct ump_tx *tx, char *line, uint64_t header, uint64_t next) {
+// Pre: there is room up to `next`, where the message after this one begins, and the bytes are in place.
+static inline void ump_write_header(struct ump_tx *tx, char *line, uint64_t header, uint64_t next) {
     if (__builtin_expect(next < tx->dirty, 0))
         __atomic_store_n((uint64_t *)ump_line(tx->ring, next, tx->lines), 0, __ATOMIC_RELAXED);
     __atomic_store_n((uint64_t *)line, header, __ATOMIC_RELEASE);
     tx->head = next;
+}
+
+// After a header: rings if the receiver sleeps. Returns 0.
+static inline int ump_tell(struct ump_tx *tx) {
     if (tx->fence)
         __atomic_thread_fence(__ATOMIC_SEQ_CST);
     else
         __atomic_signal_fence(__ATOMIC_SEQ_CST);
     uint64_t armed = __atomic_load_n(&tx->peer->armed, __ATOMIC_RELAXED);
     return __builtin_expect(armed != 0, 0) && armed != tx->rung ? fin_ump_ring(tx, armed) : 0;
+}
+
+static inline int ump_publish_at(struct ump_tx *tx, char *line, uint64_t header, uint64_t next) {
+    ump_write_header(tx, line, header, next);
+    return ump_tell(tx);
 }
 
 static inline int ump_publish(struct ump_tx *tx, size_t size, uint32_t kind) {
