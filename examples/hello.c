@@ -54,7 +54,7 @@ struct idle_connection {
     struct fin_on on;
 };
 
-static void received(void *state, int n) {
+static FIN_BLOCKING void received(void *state, int n) {
     struct idle_connection *i = *(struct idle_connection **)state;
     if (n > 0 && answer(&i->c, (size_t)n))
         n = fin_recv_on(&i->on, i->c.fd, i->c.buffer, sizeof i->c.buffer, 0, received, &i, sizeof i);
