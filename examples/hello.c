@@ -63,7 +63,7 @@ static FIN_BLOCKING void received(void *state, int n) {
     fin_cont_end();
 }
 
-static void accepted(void *state, int result) {
+static FIN_BLOCKING void accepted(void *state, int result) {
     struct idle_connection *i = *(struct idle_connection **)state;
     if (result == 0)
         result = fin_recv_on(&i->on, i->c.fd, i->c.buffer, sizeof i->c.buffer, 0, received, &i, sizeof i);
