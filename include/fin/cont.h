@@ -37,7 +37,8 @@ enum { FIN_CONT_STATE = 40 }; // bytes of state at most
 
 // fin_async_cont(cont, state, size): an async whose body is a continuation; it runs when its turn in the queue has come,
 // with the result 0. The enclosing finish block waits until that AWE has ended. The value is the AWE, a valid pointer until
-// it ends; NULL where there is no memory, or `size` is too large. A compile error outside a finish block.
+// it ends; NULL where there is no memory, or `size` is too large. A compile error outside a finish block, and
+// with FIN_ELIDE: it has no sequential form.
 #define fin_async_cont(cont, state, size) fin_cont_start_(FIN_CONT_BLOCK_, cont, state, size)
 
 // The running AWE waits with this continuation (the paper's thread_block); its stack is given up. From then on it can be
@@ -103,6 +104,11 @@ static inline int fin_switch_context(fin_cont *cont, const void *state, size_t s
 
 #ifdef __cplusplus
 }
+#endif
+
+#if defined(FIN_ELIDE)
+#define FIN_CONT_BLOCK_ fin_async_cont_has_no_sequential_form
+#elif defined(__cplusplus)
 #define FIN_CONT_BLOCK_ (fin_cancel_must_be_inside_fin_finish.raw())
 #else
 #define FIN_CONT_BLOCK_ ((struct fin_finish_block *)fin_cancel_must_be_inside_fin_finish)

@@ -10,6 +10,7 @@ REASON = {'async': 'fin_async_must_be_inside_fin_finish', 'cancel': 'fin_cancel_
           'if_async': 'auto',
           'async_eager': 'fin_async_must_be_inside_fin_finish',
           # continuations
+          'elided': 'fin_async_cont_has_no_sequential_form',
           'state_not_bytes': 'the state of a continuation is copied as bytes',
           'state_too_large': 'the state of a continuation has up to 40 bytes',
           'wrong_arguments': 'a continuation is called with (State &, int result)',
