@@ -27,7 +27,8 @@ VALGRIND = ['--wrapper', 'valgrind --quiet --error-exitcode=9 --leak-check=full 
 # name: (environment, options of meson setup, options of meson test)
 BUILDS = {
     'gcc': (GCC, [], []),
-    'clang': (CLANG, TWO, ['--no-suite', 'bench']),  # builds the benchmarks; that they run, gcc shows
+    # builds the benchmarks; that they run, and the long forms of tests, gcc shows
+    'clang': ({**CLANG, **FEW}, TWO, ['--no-suite', 'bench']),
     'gcc-O0': ({**GCC, **FEW}, ['-Doptimization=0', *CORE], []),
     'gcc-O1-frame-pointers': ({**GCC, **FEW}, ['-Doptimization=1', '-Dc_args=-fno-omit-frame-pointer',
                                     '-Dcpp_args=-fno-omit-frame-pointer', *CORE], []),

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
 // Messages that an AWE waits for with a continuation (fin/cont.h): the running AWE gives up its stack, and its continuation
 // is called with what the function of the same name without _on would have returned. AWEs that wait with their stacks and
-// such that do not take turns at the same end, of any kind of channel.
+// AWEs that wait without take turns at the same end, of any kind of channel.
 //
 //     static void received(void *state, int n) {
 //         struct session *s = *(struct session **)state;

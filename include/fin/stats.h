@@ -34,7 +34,7 @@ struct fin_blocks {
     uint64_t with_continuation; // and without a stack
     uint64_t handed_off;        // of these, whose stack went to the next AWE at once
     uint64_t recognized;        // of those with a continuation, whose waiter's work was done by the one that ended the wait,
-                                // because it knew what they waited with: see below
+                                // because it knew what they waited with: see above
 };
 
 struct fin_stats {

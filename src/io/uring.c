@@ -181,6 +181,7 @@ static __attribute__((noinline)) void dispatch_any(struct io *io, uint64_t data,
         }
         break;
     case TO_MESSAGE:
+        fin_uring_written(r->call, result);
         if (result >= 0)
             fin_io_hold_message(io, r->call->addr);
         completed(r, result, flags);

@@ -54,7 +54,7 @@ static bool fcntl_may(const asked *a) {
 }
 static bool adds(const asked *a) { return a->data.args[1] == EPOLL_CTL_ADD; }
 static bool timed_3(const asked *a) { return (int)a->data.args[3] != 0; }
-static bool timed_2(const asked *a) { return (int)a->data.args[2] != 0; }
+__attribute__((unused)) static bool timed_2(const asked *a) { return (int)a->data.args[2] != 0; }
 static bool no_hang_3(const asked *a) { return !(a->data.args[3] & WNOHANG); }
 
 // Of a socket: what does not wait is not interrupted.

@@ -11,10 +11,12 @@
 
 static int pair[2][2];
 static char lost[8];
+static bool receives;
 
 static void receive_and_stay(void *receiver) {
     void *piece;
     CHECK_EQ(fin_receiver_next(receiver, &piece), 3); // and it receives on
+    receives = true;
     fin_sleep(3600 * FIN_S);
 }
 
@@ -33,7 +35,9 @@ static void *ends_early(void *unused) {
     fin_finish {
         fin_async_eager { receive_and_stay(receiver); };
         fin_async_eager { wait_in_chain(NULL); };
-        CHECK_EQ(fin_sleep(FIN_MS), 0);
+        do
+            CHECK_EQ(fin_sleep(FIN_MS), 0);
+        while (!receives);
         pthread_exit(unused);
     }
     return NULL;
