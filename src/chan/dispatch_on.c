@@ -3,11 +3,23 @@
 #include "chan/on.h"
 #include "chan/waitset.h"
 
-#include "core/dispatch.h"
+#include "core/locks.h"
 
 static int end(struct chan_on *on, int result) {
     fin_waitset_drop(on->set);
     return chan_on_end(on, result);
+}
+
+// Whatever the handler leaves that must not be given up is its mistake, which nobody can be told any more. A set that the
+// thread monitors has precedence: an alert finds only those in line.
+static FIN_BLOCKING void call(struct chan_on *on, struct fin_waitset_source *s) {
+    bool monitors = on->set->monitor == fin_here();
+    const void **hold = hold_lock(); // it must not give up this stack
+    fin_waitset_call(on->set, s);
+    release_lock(hold);
+    fin_waitset_drop(on->set);
+    (monitors ? fin_cont_call_first : fin_cont_call)(FIN_FOR_MESSAGE, on->cont, on->state, on->state_size, 0);
+    fin_host_die("a handler that fin_waitset_dispatch_on called left a mutex locked, or an exception in flight");
 }
 
 static void woken(void *state, int result);
@@ -48,10 +60,8 @@ static FIN_BLOCKING int dispatch_or_sleep(struct chan_on *on) {
         fin_latch_acquire(&w->waiters.latch);
         int r = w->closed ? -ESHUTDOWN : cancelled ? -ECANCELED : 0;
         struct fin_waitset_source *s = r == 0 ? fin_waitset_find(w) : NULL;
-        if (s) {
-            fin_waitset_call(w, s);
-            return end(on, 0);
-        }
+        if (s)
+            call(on, s); // does not return
         if (r == 0)
             fin_waitset_arm_all(w);
         if (r == 0 && !fin_waitset_any(w, PENDING)) {

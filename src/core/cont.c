@@ -215,14 +215,14 @@ int fin_cont_go_on(enum fin_reason reason, fin_cont *cont, const void *state, si
 }
 
 static inline int call_with(enum fin_reason reason, fin_cont *cont, const void *state, size_t size, int result,
-                            uint32_t what) {
+                            uint32_t what, bool front) {
     struct leaving l;
     int error = stop_with(&l, cont, state, size);
     if (error)
         return error;
     if (!running_record(l.body) || l.body->inner || fin_tracking(l.rt) || !tick(l.rt)) { // now and then others have a turn
         l.e->cancellable = what;
-        queue(l.rt, l.e, result);
+        queue_at(l.rt, l.e, result, front);
         fin_cont_leave_to_next(l.rt, l.body, reason);
     }
     l.e->result = result;
@@ -232,11 +232,15 @@ static inline int call_with(enum fin_reason reason, fin_cont *cont, const void *
 }
 
 int fin_cont_call(enum fin_reason reason, fin_cont *cont, const void *state, size_t size, int result) {
-    return call_with(reason, cont, state, size, result, false);
+    return call_with(reason, cont, state, size, result, false, false);
+}
+
+int fin_cont_call_first(enum fin_reason reason, fin_cont *cont, const void *state, size_t size, int result) {
+    return call_with(reason, cont, state, size, result, false, true);
 }
 
 int fin_cont_call_descriptor(enum fin_reason reason, fin_cont *cont, const void *state, size_t size, int fd) {
-    return call_with(reason, cont, state, size, fd, fd >= 0 ? DESCRIPTOR : false);
+    return call_with(reason, cont, state, size, fd, fd >= 0 ? DESCRIPTOR : false, false);
 }
 
 int fin_yield_on(fin_cont *cont, const void *state, size_t size) {

@@ -152,11 +152,12 @@ static inline void set_continuation(struct fin_cont_record *e, fin_cont *cont, c
         e->data[words] = ((const char *)state)[words];
 }
 
-static inline void queue(struct fin_runtime *rt, struct fin_cont_record *e, int result) {
+static inline void queue_at(struct fin_runtime *rt, struct fin_cont_record *e, int result, bool front) {
     e->result = result;
     FIN_STATE_WORD(awe_of(e)) = rt->tag | FIN_AWE_QUEUED | FIN_AWE_EXPLICIT;
-    fin_link_back(&rt->queue, &e->link);
+    (front ? fin_link_front : fin_link_back)(&rt->queue, &e->link);
 }
+static inline void queue(struct fin_runtime *rt, struct fin_cont_record *e, int result) { queue_at(rt, e, result, false); }
 
 // From here on any thread may schedule it: where it is SUSPENDED, anybody.
 static inline void expose_as(struct fin_runtime *rt, struct fin_cont_record *e, uint32_t kind) {

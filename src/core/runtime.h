@@ -158,6 +158,8 @@ void fin_cont_instead(struct fin_awe *a, fin_cont *cont, const void *state, size
 void fin_cont_result(struct fin_awe *a, int result);
 // Its continuation runs with that result: at the base of the stack that it has, where that is its own.
 int fin_cont_call(enum fin_reason reason, fin_cont *cont, const void *state, size_t size, int result);
+// The same; or it comes to the head of the queue.
+int fin_cont_call_first(enum fin_reason reason, fin_cont *cont, const void *state, size_t size, int result);
 int fin_cont_call_descriptor(enum fin_reason reason, fin_cont *cont, const void *state, size_t size, int fd);
 // It gives up its stack, and its continuation runs soon, with that result.
 int fin_cont_go_on(enum fin_reason reason, fin_cont *cont, const void *state, size_t size, int result);

@@ -2,7 +2,7 @@
 // An alert wakes who waits in a monitored set without a stack, too; so does a cancel after that.
 #include "alert.h"
 
-enum { MESSAGES = 5 };
+enum { MESSAGES = 300 }; // more than turns of others
 static struct fin_chan_on on;
 static int ended;
 
@@ -17,17 +17,9 @@ static void send_now_and_then(void *unused) {
     (void)unused;
     for (unsigned i = 0; i < MESSAGES; i++) {
         while (handled < i)
-            CHECK_EQ(fin_sleep(10000), 0);
+            sched_yield();
         CHECK_EQ(fin_chan_send(a, &i, sizeof i), 0);
     }
-}
-
-static void compute_for_a_moment(void) {
-    fin_alert_enable();
-    for (unsigned volatile i = 0; handled < MESSAGES && i < 1000000; i++) {
-    }
-    fin_alert_disable();
-    fin_yield();
 }
 
 int main(void) {
@@ -41,8 +33,7 @@ int main(void) {
             CHECK(fin_async_cont(next, NULL, 0) != NULL);
             fin_yield();
             CHECK_EQ(fin_thread_start(&sender, send_now_and_then, NULL), 0);
-            while (handled < MESSAGES) // now and then it is not in line, and nothing interrupts: see fin/chan_on.h
-                compute_for_a_moment();
+            compute_until(MESSAGES);
             fin_cancel();
         }
         CHECK_EQ(ended, -ECANCELED);
