@@ -9,7 +9,7 @@ enum { INDEX_BITS = 20, REST = 1024, FIRST_CAPACITY = 256 };
 #define INDEX(id) ((id) & ((1u << INDEX_BITS) - 1))
 
 // The place that an id may have: the table's size is a power of two. A free slot has an id with index 0 and the first one an
-// id that nobody has, so one comparison tells all that is not in use.
+// id of another, so one comparison tells all that is not in use.
 static inline struct fin_id_slot *slot_of(const struct fin_runtime *rt, uint32_t id) { return &rt->ids[id & rt->id_mask]; }
 
 static inline struct fin_id_slot *live(const struct fin_runtime *rt, uint32_t id) {
@@ -17,21 +17,25 @@ static inline struct fin_id_slot *live(const struct fin_runtime *rt, uint32_t id
     return FIN_LIKELY(s->id == id) ? s : NULL;
 }
 
+// The table of who has no ids. Never written: each slot has an id that leads to the other.
+static struct fin_id_slot none[2] = {{.id = 1}, {.id = 0}};
+
 void fin_id_begin(struct fin_runtime *rt) {
-    static struct fin_id_slot none = {.id = UINT32_MAX}; // never written: no id leads there
-    rt->ids = &none;
-    rt->id_mask = 0;
+    rt->ids = none;
+    rt->id_mask = 1;
     rt->id_count = 1;
     rt->id_frees = 0;
 }
 
+static uint32_t capacity_of(const struct fin_runtime *rt) { return rt->ids == none ? 0 : rt->id_mask + 1; }
+
 static void unmap(struct fin_runtime *rt) {
-    if (rt->id_mask)
-        fin_host_unmap(rt->ids, (rt->id_mask + 1) * sizeof *rt->ids);
+    if (rt->ids != none)
+        fin_host_unmap(rt->ids, capacity_of(rt) * sizeof *rt->ids);
 }
 
 static bool grow(struct fin_runtime *rt) {
-    uint32_t capacity = rt->id_mask ? (rt->id_mask + 1) * 2 : FIRST_CAPACITY;
+    uint32_t capacity = rt->ids == none ? FIRST_CAPACITY : capacity_of(rt) * 2;
     struct fin_id_slot *ids = fin_host_map(capacity * sizeof *ids, 0);
     if (!ids)
         return false;
@@ -46,7 +50,7 @@ static bool grow(struct fin_runtime *rt) {
 static bool fresh(struct fin_runtime *rt, uint32_t *index) {
     if (rt->id_count >> INDEX_BITS)
         return false;
-    if (rt->id_count > rt->id_mask && !grow(rt))
+    if (rt->id_count >= capacity_of(rt) && !grow(rt))
         return false;
     *index = rt->id_count++;
     rt->ids[*index] = (struct fin_id_slot){.id = 0};

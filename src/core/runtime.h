@@ -208,6 +208,7 @@ void fin_track_keep(struct fin_body *body);
 void fin_track_written(void *p, size_t size); // by the kernel, out of valgrind's sight
 void fin_track_stack(struct fin_stack *s, void *lo, size_t size);
 void fin_track_memory(void *p, size_t size, bool begins);
+void fin_track_mapping(bool begins); // is over, or is about to end
 void fin_track_drop(struct fin_runtime *rt);
 void fin_track_stack_end(struct fin_runtime *rt, struct fin_stack *s);
 extern void *fin_track_always[2];

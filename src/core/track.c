@@ -22,6 +22,8 @@ WEAK void __lsan_register_root_region(const void *p, size_t size);
 WEAK void __lsan_unregister_root_region(const void *p, size_t size);
 WEAK void __sanitizer_start_switch_fiber(void **save, const void *lo, size_t size);
 WEAK void __sanitizer_finish_switch_fiber(void *saved, const void **lo, size_t *size);
+WEAK void __tsan_acquire(void *at);
+WEAK void __tsan_release(void *at);
 WEAK void *__tsan_get_current_fiber(void);
 WEAK void *__tsan_create_fiber(unsigned flags);
 WEAK void __tsan_destroy_fiber(void *fiber);
@@ -79,6 +81,13 @@ void fin_track_memory(void *p, size_t size, bool begins) {
         __lsan_register_root_region(p, size);
     if (!begins && __lsan_unregister_root_region)
         __lsan_unregister_root_region(p, size);
+}
+
+// Memory that something maps out of TSan's sight, which would take what the thread before did there for a race.
+void fin_track_mapping(bool begins) {
+    static char order;
+    if (__tsan_acquire)
+        (begins ? __tsan_acquire : __tsan_release)(&order);
 }
 
 static void tell_asan(struct fin_stack *from, struct fin_stack *to) {

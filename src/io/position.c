@@ -18,16 +18,17 @@ static bool left; // it is left where it was
 static void ask(void) {
     static const char data[8192];
     struct io_uring ring;
+    struct io_uring_params plain = {0};
     struct io_uring_cqe *done;
     int fd = memfd_create("fin-position", MFD_CLOEXEC | MFD_ALLOW_SEALING);
     left = true;
     if (fd < 0)
         return;
-    if (ftruncate(fd, 4096) == 0 && fcntl(fd, F_ADD_SEALS, F_SEAL_GROW) == 0 && io_uring_queue_init(2, &ring, 0) == 0) {
+    if (ftruncate(fd, 4096) == 0 && fcntl(fd, F_ADD_SEALS, F_SEAL_GROW) == 0 && fin_uring_map(&ring, 2, &plain) == 0) {
         io_uring_prep_write(io_uring_get_sqe(&ring), fd, data, sizeof data, UINT64_MAX);
         if (io_uring_submit_and_wait(&ring, 1) == 1 && io_uring_peek_cqe(&ring, &done) == 0 && done->res > 0)
             left = lseek(fd, 0, SEEK_CUR) == 0;
-        io_uring_queue_exit(&ring);
+        fin_uring_unmap(&ring);
     }
     close(fd);
 }

@@ -344,6 +344,18 @@ static void describe(struct io *io, unsigned setup) {
     io->name = n ? io->features : "io_uring, without the features of newer kernels";
 }
 
+// liburing makes its system calls itself.
+int fin_uring_map(struct io_uring *ring, unsigned entries, struct io_uring_params *p) {
+    int r = io_uring_queue_init_params(entries, ring, p);
+    fin_track_mapping(true);
+    return r;
+}
+
+void fin_uring_unmap(struct io_uring *ring) {
+    fin_track_mapping(false);
+    io_uring_queue_exit(ring);
+}
+
 static int begin(struct io *io) {
     struct uring *u = &io->uring;
     struct io_uring_params p;
@@ -352,14 +364,14 @@ static int begin(struct io *io) {
     for (int i = fin_on_valgrind ? OLDEST : newest; i < KERNELS && r == -EINVAL; i++) {
         p = (struct io_uring_params){.flags = kernels[i].setup | IORING_SETUP_CQSIZE | IORING_SETUP_CLAMP,
                                      .cq_entries = io->small ? 2 * SMALL : COMPLETIONS};
-        r = io_uring_queue_init_params(io->small ? SMALL : ENTRIES, &u->ring, &p);
+        r = fin_uring_map(&u->ring, io->small ? SMALL : ENTRIES, &p);
     }
     if (r < 0)
         return r;
     look_for_features(io, p.flags, kernels[newest].last);
     unsigned need = IORING_FEAT_NODROP | IORING_FEAT_FAST_POLL | IORING_FEAT_EXT_ARG | IORING_FEAT_RSRC_TAGS;
     if ((p.features & need) != need || !(io->can.ops >> IORING_OP_SHUTDOWN & 1)) {
-        io_uring_queue_exit(&u->ring);
+        fin_uring_unmap(&u->ring);
         io->can = (struct can){0};
         return -EOPNOTSUPP;
     }
@@ -399,7 +411,7 @@ static void end(struct io *io) {
         wait_until(io, fin_now() + (FIN_MS << tries));
     }
     io->fd = -1;
-    io_uring_queue_exit(&u->ring);
+    fin_uring_unmap(&u->ring);
 }
 
 static bool expects(const struct io *io) { return io->uring.in_flight > io->uring.wake_armed; }

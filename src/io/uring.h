@@ -48,6 +48,8 @@ FIN_BLOCKING int fin_uring_run(struct io *io, const struct call *c, uint32_t *fl
 FIN_BLOCKING int fin_uring_call(struct io *io, const struct call *c);
 
 // uring.c
+int fin_uring_map(struct io_uring *ring, unsigned entries, struct io_uring_params *p); // 0 or a negative errno
+void fin_uring_unmap(struct io_uring *ring);
 void fin_uring_make_room(struct io *io);
 // Where the next entry goes, counted from the start of the ring. A full queue loses nothing: what is in it goes down first.
 static inline unsigned fin_uring_place(struct io *io) {

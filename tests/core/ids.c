@@ -52,6 +52,17 @@ static void what_is_not_there(void) {
     CHECK_EQ(fin_awe_id_remove(other), 0);
 }
 
+// Whatever the bits are, in a thread that has no ids at all.
+static void before_the_first(void) {
+    const uint32_t forged[] = {0, 1, 2, 3, 1u << 20, UINT32_MAX - 1, UINT32_MAX};
+    for (size_t i = 0; i < sizeof forged / sizeof *forged; i++) {
+        CHECK_EQ(fin_awe_id_set(forged[i], NULL), -ESRCH);
+        CHECK_EQ(fin_awe_id_remove(forged[i]), -ESRCH);
+        CHECK_EQ(fin_yield_and_save(forged[i]), -ESRCH);
+        CHECK_EQ(fin_yield_to_id_and_save(forged[i], forged[i]), -ESRCH);
+    }
+}
+
 // However an AWE is resumed, its id names none afterwards.
 static void resumed_otherwise(void) {
     uint32_t id;
@@ -127,6 +138,7 @@ static void exhaustion(void) {
 }
 
 int main(void) {
+    before_the_first();
     ping_pong();
     what_is_not_there();
     resumed_otherwise();
