@@ -66,7 +66,7 @@ FIN_INLINE_ struct fin_finish_block *fin_finish_enter_(struct fin_finish_block *
 
 FIN_INLINE_ void fin_finish_leave_(struct fin_finish_block *b) {
     if (__builtin_expect(b->away || (b->count | (b->flags & FIN_FINISH_LISTS)), 0))
-        FIN_ARCH_BLOCK_(fin_finish_wait_, &b->awe, b, 0, 0);
+        FIN_ARCH_BLOCK_(fin_finish_wait_, &b->awe, b, fin_any_(), fin_any_());
     fin_self->current = b->parent;
 }
 

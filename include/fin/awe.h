@@ -53,7 +53,7 @@ struct fin_then_ {
 // has not run yet goes first. Blocking, not cancellable.
 static inline void FIN_BLOCKING fin_yield(void) {
     FIN_AWE_HERE_(a);
-    FIN_ARCH_BLOCK_(fin_core_yield_, a, fin_thread_here_(), 0, 0);
+    FIN_ARCH_BLOCK_(fin_core_yield_, a, fin_thread_here_(), fin_any_(), fin_any_());
 }
 
 // Puts the running AWE at the tail of the run queue and runs `to` now; where `to` is queued it leaves the queue first.
@@ -62,7 +62,7 @@ static inline void FIN_BLOCKING fin_yield(void) {
 // AWE that waits. Blocking, not cancellable.
 static inline int FIN_BLOCKING fin_yield_to(struct fin_awe *to) {
     FIN_AWE_HERE_(a);
-    FIN_ARCH_BLOCK_(fin_core_yield_to_, a, fin_thread_here_(), to, 0);
+    FIN_ARCH_BLOCK_(fin_core_yield_to_, a, fin_thread_here_(), to, fin_any_());
     return (int)a->id;
 }
 
