@@ -38,6 +38,9 @@ void **fin_host_exception_state(void);
 // The calling OS thread's own stack; for sanitizers.
 void fin_host_os_stack(void **lo, size_t *size);
 
+// In the child of each fork from now on. The first call counts.
+void fin_host_on_fork(void (*in_child)(void));
+
 // Copies memory of this process that may not be there: false.
 bool fin_host_read(void *to, const void *from, size_t size);
 

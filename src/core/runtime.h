@@ -188,6 +188,7 @@ struct fin_finish_block *fin_stack_take(struct fin_runtime *rt);
 void fin_stack_put(struct fin_runtime *rt, struct fin_finish_block *top);
 // The top of the stack that sp lies on, if it lies on one of rt's: plain arithmetic, for comparison where that is not sure.
 struct fin_finish_block *fin_stack_top(struct fin_runtime *rt, void *sp);
+void fin_stack_each(struct fin_runtime *rt, void (*fn)(struct fin_runtime *rt, struct fin_stack *s));
 void fin_stack_trim(struct fin_runtime *rt);
 void fin_stack_end(struct fin_runtime *rt);
 

@@ -97,12 +97,17 @@ void fin_stack_trim(struct fin_runtime *rt) {
     }
 }
 
+void fin_stack_each(struct fin_runtime *rt, void (*fn)(struct fin_runtime *rt, struct fin_stack *s)) {
+    for (struct fin_slab *s = rt->slabs; s; s = s->next)
+        for (size_t i = 0; i < s->stacks; i++)
+            fn(rt, stack_at(rt, (uintptr_t)s->base + i * rt->stack_size));
+}
+
 void fin_stack_end(struct fin_runtime *rt) {
+    if (fin_tracking(rt))
+        fin_stack_each(rt, fin_track_stack_end);
     for (struct fin_slab *s = rt->slabs, *next; s; s = next) {
         next = s->next;
-        if (fin_tracking(rt))
-            for (size_t i = 0; i < s->stacks; i++)
-                fin_track_stack_end(rt, stack_at(rt, (uintptr_t)s->base + i * rt->stack_size));
         fin_host_unmap(s->base, s->stacks * rt->stack_size);
         fin_host_unmap(s, sizeof *s);
     }

@@ -34,6 +34,22 @@ void *fin_track_always[2] = {fin_track_always, fin_track_always};
 
 bool fin_on_valgrind;
 
+static void forget_fiber(struct fin_runtime *rt, struct fin_stack *s) {
+    (void)rt;
+    s->fiber = NULL;
+}
+
+// In the child of a fork TSan knows only the fiber that called it. The other stacks get new ones; an AWE of the parent's
+// that goes on there is not followed as well as it was.
+static void forked(void) {
+    struct fin_runtime *rt = fin_self ? fin_rt(fin_self) : NULL;
+    if (!rt || !fin_tracking(rt))
+        return;
+    rt->os_stack.fiber = NULL;
+    fin_stack_each(rt, forget_fiber);
+    rt->running->fiber = __tsan_get_current_fiber();
+}
+
 void fin_track_begin(struct fin_runtime *rt) {
     if (RUNNING_ON_VALGRIND)
         fin_on_valgrind = true; // written nowhere else: it races with nothing but itself
@@ -45,8 +61,10 @@ void fin_track_begin(struct fin_runtime *rt) {
     if (__lsan_register_root_region && !rt->running)
         __lsan_register_root_region(rt, sizeof *rt);
     rt->running = &rt->os_stack;
-    if (__tsan_get_current_fiber)
+    if (__tsan_get_current_fiber) {
         rt->os_stack.fiber = __tsan_get_current_fiber();
+        fin_host_on_fork(forked);
+    }
     fin_host_os_stack(&rt->os_stack.lo, &rt->os_stack.size);
 }
 

@@ -57,12 +57,6 @@ static inline unsigned next_random(unsigned *state) {
 
 static inline unsigned few(unsigned many) { return getenv("FIN_FEW") ? many / 20 + 1 : many; }
 
-// TSan takes the fibers of the parent for threads of the child.
-__attribute__((unused)) static void needs_children(void) {
-    if (ON_TSAN)
-        SKIP("a forked child under TSan");
-}
-
 // A child process that runs fn(arg) and ends; with both ends of a socket pair between it and this one in sockets[].
 static int sockets[2];
 __attribute__((unused)) static pid_t child(void (*fn)(void *), void *arg) {

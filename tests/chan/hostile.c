@@ -58,7 +58,6 @@ static void one(int mode) {
 }
 
 int main(void) {
-    needs_children();
     const char *asked = getenv("FIN_HOSTILE");
     unsigned times = asked ? (unsigned)atoi(asked) : few(90);
     one(0);

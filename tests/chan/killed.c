@@ -72,7 +72,6 @@ static unsigned one(bool flooded) {
 }
 
 int main(void) {
-    needs_children();
     const char *asked = getenv("FIN_KILLS");
     unsigned kills = asked ? (unsigned)atoi(asked) : few(400), got = 0;
     one(false);

@@ -12,7 +12,6 @@ static void other_process(void *unused) {
 
 int main(void) {
     char byte;
-    needs_children();
     rounds = few(20000);
     pid_t pid = child(other_process, NULL);
     CHECK_EQ(fin_chan_offer(&a, sockets[0], &(struct fin_chan_options){4096, 0}), 0);

@@ -26,7 +26,6 @@ static void other_process(void *unused) {
 }
 
 int main(void) {
-    needs_children();
     struct fin_chan_region r;
     size_t size = SIZE;
     unsigned back;

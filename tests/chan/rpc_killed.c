@@ -86,7 +86,6 @@ static void client_dies(void) {
 }
 
 int main(void) {
-    needs_children();
     const char *asked = getenv("FIN_KILLS");
     unsigned kills = asked ? (unsigned)atoi(asked) : few(150);
     server_dies();

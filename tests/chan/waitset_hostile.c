@@ -64,7 +64,6 @@ static void one(int mode, bool monitored) {
 }
 
 int main(void) {
-    needs_children();
     const char *asked = getenv("FIN_HOSTILE");
     unsigned times = asked ? (unsigned)atoi(asked) : few(60);
     one(0, false);

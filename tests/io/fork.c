@@ -24,8 +24,6 @@ static void *in_thread(void *unused) {
 
 int main(void) {
     static char c;
-    if (ON_TSAN)
-        SKIP("in the child of a fork TSan knows only the fiber that called it");
     stream_pair(up);
     stream_pair(down);
     fin_finish {

@@ -24,8 +24,6 @@ static void in_the_child(void) {
 
 int main(void) {
     static int result;
-    if (ON_TSAN)
-        SKIP("TSan takes the fibers of the parent for threads of the child");
     dns_open(&server);
     use_server(&server, 2000, 2);
     CHECK_EQ(resolve("127.0.0.1"), 0);

@@ -118,6 +118,12 @@ void **fin_host_exception_state(void) { return __cxa_get_globals ? __cxa_get_glo
 
 extern void *__libc_stack_end __attribute__((weak)); // glibc's
 
+void fin_host_on_fork(void (*in_child)(void)) {
+    static int done;
+    if (!__atomic_exchange_n(&done, 1, __ATOMIC_RELAXED))
+        pthread_atfork(NULL, NULL, in_child);
+}
+
 void fin_host_os_stack(void **lo, size_t *size) {
     pthread_attr_t attr;
     if (pthread_getattr_np(pthread_self(), &attr) == 0) {
