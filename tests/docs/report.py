@@ -14,13 +14,20 @@ TOP = sys.argv[1]
 RECORDED = os.path.join(TOP, 'tests', 'docs', 'report')
 sys.path.insert(0, os.path.join(TOP, 'tools', 'report'))
 from outputs import pick  # noqa: E402
-from papers import AC, EXT, HTM, ITEMS, MACH  # noqa: E402
+from pages import Found  # noqa: E402
+from papers import AC, EXT, HTM, ITEMS, MACH, SHOWN_OTHERWISE  # noqa: E402
 
 # What measurements the papers show.
 SHOWN = {AC: ['5.1, microbenchmarks', '5.1, ping-pong', 'Figure 10', 'Figure 11', 'Figure 12'],
          EXT: ['Figure 4', 'Table 1', 'Table 2', 'Table 3', 'Table 4', 'Table 5'],
          HTM: ['Section 3.1', 'Figures 3.1, 3.2', 'Figure 3.3', 'Figure 6.1', 'Table 6.2', 'Figure 6.2'],
          MACH: ['Table 1', 'Table 2', 'Table 3', 'Table 4', 'Table 5']}
+# All tables and figures that the papers have.
+NUMBERED = {AC: ['Figure ' + str(n) for n in range(1, 13)],
+            EXT: ['Figure ' + str(n) for n in range(1, 5)] + ['Table ' + str(n) for n in range(1, 6)],
+            HTM: ['Figure ' + n for n in '2.1 2.2 3.1 3.2 3.3 4.1 5.1 5.2 5.3 6.1 6.2'.split()] +
+                 ['Table ' + n for n in '4.1 5.1 6.1 6.2'.split()],
+            MACH: ['Figure ' + str(n) for n in range(1, 6)] + ['Table ' + str(n) for n in range(1, 6)]}
 NEEDS_NO_ROW = {'commit', 'until', 'abort'}  # of transactions, which this machine could not make
 
 
@@ -67,6 +74,35 @@ def check_items():
                     sys.exit(f'{item.paper}, {item.name}: what {step} printed has no "{word}" under "{title}"')
 
 
+def check_numbered():
+    """Each table and figure is an item, or it is said what stands for it, in files that there are."""
+    named = {}
+    for paper, names in [(i.paper, i.name) for i in ITEMS] + [(row[0], row[1]) for row in SHOWN_OTHERWISE]:
+        kind = re.match(r'(Figure|Table)s? ', names)
+        for n in re.findall(r'[\d.]*\d', names) if kind else []:
+            named.setdefault(paper, []).append(f'{kind[1]} {n}')
+    for paper, names in NUMBERED.items():
+        if sorted(named[paper]) != sorted(names):
+            sys.exit(f'{paper}: the report has {sorted(named[paper])}, the paper {sorted(names)}')
+    for row in SHOWN_OTHERWISE:
+        for path in re.findall(r'\b[\w.]+(?:/[\w.]*\w)+', row[3]):
+            if not os.path.exists(os.path.join(TOP, path)):
+                sys.exit(f'{row[0]}, {row[1]}: there is no {path}')
+
+
+def check_plots():
+    """What was measured is plotted."""
+    outputs = {os.path.basename(f)[:-4]: open(f).read() for f in glob.glob(os.path.join(RECORDED, '*.txt'))}
+    for item in ITEMS:
+        found = Found(item, outputs)
+        measured = [p for p in found.ours if 'skipped: ' not in p.text]
+        if measured and not found.plots():
+            sys.exit(f'{item.paper}, {item.name}: no plot')
+        for plot in item.plots if measured else []:
+            if not plot.of(found.ours, found.rivals):
+                sys.exit(f'{item.paper}, {item.name}: a plot has no figures')
+
+
 def report(recorded, directory):
     at = [os.path.join(directory, name) for name in ('page.html', 'page.md')]
     command = [sys.executable, os.path.join(TOP, 'tools', 'report', 'report.py'), '--recorded', recorded]
@@ -81,7 +117,7 @@ def check_pages(directory):
     parsed = Page()
     parsed.feed(page)
     bad = [link for link in parsed.links if not link.startswith('data:') and link[1:] not in parsed.ids]
-    if bad or parsed.plots < 12:
+    if bad or parsed.plots < 40:
         sys.exit(f'the page refers to {bad}, and has {parsed.plots} plots')
     for item in ITEMS:
         if f'### {item.name}: {item.what}' not in text:
@@ -106,6 +142,8 @@ def check_incomplete(directory):
 
 def main():
     check_items()
+    check_numbered()
+    check_plots()
     with tempfile.TemporaryDirectory() as directory:
         check_pages(directory)
         check_incomplete(directory)

@@ -45,14 +45,15 @@ class Picked:
         self.found = bool(lines)
         self.unit = table.unit
         self.rows = [r for r in table.rows if any(w.search(r[0]) for w in words)]
-        self.numbers = [numbers_of(line) for line in lines]
+        self.lines = lines
+        self.numbers = [(name, n) for name, n in map(numbers_of, lines) if any(w.search(name) for w in words)]
         self.text = '\n'.join([table.title] + [line for line in table.lines[:1] if line not in lines] + lines)
 
 
 def numbers_of(line):
     """The name of a row, and its numbers."""
     name, *rest = re.split(r'  +', line.strip())
-    return name, [float(n) for n in re.findall(r'(?<![\w.])[\d.]*\d', ' '.join(rest))]
+    return name, [float(n.replace(',', '')) for n in re.findall(r'(?<![\w.,])[\d.,]*\d', ' '.join(rest))]
 
 
 def pick(wanted, outputs):

@@ -5,14 +5,16 @@ import html
 import os
 
 from outputs import pick, tables_of, targets
-from papers import ITEMS
+from papers import ITEMS, SHOWN_OTHERWISE
+from plots import plots_of
 
 HEADS = ('', 'median', '5-95%', 'times', 'published', 'target', '')
-OURS, BESIDE, LOSES, WIDTH, HEIGHT = '#37a', '#999', '#b33', 420, 22
+LEGEND = 'Bars: Fin is blue, red where it misses its target, others are grey. A line through a bar is the range from the ' \
+    '5th to the 95th percentile; a diamond is what the paper published, of its machine.'
 STYLE = '''body{font:15px/1.45 sans-serif;max-width:70em;margin:2em auto;padding:0 1em}
 table{border-collapse:collapse;margin:.6em 0}
-td,th{border:1px solid #ccc;padding:.15em .6em;text-align:left}svg{font:12px sans-serif;display:block}pre{overflow-x:auto}
-code{background:#eee}.bad{color:#b00}img{max-width:100%}'''
+td,th{border:1px solid #ccc;padding:.15em .6em;text-align:left}svg{font:12px sans-serif;display:block}
+pre{overflow-x:auto}figure{margin:1em 0}figcaption{color:#555}code{background:#eee}.bad{color:#b00}img{max-width:100%}'''
 
 
 class Found:
@@ -31,33 +33,8 @@ class Found:
         else:
             self.here = 'below' if self.ours else 'its benchmark ended before it'
 
-    def bars(self):
-        """[(unit, [(name, value, from, to, colour)])]: a plot for each table that has figures to plot."""
-        plots = {}
-        for side, colour in ((self.ours, OURS), (self.rivals, BESIDE)):
-            for picked in side:
-                bars = plots.setdefault(picked.text.split('\n')[0], (picked.unit or self.item.unit, []))[1]
-                for name, value, spread, *_, said in picked.rows:
-                    lo, hi = (float(x) for x in spread.rstrip('~').split('-')[-2:])
-                    bars.append((name, value, lo, hi, LOSES if 'missed' in said else colour))
-                if not picked.rows and self.item.column is not None:
-                    bars += [(name, n[self.item.column], *2 * [n[self.item.column]], colour)
-                             for name, n in picked.numbers if len(n) > self.item.column]
-        return [p for p in plots.values() if p[1]]
-
-
-def bars(unit, rows):
-    """As SVG; the line is the range."""
-    most = max(hi for _, _, _, hi, _ in rows) or 1
-    scale = WIDTH / most
-    out = [f'<svg width="{WIDTH + 400}" height="{HEIGHT * len(rows) + 4}" role="img">']
-    for i, (name, value, lo, hi, colour) in enumerate(rows):
-        y = i * HEIGHT + 2
-        out.append(f'<text x="290" y="{y + 14}" text-anchor="end">{html.escape(name[:46])}</text>'
-                   f'<rect x="296" y="{y + 3}" width="{value * scale:.1f}" height="{HEIGHT - 8}" fill="{colour}"/>'
-                   f'<path d="M{296 + lo * scale:.1f} {y + 10}H{296 + hi * scale:.1f}" stroke="#000"/>'
-                   f'<text x="{302 + max(value, hi) * scale:.1f}" y="{y + 14}">{value:g} {html.escape(unit)}</text>')
-    return ''.join(out) + '</svg>'
+    def plots(self):
+        return plots_of(self.item, self.ours, self.rivals)
 
 
 def picture(path):
@@ -83,7 +60,7 @@ def item_html(found, commands, pictures):
     for name, side in (('Fin', found.ours), ('Beside it', found.rivals)):
         out += [f'<p><b>{name}:</b>'] if side else []
         out += [f'<pre>{html.escape(p.text)}</pre>' for p in side]
-    out += [bars(*b) for b in found.bars()]
+    out += [f'<figure><figcaption>{html.escape(caption)}</figcaption>{drawn}</figure>' for caption, drawn in found.plots()]
     out += [picture(p) for p in pictures if os.path.basename(p).startswith(tuple(found.ran))] if found.ran else []
     if found.here != 'below':
         out.append(f'<p><b>Here:</b> {found.here}.')
@@ -98,7 +75,7 @@ def page(results, facts, commands, pictures):
     outputs = {step.name: output for step, output, *_ in results}
     items = [Found(item, outputs) for item in ITEMS]
     out = ['<!doctype html><meta charset="utf-8"><title>Fin: what was measured</title>', f'<style>{STYLE}</style>',
-           '<h1>Fin: what was measured</h1><table>']
+           '<h1>Fin: what was measured</h1>', f'<p>{LEGEND}', '<table>']
     out += [f'<tr><th>{html.escape(k)}<td>{html.escape(v)}' for k, v in facts]
     out.append('</table><h2>The papers, item by item</h2>'
                '<table><tr><th>paper<th>item<th>what<th>here<th>targets of ours')
@@ -109,7 +86,9 @@ def page(results, facts, commands, pictures):
     for paper in dict.fromkeys(item.paper for item in ITEMS):
         out.append(f'<h2>{html.escape(paper)}</h2>')
         out += [item_html(f, commands, pictures) for f in items if f.item.paper == paper]
-    out.append('<h2>All that was printed</h2>')
+    out.append('<h2>Tables and figures without measurements</h2><table><tr><th>paper<th>items<th>what<th>where it is here')
+    out += ['<tr>' + ''.join(f'<td>{html.escape(c)}' for c in row) for row in SHOWN_OTHERWISE]
+    out.append('</table><h2>All that was printed</h2>')
     for step, output, why, _ in results:
         out.append(f'<h3 id="{step.name}">{html.escape(step.title)}</h3><p>Again: <code>{html.escape(step.command)}</code>')
         if why:
@@ -161,6 +140,9 @@ def markdown(results, facts, commands):
         out += ['', f'## {paper}']
         for f in items:
             out += item_markdown(f, commands) if f.item.paper == paper else []
+    out += ['', '## Tables and figures without measurements', '', '| paper | items | what | where it is here |',
+            '|---' * 4 + '|']
+    out += ['| ' + ' | '.join(cell(c) for c in row) + ' |' for row in SHOWN_OTHERWISE]
     out += ['', '## All that was printed']
     for step, output, why, _ in results:
         again = f'Again: `{step.command}`.' + (f' Incomplete: {why}.' if why else '')

@@ -1,36 +1,42 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """The tables and figures with measurements of the four papers: what was published, and which rows of which benchmark
-measure the like, Fin's and those beside it. One without rows says why it is not measured."""
+measure the like, Fin's and those beside it. One without rows says why it is not measured. At the end, the other tables and
+figures, and what stands for them."""
+from plots import Bars, Columns, Lines, Said, Stacked
 
 AC, EXT, HTM, MACH = ('AC (Harris and others, 2011)', 'AC extensions', 'HTM and message passing',
                       'Continuations (Draves and others, 1991)')
 
 
 class Item:
-    """`ours` and `rivals`: (step of report.py, words of a table's title, words that begin its rows' names...). `plot`: which
-    number of a row is plotted, and its unit; tables of bench.c know that."""
+    """`ours` and `rivals`: (step of report.py, words of a table's title, words that begin its rows' names...). `plots`: of
+    tables that bench.c does not print; those it prints are plotted anyway."""
 
-    def __init__(self, paper, name, what, published, ours=(), rivals=(), remark='', plot=(None, '')):
+    def __init__(self, paper, name, what, published, ours=(), rivals=(), remark='', plots=()):
         self.paper, self.name, self.what, self.published = paper, name, what, published
-        self.ours, self.rivals, self.remark = ours, rivals, remark
-        self.column, self.unit = plot
+        self.ours, self.rivals, self.remark, self.plots = ours, rivals, remark, plots
 
     def steps(self):
         return list(dict.fromkeys(rows[0] for rows in (*self.ours, *self.rivals)))
 
 
+MICRO = 'Microbenchmarks'
 NO_RTM = 'the processors at hand have no transactional memory (RTM)'
 ALERTS = ('alerts (signal)', 'steps of 1,000')
+THREE = [Bars(1, '% of the blocks of the quote server'), Bars(3, '% of those of the file tree'),
+         Bars(5, '% of those of the RPC service')]
 POLLING = ('polling every 100,000', 'polling every 1,000 ', 'polling every 100 ', 'polling every 50 ', 'polling every 25 ')
 
 ITEMS = [
     Item(AC, 'Section 5.1, microbenchmarks', 'a call, an async that does not block, an async that yields: cycles',
          'lazy in the compiler 8, 10, 245; lazy by macros 8, 44, 269; eager 8, 120, 247',
-         [('micro', 'Microbenchmarks', 'Fin, lazy', 'Fin, eager'),
+         [('micro', MICRO, 'Fin, lazy', 'Fin, eager'),
           ('create', 'finish + async', 'fin_async_call', 'fin_async, lambda')],
-         [('create', 'finish + async', 'C++20 coroutine', 'Boost fcontext'),
+         [('micro', MICRO, 'published: lazy', 'published: eager'),
+          ('create', 'finish + async', 'C++20 coroutine', 'Boost fcontext'),
           ('million', 'Spawn and join', 'Fin', 'Boost.Fiber', 'Go', 'Tokio')],
-         plot=(2, 'cycles')),
+         plots=[Bars(0, 'cycles, a call', title=MICRO), Bars(1, 'cycles, an async', title=MICRO),
+                Bars(2, 'cycles, an async that yields', title=MICRO), Bars(0, 'cycles', 1, 'Spawn and join')]),
     Item(AC, 'Section 5.1, ping-pong', 'round trip of a message between two cores: cycles',
          'callbacks 1,121; AC on one side 1,198, on both 1,274, without YieldTo 1,437; MPI 2,780',
          [('chan', 'round trip of one line', 'fin_chan between threads', 'fin_chan as between processes')],
@@ -39,21 +45,26 @@ ITEMS = [
          'Async and Batch scale as events written by hand do, Seq does not; the same where processes are preempted',
          [('commit', 'two-phase commit', 'spread over the processors', 'on one processor')], (),
          'Two-phase commit between processes instead of capabilities between cores, which only Barrelfish has. The rivals, '
-         'Seq and Event, stand in each line; figures say most where there are as many processors as processes.'),
+         'Seq and Event, stand in each line; figures say most where there are as many processors as processes.',
+         plots=[Columns('other processes', 'us an operation', ('Seq', 'Event', 'Async', 'Batch'))]),
     Item(AC, 'Figure 11', 'random reads of 4 and 64 KiB with 1 to 1024 in flight: throughput and CPU',
          'AC and callbacks alike; CPU of AC +5.4 to +11.8% (4 KiB), -3.7 to +9.8% (64 KiB); one at a time much slower',
          [('reads', 'Random reads', 'Fin')], [('reads', 'Random reads', 'io_uring callbacks', 'pread', 'fio')],
-         'Files in the page cache, and on a virtual disk, instead of two SSDs; Linux instead of Windows.'),
+         'Files in the page cache, and on a virtual disk, instead of two SSDs; Linux instead of Windows.',
+         plots=[Lines('in flight', 0, 'reads a second'), Lines('in flight', 3, 'us of CPU a read')]),
     Item(AC, 'Figure 12', 'stock-quote server: clients served, and CPU time',
          '18,000 clients with AC and with callbacks, C# 8,000, F# 10,000, threads 4,500; CPU of AC and callbacks alike, '
          'that of C# and F# five times as much',
          [('quotes', 'clients, a quote a second each', 'Fin', 'Fin without stacks'), ('quotes', 'targets: ', 'clients:')],
          [('quotes', 'clients, a quote a second each', 'io_uring callbacks', 'epoll callbacks', 'libuv', 'thread per client',
-           'Go', 'Tokio', 'Node', 'asyncio')], 'Rivals of today instead of .NET; Linux instead of Windows.'),
+           'Go', 'Tokio', 'Node', 'asyncio')], 'Rivals of today instead of .NET; Linux instead of Windows.',
+         plots=[Bars(0, 'clients served a second'), Bars(2, 'ms of CPU time a second')]),
     Item(EXT, 'Figure 4', 'the dispatch loop: quick transactions go on while slow ones wait',
          'hundreds of messages of the quick type arrive before the first of the slow type',
          [('relay', 'dispatch loop', 'quick transactions', 'quick ones were answered')], (),
-         'No rival: the figure says that others do not wait, not how fast it is. The third process takes 10 ms to answer.'),
+         'No rival: the figure says that others do not wait, not how fast it is. The third process takes 10 ms to answer.',
+         plots=[Said('transactions', {'quick ones answered before the first slow one': r'(\d+) quick ones were answered',
+                                      'under way at a time, at most': r'up to (\d+) were'})]),
     Item(EXT, 'Table 1', 'context switch, average: cycles', 'lazy 95, no dispatch 80; eager 83, no dispatch 71',
          [('extensions', 'table 1', 'lazy', 'eager')],
          [('switch', 'Switch between two', 'minimal switch', 'Boost fcontext')]),
@@ -61,11 +72,11 @@ ITEMS = [
          'lazy 90 to 1,712, no dispatch 79 to 2,814; eager 74 to 404, no dispatch 54 to 316',
          [('extensions', 'table 2', 'lazy', 'eager')], (),
          'No rival: one switch is shorter than the timer is exact. The greatest value is an interrupt of the machine.',
-         plot=(2, 'cycles')),
+         plots=[Bars(0, 'cycles, least', 4), Bars(1, 'cycles, most', 5)]),
     Item(EXT, 'Table 3', 'creation of an AWE, minimum, maximum, median, average: cycles',
          'lazy 4, 96, 8, 7; eager 20, 1,920, 26, 24', [('extensions', 'table 3', 'lazy', 'eager')], (),
          'Rivals stand at table 5, where the whole life of a task can be compared.',
-         plot=(2, 'cycles')),
+         plots=[Bars(2, 'cycles, median', 6), Bars(3, 'cycles, average', 7)]),
     Item(EXT, 'Table 4', 'message throughput: messages in 10,000 cycles', 'lazy 15, eager 17, synchronous 20: 667, 588 and '
          '500 cycles a message', [('chan', 'fin_rpc_call to another', 'one after the other', 'from 16 AWEs')],
          [('chan', 'fin_rpc_call to another', 'bare:')]),
@@ -73,7 +84,8 @@ ITEMS = [
          'empty 6; empty in async 26 lazy, 74 eager; blocking by THCYield 335, 330; by THCYieldTo 326, 260',
          [('extensions', 'table 5', 'lazy', 'eager')],
          [('create', 'finish + async', 'C++20 coroutine', 'Boost fcontext'), ('million', 'Spawn and join', 'Boost.Fiber',
-                                                                              'Go', 'Tokio')]),
+                                                                              'Go', 'Tokio')],
+         plots=[Bars(0, 'cycles', 1, 'Spawn and join')]),
     Item(HTM, 'Section 3.1', 'a transaction: begin and commit, begin and abort, how long one can last: cycles',
          '48, 155 and 10,752,920', [('chan', 'transactions (htm 3.1)', 'commit', 'abort', 'until')], (),
          'Measured where a transaction commits; ' + NO_RTM + '.'),
@@ -85,29 +97,29 @@ ITEMS = [
          'a virtual machine does not say which of its processors share a core; nothing of Fin runs in it'),
     Item(HTM, 'Figure 6.1', 'where the latency of an alert goes', '1,611 cycles, 1,137 with a tight loop that polls: '
          'sending 20%, the alert itself 13%, the look at all channels 22%, the rest in the messaging library and the switch',
-         (), (),
-         'needs a simulated processor (gem5) with alert-on-update; here an alert is a signal of the kernel'),
+         [('chan', 'on 1 channel', 'alerts (signal)')], [('chan', 'round trip of one line', 'fin_chan between threads')],
+         'The third number of the first row is the latency; a round trip is two messages, for which both sides poll. The '
+         'parts are not measured: the paper has them from a simulated processor (gem5) with alert-on-update; here an '
+         'alert is a signal of the kernel.', plots=[Bars(2, 'cycles', 4)]),
     Item(HTM, 'Table 6.2', 'a computation that receives messages, polled every so many additions or alerted: slowdown and '
          'median latency in cycles', 'alerts +1.06%, 1,611; polling every 25 +3.64%, 6,637; every 100 +1.82%, 21,094',
          [('chan', 'on 1 channel', *ALERTS)], [('chan', 'on 1 channel', 'polling never', *POLLING)],
          'Alerts are signals here. Latency contains what the machine takes to interrupt another processor.',
-         plot=(1, '% slower')),
+         plots=[Bars(1, '% slower', 3), Bars(2, 'cycles of latency, median', 4)]),
     Item(HTM, 'Figure 6.2', 'the same with 10 and 100 channels: slowdown', 'polling every 25: +7.89% and +50.34%; alerts '
          '+1.09% and +1.15%', [('chan', 'on 10 channels', *ALERTS), ('chan', 'on 100 channels', *ALERTS)],
          [('chan', 'on 10 channels', *POLLING), ('chan', 'on 100 channels', *POLLING)],
-         plot=(1, '% slower')),
+         plots=[Bars(1, '% slower')]),
     Item(MACH, 'Table 1', 'blocks with a continuation, by reason', '98.4%, 99.9% and 100.0% of all (compilation, kernel '
          'build, DOS emulation)', [('cont', 'by reason', 'compression total', 'no compression', 'blocks')], (),
-         'No rival: three programs of ours instead of an operating system\'s load.',
-         plot=(5, '% of the blocks of the RPC service')),
+         'No rival: three programs of ours instead of an operating system\'s load.', plots=THREE),
     Item(MACH, 'Table 2', 'continuations recognized, stacks handed off', '60.2 to 85.9% and 96.8 to 100.0%',
          [('cont', 'by reason', 'recognition', 'stack handoff', 'stacks in use')], (),
-         'No rival: nothing else here hands stacks off.',
-         plot=(5, '% of the blocks of the RPC service')),
+         'No rival: nothing else here hands stacks off.', plots=THREE),
     Item(MACH, 'Table 3', 'bytes of an idle thread', 'MK40 656 to 792, on average 690; MK32 788 to 4,884, on average 4,474',
          [('cont', 'Idle work', 'explicit AWEs', 'AWEs with stacks')],
          [('cont', 'Idle work', 'C++20 coroutines', 'Tokio tasks', 'Boost.Asio coroutines', 'goroutines', 'Boost.Fiber')],
-         plot=(0, 'bytes')),
+         plots=[Bars(0, 'bytes')]),
     Item(MACH, 'Table 4', 'null RPC, exception: microseconds', 'null RPC: MK40 95, MK32 110, Mach 2.5 185; exception: 135, '
          '425, 380 (DS3100)', [('cont', 'Null RPC', 'explicit'), ('cont', 'A null call', 'explicit')],
          [('cont', 'Null RPC', 'with stacks', 'a function call'), ('cont', 'A null call', 'with stacks', 'fin_rpc_call')],
@@ -115,5 +127,32 @@ ITEMS = [
     Item(MACH, 'Table 5', 'instructions, loads, stores of an RPC by component', '1,167 instructions in MK40, 1,480 in MK32; '
          'of these hand-off 166, switch 500', [('components', 'Instructions of a null call', 'explicit')],
          [('components', 'Instructions of a null call', 'with stacks', 'fin_rpc_call')],
-         'Instructions, counted by callgrind; loads and stores are not. The path through a kernel does not exist here.'),
+         'Instructions, counted by callgrind; loads and stores are not. The path through a kernel does not exist here: it '
+         'is "other" of what was published.',
+         plots=[Stacked('instructions', ('client and server', 'block, handoff or switch', 'send and receive', 'other'),
+                        {'published: MK40': (41, 166, 598, 362), 'published: MK32': (41, 500, 593, 346)})]),
+]
+
+# (paper, tables and figures that show no measurement, what they show, where it is here)
+SHOWN_OTHERWISE = [
+    (AC, 'Figures 1, 2, 3, 4', 'name lookups: by callbacks, concurrently, the first answer, with a timeout',
+     'examples/lookup.c over TCP, examples/names.c over channels, docs/tutorial.md; by callbacks: examples/callback.c'),
+    (AC, 'Figure 5', 'the operational semantics', 'models/ac/semantics.cpp, a program with which Fin is compared'),
+    (AC, 'Figure 6', 'data structures of the runtime while an async blocks', 'ARCHITECTURE.md; src/core/runtime.h'),
+    (AC, 'Figure 7', 'the low-level interface', 'include/fin/awe.h, include/fin/cancel.h; by its names include/fin/thc.h'),
+    (AC, 'Figures 8, 9', 'a library with callbacks, wrapped', 'examples/callback.c, docs/callbacks.md'),
+    (EXT, 'Figures 1, 2', 'a first program; how its finish blocks nest', 'tests/thc/figure_1.c; tests/thc/finish.c'),
+    (EXT, 'Figure 3', 'stacks of lazy and of eager asyncs', 'ARCHITECTURE.md; src/core/stack.c'),
+    (HTM, 'Figures 2.1, 2.2', 'how Barrelfish is built: dispatchers and threads', 'nothing: the system under it is Linux'),
+    (HTM, 'Tables 4.1, 5.1', 'the instructions of alert-on-update', 'src/chan/alert.c does with a signal what they are for'),
+    (HTM, 'Figures 4.1, 5.2', 'what an alert\'s handler finds in registers and memory',
+     'src/chan/alert.c: the kernel saves registers in the signal\'s frame'),
+    (HTM, 'Figure 5.1', 'the protocol of the simulated caches', 'nothing: caches are the processor\'s'),
+    (HTM, 'Figure 5.3', 'two states of the model of alerts', 'models/alert.pml, which SPIN checks'),
+    (HTM, 'Table 6.1', 'what is simulated', 'the machine on top of this page'),
+    (MACH, 'Figures 1, 2', 'a transfer of control, and a procedure that blocks, with and without a continuation',
+     'docs/cont.md; tests/cont/implicit.c blocks in both ways'),
+    (MACH, 'Figure 3', 'half of the fast path of RPC: recognition', 'src/chan/recv_on.c; tests/chan/on_recognized.c'),
+    (MACH, 'Figures 4, 5', 'the interface for continuations, and thread_handoff and thread_block on it',
+     'include/fin/cont.h; src/core/cont.c and src/core/handoff.c'),
 ]
