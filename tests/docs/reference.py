@@ -10,6 +10,8 @@ import tempfile
 
 top, maps = pathlib.Path(sys.argv[1]), sys.argv[2:]
 tool = top / 'tools/reference/reference.py'
+CXX = ['fin::finish', 'fin::finish_nc', 'fin::scope', 'fin::check', 'fin::offload', 'fin::mutex', 'fin::thread', 'fin::task',
+       'fin::block_on', 'fin::co::sleep', 'fin::co::await', 'fin_async_task', 'fin.hpp', 'fin_sync.hpp', 'fin_coro.hpp']
 SECTIONS = ['NAME', 'SYNOPSIS', 'DESCRIPTION', 'RETURN VALUE', 'WAITING AND CANCELLATION', 'THREADS', 'SEE ALSO']
 wrong = []
 
@@ -43,7 +45,7 @@ int fin_says_nothing(void);''')
     exports.write_text('{ global: fin_declared_nowhere; };')
     run = reference('--check', include, exports)
     for expected in ('fin_now has no comment', 'fin_says_nothing does not say', 'fin_declared_nowhere is exported',
-                     'fin/sync.hpp: no comment at: class semaphore'):
+                     'fin/sync.hpp: fin::semaphore has no comment'):
         if run.returncode != 1 or expected not in run.stdout:
             wrong.append(f'not reported: {expected}\n{run.stdout}{run.stderr}')
 
@@ -60,6 +62,11 @@ def man_pages(folder):
             missing = [s for s in SECTIONS if f'.SH {s}\n' not in text]
             if missing and name != 'fin_self':
                 wrong.append(f'{name}(3) has no {", ".join(missing)}')
+    for name in CXX:
+        if name + '.3' not in pages:
+            wrong.append(f'{name}(3) is missing')
+    if re.search(r'detail::|m_|private', pages.get('fin::mutex.3', '')) or 'lock_cancellable()' not in pages['fin::mutex.3']:
+        wrong.append('fin::mutex(3) does not show what is public, and that alone')
     if shutil.which('groff'):
         said = subprocess.run(['groff', '-man', '-Tutf8', '-ww', '-z', *[folder / p for p, text in pages.items() if
                                not text.startswith('.so')]], capture_output=True, text=True).stderr

@@ -6,6 +6,8 @@ import dataclasses
 import pathlib
 import re
 
+import cxx
+
 PUBLIC = r'(?:fin|FIN|THC|thc|awe_mapper)_?\w*[A-Za-z0-9]'
 FUNCTION = re.compile(rf'^(?!typedef\b)[^(={{#]*?\b({PUBLIC})\(', re.S)
 
@@ -17,9 +19,11 @@ class Item:
     functions: dict = dataclasses.field(default_factory=dict)  # name: declaration
     macros: list = dataclasses.field(default_factory=list)
     types: list = dataclasses.field(default_factory=list)
+    cxx: list = dataclasses.field(default_factory=list)  # names in a namespace
+    written: str = ''  # of C++: the code as it stands in the header
 
     def names(self):
-        return [*self.functions, *self.macros]
+        return [*self.functions, *self.cxx, *self.macros]
 
 
 @dataclasses.dataclass
@@ -43,7 +47,6 @@ def without_noise(text):
     """Without what no reader of the interface needs: guards, includes, extern "C", conditions, insides."""
     text = re.sub(r'#ifdef __cplusplus\n(extern "C" \{|\})\n#endif\n', '', text)
     text = re.sub(r'^namespace detail \{\n.*?^\} // namespace detail\n', '', text, flags=re.M | re.S)
-    text = re.sub(r'^(inline )?namespace \w+ \{\n|^\} // namespace.*\n', '', text, flags=re.M)
     text = re.sub(r'^template <.*> class task;\n|^class scope;\n', '', text, flags=re.M)
     return re.sub(r'^#(include|if|ifdef|ifndef|elif|else|endif|error|pragma|undef).*\n', '', text, flags=re.M)
 
@@ -98,9 +101,29 @@ def add_code(item, statement, known):
         item.types.append(name or '')
 
 
-def add_cxx(item, statement):
-    if statement.strip() and not re.match(r'\s*#\s*define (FIN_\w+_\b|fin_)', statement):
-        item.code.append(statement)
+def add_cxx(item, code, namespace):
+    item.written = code
+    item.macros += re.findall(r'^#define (fin_\w+)\b', code, re.M)
+    if item.macros:
+        item.code += re.findall(r'^#define (fin_\w+\([^)]*\))', code, re.M)
+        return
+    for name, declaration in cxx.declarations(code):
+        item.code.append(declaration)
+        if f'{namespace}::{name}' not in item.cxx:
+            item.cxx.append(f'{namespace}::{name}')
+
+
+def in_namespaces(text):
+    """[(namespace, text)]"""
+    inside, out = [], []
+    for i, part in enumerate(re.split(r'^(namespace \w+ \{|\} // namespace.*)\n', text, flags=re.M)):
+        if i % 2 == 0:
+            out.append(('::'.join(inside), part))
+        elif part.startswith('namespace'):
+            inside.append(part.split()[1])
+        else:
+            inside.pop()
+    return out
 
 
 def paragraphs(text):
@@ -136,33 +159,45 @@ def split_items(paragraph):
     return out
 
 
-def parse(path, name):
-    text = path.read_text()
-    lines = text.split('\n')
-    end = next(i for i, line in enumerate(lines[1:], 1) if not line.startswith('//'))
-    header = Header(name, [uncomment(line) for line in lines[1:end]], [])
+def add_items_cxx(header, text):
+    for namespace, part in in_namespaces(text):
+        for paragraph in paragraphs(part):
+            for comment, code in split_items(paragraph):
+                header.items.append(Item(comment))
+                add_cxx(header.items[-1], '\n'.join(code), namespace)
+    return {name: name for item in header.items for name in item.names()}
+
+
+def add_items(header, text):
     known = {}
-    for paragraph in paragraphs(without_noise('\n'.join(lines[end:]))):
+    for paragraph in paragraphs(text):
         for comment, code in split_items(paragraph):
             last = header.items[-1] if header.items else None
-            if not comment and last and last.comment and not last.functions and not header.cxx():
+            if not comment and last and last.comment and not last.functions:
                 item = last
             else:
                 item = Item(comment)
                 header.items.append(item)
-            if header.cxx():
-                for macro in re.findall(r'#define (fin_\w+)', '\n'.join(code)):
-                    item.macros.append(macro)
-                add_cxx(item, '\n'.join(code))
-                continue
             for statement in statements(code):
                 add_code(item, statement, known)
             if not code:  # a comment about macros that come later
                 for macro in re.findall(r'^(fin_\w+)\(', '\n'.join(comment), re.M):
                     item.macros.append(macro)
                     known[macro] = macro + re.search(macro + r'(\([^)]*\))', '\n'.join(comment))[1]
+    return known
+
+
+def parse(path, name):
+    text = path.read_text()
+    lines = text.split('\n')
+    end = next(i for i, line in enumerate(lines[1:], 1) if not line.startswith('//'))
+    header = Header(name, [uncomment(line) for line in lines[1:end]], [])
+    text = without_noise('\n'.join(lines[end:]))
+    if header.cxx():
+        header.known = add_items_cxx(header, text)
+    else:
+        header.known = add_items(header, re.sub(r'^namespace \w+ \{\n|^\} // namespace.*\n', '', text, flags=re.M))
     header.items = [i for i in header.items if i.code or i.macros or (i.comment and i.types)]
-    header.known = known
     return header
 
 
@@ -173,7 +208,13 @@ def read(include):
     found = sorted(str(p.relative_to(include)) for p in (include / 'fin').glob('*.h*')) + ['fin.hpp']
     internal = {'fin/elide.h'}
     names = [n for n in dict.fromkeys(order + [f for f in found if f.endswith('.h')] + found) if n not in internal]
-    return {n: parse(include / n, n) for n in names}
+    headers = {n: parse(include / n, n) for n in names}
+    known = {name for header in headers.values() if not header.cxx() for name in header.known}
+    for header in headers.values():
+        for item in header.items if header.cxx() else []:
+            item.macros = [m for m in item.macros if m not in known]  # C's words once more, which mean the same
+        header.items = [i for i in header.items if i.names() or not header.cxx()]
+    return headers
 
 
 def sentences(lines):

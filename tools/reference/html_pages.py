@@ -8,7 +8,7 @@ STYLE = '''body { max-width: 60em; margin: 2em auto; padding: 0 1em; font: 16px/
 pre { background: #f5f5f2; padding: .6em .8em; overflow-x: auto } a { color: #05518c; text-decoration: none }
 code, pre { font: 14px/1.4 monospace } section { border-top: 1px solid #ddd; margin-top: 1.5em }
 ul.names { columns: 3; list-style: none; padding: 0 } td { padding: .15em 1em .15em 0; vertical-align: top }'''
-WORD = re.compile(r'\b(?:fin|FIN|THC|thc|awe_mapper)_?\w*[A-Za-z0-9]\b|\bfin/\w+\.h(?:pp)?')
+WORD = re.compile(r'\bfin(?:::\w+)+|\b(?:fin|FIN|THC|thc|awe_mapper)_?\w*[A-Za-z0-9]\b|\bfin/\w+\.h(?:pp)?')
 
 
 class Links:

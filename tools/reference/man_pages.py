@@ -107,12 +107,19 @@ def waiting(page):
     return '\n.PP\n'.join(mark(o) for o in out)
 
 
+def blocking_cxx(page):
+    """Names that are declared FIN_BLOCKING in C++."""
+    return list(dict.fromkeys(re.findall(r'FIN_BLOCKING [^(]*?(~?\w+)\(', '\n'.join(c for i in page.items if i.cxx
+                                                                                   for c in i.code))))
+
+
 def function_page(page, found, others):
     header, names = page.header, page.names()
     text, said = parted(page.comment())
     synopsis = '\n'.join(c for i in page.items for c in i.code) or '\n'.join(header.known[n] for n in names)
-    synopsis += ''.join('\n' + header.known[n] for i in page.items for n in i.macros if i.code and not n.isupper()
-                        and n in header.known)
+    if not header.cxx():
+        synopsis += ''.join('\n' + header.known[n] for i in page.items for n in i.macros if i.code and not n.isupper()
+                            and n in header.known)
     out = [head(names[0]), '.SH NAME', escape(', '.join(names)) + ' \\- ' + mark(first_sentence(page.comment())),
            '.SH SYNOPSIS', '.nf', f'.B #include <{header.name}>', '.PP', escape(synopsis), '.fi', '.PP',
            f'Link with what \\fBpkg\\-config \\-\\-libs {escape(LIBRARIES.get(header.name, "fin"))}\\fP says.',
@@ -120,9 +127,14 @@ def function_page(page, found, others):
     if page.functions():
         out += ['.SH RETURN VALUE', returned(page, said, found), '.SH WAITING AND CANCELLATION', waiting(page),
                 '.SH THREADS', flow(page.threads(found))]
+    may_block = blocking_cxx(page)
+    if may_block:
+        out += ['.SH WAITING AND CANCELLATION', f'{mark(", ".join(may_block))} may block: other AWEs of the thread may run '
+                'before the result is there.']
     for name, intro in h.general(header, found):
         out += [f'.SH ALL OF {name}', block(intro)]
-    mentioned = [n for n in dict.fromkeys(re.findall(r'\bfin_\w*[a-z0-9]\b', ' '.join(page.comment())))
+    text = ' '.join([*page.comment(), *(i.written for i in page.items)])
+    mentioned = [n for n in dict.fromkeys(re.findall(r'\bfin(?:_\w*[a-z0-9]|(?:::\w+)+)\b', text))
                  if n not in names and n in others]
     near = [p.names()[0] for p in found[header.name].pages if p is not page]
     also = list(dict.fromkeys(mentioned + near + [header.page()]))
@@ -133,7 +145,7 @@ def function_page(page, found, others):
 def header_page(header, pages):
     out = [head(header.page()), '.SH NAME', f'{escape(header.page())} \\- ' + mark(first_sentence(header.intro)),
            '.SH SYNOPSIS', f'.B #include <{header.name}>', '.SH DESCRIPTION', block(header.intro)]
-    types = [i for i in header.items if i.types or (i.macros and i.code and not i.functions)]
+    types = [i for i in header.items if i.types or (i.macros and i.code and not i.functions and not header.cxx())]
     if types:
         out.append('.SH TYPES AND CONSTANTS')
     for item in types:

@@ -67,22 +67,15 @@ def pages(header):
     return out, bare
 
 
-def uncommented(header):
-    """Classes and functions of a C++ header's namespace. A member that is defined later has its comment in the class."""
-    return [code for item in header.items if not item.comment for code in item.code[:1]
-            if re.match(r'(template|class|struct|inline)\b', code) and not re.search(r'\b\w+::\w+\(', code.splitlines()[0])]
-
-
 def check(include, maps):
     found, wrong, documented = h.read(include), [], set()
     for header in found.values():
-        if header.cxx():
-            wrong += [f'{header.name}: no comment at: {code.splitlines()[0]}' for code in uncommented(header)]
-            continue
         if not header.intro:
             wrong.append(f'{header.name}: no comment about the header')
         own, bare = pages(header)
         wrong += [f'{header.name}: {n} has no comment' for n in bare]
+        if header.cxx():
+            continue
         documented.update(by_intro(header), bare)
         for page in own:
             documented.update(page.names())
@@ -115,7 +108,7 @@ def main():
     if sys.argv[1] == '--html':
         files = html_pages.write(found)
     else:
-        files = man_pages.write(found, {name: pages(header)[0] for name, header in found.items() if not header.cxx()})
+        files = man_pages.write(found, {name: pages(header)[0] for name, header in found.items()})
     for name, text in files.items():
         (folder / name).write_text(text)
     return 0
