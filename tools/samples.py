@@ -12,7 +12,8 @@ parts so far, in the order in which their names came up first, but `main` last; 
 forgets all parts. A block of `text` right after a program, or after `run`, is what it prints; a line of it that ends in ...
 stands for any that begins so. Environment variables stand in front of names: <!-- run A=B NAME -->.
 
-All blocks are samples, so that nothing is shown which does not work: commands are indented instead of fenced."""
+All blocks are samples, so that nothing is shown which does not work: commands are indented instead of fenced. A part that
+is in no program is an error, and so is a fence that does not begin its line."""
 import concurrent.futures
 import os
 import pathlib
@@ -39,22 +40,33 @@ def numbered(line, code, name):
 
 def programs(text, name):
     parts, kinds, out, last, pending = {}, {}, [], None, None
+    idle = {}  # parts that have been in no program yet, and where they are
+
+    def is_part(part, where):
+        if part in idle:
+            sys.exit(f'{idle[part]}: part {part} is replaced before it was in a program')
+        idle[part] = where
+
     for m in TOKEN.finditer(text):
         line = text.count('\n', 0, m.start()) + 1
         where = f'{name}:{line}'
         if pending and not m['code']:
             sys.exit(f'{where}: part {pending} has no block behind it')
         if m['new']:
+            if idle:
+                break
             parts, kinds, last = {}, {}, None
         elif m['run'] is not None:
             words = m['run'].split()
             chosen = [w for w in words if '=' not in w] or sorted(parts, key=lambda name: name == 'main')
             if not chosen or set(chosen) - set(parts):
                 sys.exit(f'{where}: no such part: {" ".join(sorted(set(chosen) - set(parts)))}')
+            idle = {part: at for part, at in idle.items() if part not in chosen}
             kind = 'cpp' if 'cpp' in (kinds[c] for c in chosen) else 'c'
             last = Program(line, kind, '\n'.join(parts[c] for c in chosen), (w.split('=', 1) for w in words if '=' in w))
             out.append(last)
         elif m['hidden']:
+            is_part(m['hidden'], where)
             parts[m['hidden']] = numbered(line + 1, m['inside'].lstrip('\n'), name)
             kinds.setdefault(m['hidden'], 'c')
         elif m['part']:
@@ -66,6 +78,7 @@ def programs(text, name):
         elif m['kind'] in ('c', 'cpp'):
             code = numbered(line + 1, m['code'], name)
             if pending:
+                is_part(pending, where)
                 parts[pending], kinds[pending], pending = code, m['kind'], None
             elif re.search(r'^.*\bmain\(', m['code'], re.M):
                 last = Program(line, m['kind'], code)
@@ -76,8 +89,10 @@ def programs(text, name):
             sys.exit(f'{where}: a block of kind "{m["kind"]}" is no sample')
     if pending:
         sys.exit(f'{name}: part {pending} has no block behind it')
-    if len(re.findall('^```', text, re.M)) % 2:
-        sys.exit(f'{name}: a block does not end')
+    for part, where in idle.items():
+        sys.exit(f'{where}: part {part} is in no program')
+    for m in re.finditer(r'^[ >]*(?:```|~~~).*$', TOKEN.sub('', text), re.M):
+        sys.exit(f'{name}: a block does not end, or is none that is run: {m[0].strip()}')
     return out
 
 

@@ -21,9 +21,14 @@ CASES = {  # page: what is said about it
     '```text\none\n```\n': 'page.md:1: which program prints this',
     GOOD.rstrip('`\n'): 'a block does not end',
     '<!-- part f -->\n\n<!-- run -->\n': 'part f has no block',
+    PARTS: 'page.md:2: part main is in no program',
+    PARTS + PARTS + '<!-- run -->\n': 'page.md:2: part main is replaced before it was in a program',
+    GOOD + '- so:\n\n  ```c\n  int a;\n  ```\n': 'is none that is run: ```c',
+    GOOD + '~~~c\nint a;\n~~~\n': 'is none that is run: ~~~c',
     PARTS + '<!-- run -->\n': '1 programs, 0 with output',
     PARTS + '<!-- run g -->\n': 'no such part: g',
-    PARTS + '<!-- new -->\n<!-- run -->\n': 'no such part',
+    PARTS + '<!-- run -->\n<!-- new -->\n<!-- run -->\n': 'no such part',
+    PARTS + '<!-- new -->\n' + GOOD: 'page.md:2: part main is in no program',
 }
 bad = 0
 with tempfile.TemporaryDirectory() as scratch:
