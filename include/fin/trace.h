@@ -11,9 +11,9 @@ extern "C" {
 #endif
 
 // Traces the calling thread from here on, and threads that begin later; each keeps its last 65,536 events (or
-// FIN_TRACE_EVENTS in the environment). The file is made when the program exits or fin_trace_stop is called. "+file" appends
-// to a file, so that the traces of several processes are one. Returns 0; -EALREADY where it is on, -ENOMEM, or -errno where
-// the file cannot be written. Does not block. Any thread.
+// FIN_TRACE_EVENTS in the environment). The file is made when the program exits or crashes, or fin_trace_stop is called.
+// "+file" appends to a file, so that the traces of several processes are one. Returns 0; -EALREADY where it is on, -ENOMEM,
+// or -errno where the file cannot be written. Does not block. Any thread.
 int fin_trace_start(const char *file);
 
 // Ends the trace of all threads and writes the file, with blocking system calls. Returns 0; -EINVAL where it is not on, or

@@ -43,6 +43,19 @@ def check_slices(events):
                 fail('two slices of a thread overlap', events)
 
 
+def check_crash(directory):
+    """What a program that aborts did until then."""
+    name = os.path.join(directory, 'crash')
+    done = subprocess.run([sys.argv[1], 'crash'], env={**os.environ, 'FIN_TRACE': name}, capture_output=True, timeout=60)
+    if done.returncode == 77:
+        return
+    events = read(name)
+    if done.returncode != -6 or 'SIGABRT' not in [e['name'] for e in events if e['ph'] == 'i']:
+        fail(f'no trace of a program that ended with {done.returncode}', events)
+    if 'the aborter' not in [e['name'] for e in events if e['ph'] == 'X']:
+        fail('what it did until it aborted is not there', events)
+
+
 def main():
     with tempfile.TemporaryDirectory() as directory:
         name = os.path.join(directory, 'trace "json"')
@@ -51,6 +64,7 @@ def main():
         few = {**os.environ, 'FIN_TRACE': '+' + name, 'FIN_TRACE_EVENTS': '64'}
         subprocess.run(sys.argv[1:2], env=few, check=True, timeout=60)
         appended = read(name)[len(events):]
+        check_crash(directory)
         each = collections.Counter(e['pid'] for e in appended if e['ph'] != 'M')
         if len(each) != 2 or max(each.values()) > 64:
             fail(f'not the last 64 events of two processes were appended: {each}', appended)

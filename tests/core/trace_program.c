@@ -3,6 +3,8 @@
 #include <fin.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
+#include <sys/resource.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -64,8 +66,33 @@ static int client(const char *name) {
     return 0;
 }
 
+static void aborts(void *arg) {
+    (void)arg;
+    fin_set_name("the aborter");
+    fin_yield();
+    abort();
+}
+
+// Its trace is written all the same.
+static int crash(void) {
+#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+    return 77;
+#elif defined(__has_feature)
+#if __has_feature(address_sanitizer) || __has_feature(thread_sanitizer)
+    return 77;
+#endif
+#endif
+    setrlimit(RLIMIT_CORE, &(struct rlimit){0, 0});
+    fin_finish {
+        fin_async_call(aborts, NULL);
+    }
+    return 0;
+}
+
 int main(int argc, char **argv) {
     char name[64];
+    if (argc > 1 && strcmp(argv[1], "crash") == 0)
+        return crash();
     if (argc > 1)
         return client(argv[1]);
     snprintf(name, sizeof name, "fin-trace-%d", (int)getpid());

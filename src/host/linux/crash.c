@@ -12,6 +12,7 @@
 
 #include "host/linux/running.h"
 #include "host/linux/symbol.h"
+#include "host/linux/trace.h"
 
 enum { SIGNAL_STACK = 32 * 1024 };
 static __thread void *signal_stack;
@@ -73,16 +74,21 @@ static void report_overflow(struct fin_runtime *rt, bool ours) {
     print(text, (size_t)n, sizeof text);
 }
 
+static const char *name_of(int sig) {
+    for (int i = 0; i < FATAL; i++)
+        if (fatal[i].number == sig)
+            return fatal[i].name;
+    return "a signal";
+}
+
 static void report_crash(struct fin_runtime *rt, int sig, const ucontext_t *c) {
     struct fin_running r = fin_running(rt);
     char text[1024], function[256] = "", where[256];
-    const char *name = "a signal";
-    for (int i = 0; i < FATAL; i++)
-        name = fatal[i].number == sig ? fatal[i].name : name;
     if (r.at)
         fin_symbol_at(r.at, function, sizeof function);
-    int n = snprintf(text, sizeof text, "fin: %s in AWE \"%s\"%s%s, thread %d, at %s\n", name, r.name ? r.name : "unnamed",
-                     r.how, function, rt->tid, fin_symbol_at(instruction(c), where, sizeof where));
+    int n = snprintf(text, sizeof text, "fin: %s in AWE \"%s\"%s%s, thread %d, at %s\n", name_of(sig),
+                     r.name ? r.name : "unnamed", r.how, function, rt->tid,
+                     fin_symbol_at(instruction(c), where, sizeof where));
     print(text, (size_t)n, sizeof text);
 }
 
@@ -98,6 +104,7 @@ static void on_fault(int sig, siginfo_t *info, void *context) {
         report_overflow(rt, false);
     else if (rt && rt->thread.current != &rt->root && (fault || info->si_pid == getpid()))
         report_crash(rt, sig, context);
+    fin_trace_crashed(name_of(sig));
     signal(sig, SIG_DFL); // the fault repeats, with the usual end; what somebody sent does not
     if (!fault)
         raise(sig);

@@ -167,6 +167,14 @@ static int finish(void) {
 
 int fin_trace_stop(void) { return finish(); }
 
+void fin_trace_crashed(const char *signal) {
+    if (!fin_trace_on || pthread_mutex_trylock(&lock) != 0)
+        return;
+    fin_trace_mark(signal);
+    pthread_mutex_unlock(&lock);
+    finish();
+}
+
 static void at_exit(void) { finish(); }
 
 // The child of a fork has a trace of its own, in the same file.

@@ -33,6 +33,8 @@ struct fin_trace_ring {
 };
 
 void fin_trace_begin_process(void);
+// From the handler of a signal that ends the program: writes what there is. Nothing where another thread is at it.
+void fin_trace_crashed(const char *signal);
 // Appends all that the rings have to the file; "+" before its name. 0 or -errno.
 int fin_trace_write(const struct fin_trace_ring *rings, const char *path);
 

@@ -1,7 +1,11 @@
 // SPDX-License-Identifier: BSD-2-Clause
 // A trace as JSON, in the form of an array without its end, which Perfetto and Chrome take: so processes can append to it.
+// Nothing is allocated, because a program that crashes writes its trace, too.
 #define _GNU_SOURCE
 #include <errno.h>
+#include <fcntl.h>
+#include <stdarg.h>
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdio.h>
 #include <string.h>
@@ -22,14 +26,45 @@ static struct {
     const void *fn;
 } tracks[CACHED];
 
+struct out {
+    int fd;
+    bool bad;
+    size_t n;
+    char text[4096];
+};
+
+static void flush(struct out *o) {
+    for (size_t done = 0; done < o->n && !o->bad;) {
+        ssize_t n = write(o->fd, o->text + done, o->n - done);
+        done += n > 0 ? (size_t)n : 0;
+        o->bad = n < 0 && errno != EINTR;
+    }
+    o->n = 0;
+}
+
+static void make_room(struct out *o) { // for half of what it holds
+    if (o->n > sizeof o->text / 2)
+        flush(o);
+}
+
+static __attribute__((format(printf, 2, 3))) void put(struct out *o, const char *format, ...) {
+    va_list args;
+    make_room(o);
+    va_start(args, format);
+    int n = vsnprintf(o->text + o->n, sizeof o->text - o->n, format, args);
+    va_end(args);
+    o->n += n > 0 ? (size_t)n : 0;
+}
+
 static size_t place(uint64_t key) { return key * 0x9e3779b97f4a7c15u >> 55; }
 
-static void quoted(FILE *f, const char *text) {
-    for (; *text; text++)
+static void quoted(struct out *o, const char *text) {
+    for (; *text; text++) {
+        make_room(o);
         if (*text == '"' || *text == '\\')
-            fprintf(f, "\\%c", *text);
-        else
-            fputc((unsigned char)*text < ' ' ? '?' : *text, f);
+            o->text[o->n++] = '\\';
+        o->text[o->n++] = (unsigned char)*text < ' ' ? '?' : *text;
+    }
 }
 
 static const char *function(const void *fn) {
@@ -46,67 +81,66 @@ static unsigned track(const struct fin_trace_ring *r, const struct fin_trace_eve
     return e->who ? 0x40000000u | (unsigned)(e->who / 64 & 0x3fffffff) : (unsigned)r->tid;
 }
 
-static void head(FILE *f, const struct fin_trace_ring *r, const struct fin_trace_event *e, char phase) {
-    fprintf(f, "{\"ph\":\"%c\",\"pid\":%d,\"tid\":%u,\"ts\":%llu.%03u,\"name\":\"", phase, (int)getpid(), track(r, e),
-            (unsigned long long)(e->at / 1000), (unsigned)(e->at % 1000));
+static void head(struct out *o, const struct fin_trace_ring *r, const struct fin_trace_event *e, char phase) {
+    put(o, "{\"ph\":\"%c\",\"pid\":%d,\"tid\":%u,\"ts\":%llu.%03u,\"name\":\"", phase, (int)getpid(), track(r, e),
+        (unsigned long long)(e->at / 1000), (unsigned)(e->at % 1000));
 }
 
-static void name(FILE *f, const struct fin_trace_event *e) {
-    quoted(f, e->name[0] ? e->name : e->fn ? function(e->fn) : "outside any async");
+static void name(struct out *o, const struct fin_trace_event *e) {
+    quoted(o, e->name[0] ? e->name : e->fn ? function(e->fn) : "outside any async");
 }
 
-static void name_track(FILE *f, const struct fin_trace_ring *r, const struct fin_trace_event *e) {
+static void name_track(struct out *o, const struct fin_trace_ring *r, const struct fin_trace_event *e) {
     size_t i = place(e->who);
     if (tracks[i].who == e->who && tracks[i].fn == e->fn)
         return;
     tracks[i].who = e->who;
     tracks[i].fn = e->fn;
-    fprintf(f, "{\"ph\":\"M\",\"pid\":%d,\"tid\":%u,\"name\":\"thread_name\",\"args\":{\"name\":\"", (int)getpid(),
-            track(r, e));
-    name(f, e);
-    fprintf(f, "\"}},\n");
+    put(o, "{\"ph\":\"M\",\"pid\":%d,\"tid\":%u,\"name\":\"thread_name\",\"args\":{\"name\":\"", (int)getpid(), track(r, e));
+    name(o, e);
+    put(o, "\"}},\n");
 }
 
-static void arrow(FILE *f, const struct fin_trace_ring *r, const struct fin_trace_event *e, const char *what) {
+static void arrow(struct out *o, const struct fin_trace_ring *r, const struct fin_trace_event *e, const char *what) {
     bool begins = e->kind == FIN_TRACE_WAKES || e->kind == FIN_TRACE_SENDS;
-    head(f, r, e, begins ? 's' : 'f');
-    fprintf(f, "%s\",\"cat\":\"%s\",\"id\":\"%llx.%llx\"%s},\n", what, what, (unsigned long long)e->arg,
-            (unsigned long long)e->who2, begins ? "" : ",\"bp\":\"e\"");
+    head(o, r, e, begins ? 's' : 'f');
+    put(o, "%s\",\"cat\":\"%s\",\"id\":\"%llx.%llx\"%s},\n", what, what, (unsigned long long)e->arg,
+        (unsigned long long)e->who2, begins ? "" : ",\"bp\":\"e\"");
 }
 
-static void event(FILE *f, const struct fin_trace_ring *r, const struct fin_trace_event *e) {
+static void event(struct out *o, const struct fin_trace_ring *r, const struct fin_trace_event *e) {
     switch (e->kind) {
     case FIN_TRACE_RUN:
         if (e->who)
-            name_track(f, r, e);
-        head(f, r, e, 'X');
-        name(f, e);
-        fprintf(f, "\",\"dur\":%llu.%03u,\"args\":{\"thread\":%d}},\n", (unsigned long long)(e->arg / 1000),
-                (unsigned)(e->arg % 1000), r->tid);
+            name_track(o, r, e);
+        head(o, r, e, 'X');
+        name(o, e);
+        put(o, "\",\"dur\":%llu.%03u,\"args\":{\"thread\":%d}},\n", (unsigned long long)(e->arg / 1000),
+            (unsigned)(e->arg % 1000), r->tid);
         break;
     case FIN_TRACE_MARK:
-        head(f, r, e, 'i');
-        quoted(f, e->name);
-        fprintf(f, "\",\"s\":\"t\"},\n");
+        head(o, r, e, 'i');
+        quoted(o, e->name);
+        put(o, "\",\"s\":\"t\"},\n");
         break;
     default:
-        arrow(f, r, e, e->kind == FIN_TRACE_WAKES || e->kind == FIN_TRACE_GOES_ON ? "wake" : "message");
+        arrow(o, r, e, e->kind == FIN_TRACE_WAKES || e->kind == FIN_TRACE_GOES_ON ? "wake" : "message");
     }
 }
 
 int fin_trace_write(const struct fin_trace_ring *rings, const char *path) {
-    FILE *f = fopen(path + 1, "ae");
-    if (!f)
+    struct out o = {.fd = open(path + 1, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0666)};
+    if (o.fd < 0)
         return -errno;
-    flock(fileno(f), LOCK_EX); // where that fails the parts of processes may be mixed, but not their lines
+    flock(o.fd, LOCK_EX); // where that fails the parts of processes may be mixed
     for (const struct fin_trace_ring *r = rings; r; r = r->next) {
         uint64_t end = __atomic_load_n(&r->count, __ATOMIC_ACQUIRE), n = end > r->size ? end - r->size : 0;
         if (end)
-            fprintf(f, "{\"ph\":\"M\",\"pid\":%d,\"tid\":%d,\"name\":\"thread_name\",\"args\":{\"name\":\"thread %d\"}},\n",
-                    (int)getpid(), r->tid, r->tid);
+            put(&o, "{\"ph\":\"M\",\"pid\":%d,\"tid\":%d,\"name\":\"thread_name\",\"args\":{\"name\":\"thread %d\"}},\n",
+                (int)getpid(), r->tid, r->tid);
         for (; n < end; n++)
-            event(f, r, &r->events[n & (r->size - 1)]);
+            event(&o, r, &r->events[n & (r->size - 1)]);
     }
-    bool bad = ferror(f);
-    return fclose(f) != 0 || bad ? -EIO : 0;
+    flush(&o);
+    return close(o.fd) != 0 || o.bad ? -EIO : 0;
 }
