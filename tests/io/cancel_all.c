@@ -26,7 +26,7 @@ struct race {
 static unsigned seed = 11;
 static int done, cancelled;
 static int fd[4];
-static unsigned sent, received; // bytes so far; byte i has the value i % 251
+static unsigned sent, received; // bytes so far
 
 static bool outcome(ssize_t n) {
     ++*(n == -ECANCELED ? &cancelled : &done);
@@ -41,14 +41,8 @@ static void pause_a_little(unsigned most) {
         CHECK_EQ(fin_sleep_nc(n ? 1 : 30000), 0);
 }
 
-static void fill(void *p, size_t n) {
-    for (size_t i = 0; i < n; i++)
-        ((unsigned char *)p)[i] = (unsigned char)((sent + i) % 251);
-}
-
 static void check_received(const void *p, size_t n) {
-    for (size_t i = 0; i < n; i++)
-        CHECK_EQ(((const unsigned char *)p)[i], (received + i) % 251);
+    check_numbers(p, n, received);
     received += (unsigned)n;
 }
 
@@ -81,7 +75,7 @@ static void close_two(void) {
 static void write_some(void) {
     unsigned char p[16];
     size_t size = next_random(&seed) % (sizeof p + 1);
-    fill(p, size);
+    number_bytes(p, size, sent);
     CHECK(size == 0 || write(fd[1], p, size) == (ssize_t)size);
     sent += (unsigned)size;
 }
@@ -244,7 +238,7 @@ static unsigned char out[MOST + 1];
 
 static size_t some_data(void) {
     size_t n = next_random(&seed) % MOST + 1;
-    fill(out, n);
+    number_bytes(out, n, sent);
     return n;
 }
 
@@ -275,7 +269,7 @@ static void do_sendmsg(void) {
 static void do_send_linked(void) {
     size_t n = some_data(), half = n / 2 + 1;
     struct fin_step s[2] = {fin_step_send(fd[1], out, half, 0), fin_step_send(fd[1], out + half, n - n / 2, 0)};
-    fill(out, n + 1);
+    number_bytes(out, n + 1, sent);
     fin_linked(s, 2);
     CHECK(s[0].result == (ssize_t)half || s[1].result == -ECANCELED);
     ssize_t sum = (s[0].result > 0 ? s[0].result : 0) + (s[1].result > 0 ? s[1].result : 0);

@@ -15,7 +15,7 @@ static int rounds;
 
 static unsigned seed = 7;
 static int fd[2];
-static unsigned sent, received; // bytes so far; byte i has the value i % 251
+static unsigned sent, received; // bytes so far
 static int cancelled, done;
 
 static void pause_a_little(unsigned most) {
@@ -23,14 +23,8 @@ static void pause_a_little(unsigned most) {
         fin_yield();
 }
 
-static void fill(unsigned char *p, size_t n, unsigned from) {
-    for (size_t i = 0; i < n; i++)
-        p[i] = (unsigned char)((from + i) % 251);
-}
-
-static void check_received(const unsigned char *p, size_t n) {
-    for (size_t i = 0; i < n; i++)
-        CHECK_EQ(p[i], (received + i) % 251);
+static void check_received(const void *p, size_t n) {
+    check_numbers(p, n, received);
     received += (unsigned)n;
 }
 
@@ -55,7 +49,7 @@ static void send_some(void *unused) {
     unsigned char p[16];
     size_t size = next_random(&seed) % sizeof p + 1;
     pause_a_little(8);
-    fill(p, size, sent);
+    number_bytes(p, size, sent);
     CHECK_EQ(write(fd[1], p, size), size);
     sent += (unsigned)size;
 }
@@ -83,7 +77,7 @@ static void receiving(bool use_read) {
 static void *feed(void *total) {
     unsigned char p[16];
     for (unsigned i = 0; i < *(unsigned *)total; i += sizeof p) {
-        fill(p, sizeof p, i);
+        number_bytes(p, sizeof p, i);
         CHECK_EQ(write(fd[1], p, sizeof p), sizeof p);
         if (i % 32 == 0)
             sched_yield();
@@ -112,7 +106,7 @@ static void receiving_from_thread(void) {
 // What is reported as sent is what goes on from there.
 static void send_chunk(void *use_write) {
     unsigned char p[CHUNK];
-    fill(p, sizeof p, sent);
+    number_bytes(p, sizeof p, sent);
     ssize_t n = use_write ? fin_write(fd[1], p, sizeof p) : fin_send(fd[1], p, sizeof p, 0);
     CHECK(n > 0 || n == -ECANCELED);
     if (n > 0)

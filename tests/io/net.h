@@ -50,6 +50,17 @@ static inline void stream_pair(int fd[2]) { CHECK_EQ(socketpair(AF_UNIX, SOCK_ST
 
 static inline bool on_epoll(void) { return strncmp(fin_io_backend(), "epoll", 5) == 0; }
 
+// A stream whose bytes say where they stand: byte i has the value i % 251. `from`: where p begins.
+static inline void number_bytes(void *p, size_t n, size_t from) {
+    for (size_t i = 0; i < n; i++)
+        ((unsigned char *)p)[i] = (unsigned char)((from + i) % 251);
+}
+
+static inline void check_numbers(const void *p, size_t n, size_t from) {
+    for (size_t i = 0; i < n; i++)
+        CHECK_EQ(((const unsigned char *)p)[i], (from + i) % 251);
+}
+
 // A small generator, so that a scenario is the same each time.
 static inline unsigned next_random(unsigned *state) {
     *state = *state * 1664525u + 1013904223u;

@@ -1,58 +1,19 @@
 // SPDX-License-Identifier: BSD-2-Clause
 // A receiver hands out every byte once and in order: with buffers in plenty and with one, when its calls are cancelled, when
 // it is stopped in between, and where it ends early it says how many are gone.
-#include <fin/stream.h>
+#include "receiving.h"
 
-#include "net.h"
-
-enum { SIZE = 100 };
-
-static int fd[2], rounds;
-static unsigned sent, received;
-static unsigned seed = 3;
-static struct fin_buffers *pool;
-static struct fin_receiver *receiver;
-
-static void begin(unsigned buffers) {
-    stream_pair(fd);
-    sent = received = 0;
-    CHECK_EQ(fin_buffers_open(&pool, buffers, SIZE), 0);
-    CHECK_EQ(fin_receiver_open(&receiver, fd[0], pool), 0);
-}
-
-static void end(void) {
-    close(fd[0]);
-    close(fd[1]);
-    CHECK_EQ(fin_buffers_close(pool), 0);
-}
-
-static void check_piece(const unsigned char *p, ssize_t n) {
-    for (ssize_t i = 0; i < n; i++)
-        CHECK_EQ(p[i], (received + i) % 251);
-    received += (unsigned)n;
-}
+static int rounds;
 
 static ssize_t receive_one(void) {
     void *piece;
     ssize_t n = fin_receiver_next(receiver, &piece);
     if (n > 0) {
-        check_piece(piece, n);
-        if (next_random(&seed) % 4 == 0)
-            CHECK_EQ(fin_sleep_nc(1), 0);
-        CHECK_EQ(fin_buffers_put(pool, piece), 0);
+        take_piece(piece, n);
     } else {
         CHECK(piece == NULL);
     }
     return n;
-}
-
-static void send_some(void) {
-    unsigned char p[3 * SIZE];
-    size_t size = next_random(&seed) % sizeof p + 1;
-    for (size_t i = 0; i < size; i++)
-        p[i] = (unsigned char)((sent + i) % 251);
-    sent += (unsigned)size;
-    CHECK_EQ(fin_send_nc(fd[1], p, size, 0), size);
 }
 
 static void send_all(void *unused) {

@@ -2,17 +2,12 @@
 // A receiver whose AWE waits with a continuation hands out every byte once and in order: with buffers in plenty and with
 // one, when its waits are cancelled, and to the end of the stream. While it waits nobody else may.
 #include <fin/on.h>
-#include <fin/stream.h>
 
-#include "net.h"
+#include "receiving.h"
 
-enum { SIZE = 100, ROUNDS = 150 };
+enum { ROUNDS = 150 };
 
-static int fd[2];
-static unsigned sent, received, cancelled, ended;
-static unsigned seed = 3;
-static struct fin_buffers *pool;
-static struct fin_receiver *receiver;
+static unsigned cancelled, ended;
 static struct fin_on on;
 static void *piece;
 
@@ -26,37 +21,22 @@ static void wait_for_more(void) {
 }
 
 static void got(void *state, int n) {
-    const unsigned char *p = piece;
     CHECK_EQ(*(long *)state, 4711);
     if (n <= 0) {
         CHECK(n == 0 || n == -ECANCELED);
-        CHECK(p == NULL);
+        CHECK(piece == NULL);
         cancelled += n < 0;
         ended += n == 0;
         fin_cont_end();
     }
-    for (int i = 0; i < n; i++)
-        CHECK_EQ(p[i], (received + (unsigned)i) % 251);
-    received += (unsigned)n;
-    if (next_random(&seed) % 4 == 0)
-        CHECK_EQ(fin_sleep_nc(1), 0);
-    CHECK_EQ(fin_buffers_put(pool, piece), 0);
+    take_piece(piece, n);
     wait_for_more();
 }
 
-static void begin(void *state, int result) {
+static void starts(void *state, int result) {
     (void)state;
     (void)result;
     wait_for_more();
-}
-
-static void send_some(void) {
-    unsigned char p[3 * SIZE];
-    size_t size = next_random(&seed) % sizeof p + 1;
-    for (size_t i = 0; i < size; i++)
-        p[i] = (unsigned char)((sent + i) % 251);
-    sent += (unsigned)size;
-    CHECK_EQ(fin_send_nc(fd[1], p, size, 0), size);
 }
 
 static void refused(void *unused) {
@@ -68,13 +48,11 @@ static void refused(void *unused) {
 }
 
 static void all(unsigned buffers) {
-    stream_pair(fd);
-    sent = received = cancelled = ended = 0;
-    CHECK_EQ(fin_buffers_open(&pool, buffers, SIZE), 0);
-    CHECK_EQ(fin_receiver_open(&receiver, fd[0], pool), 0);
+    begin(buffers);
+    cancelled = ended = 0;
     for (unsigned i = 0; i < ROUNDS / 5; i++) { // cancelled when there is something, and when there is nothing
         fin_finish {
-            fin_async_cont(begin, NULL, 0);
+            fin_async_cont(starts, NULL, 0);
             fin_yield();
             if (i == 0) // nothing has been sent: it waits
                 fin_async_call(refused, NULL);
@@ -89,7 +67,7 @@ static void all(unsigned buffers) {
     struct fin_stats t;
     fin_finish {
         fin_stats_clear();
-        fin_async_cont(begin, NULL, 0);
+        fin_async_cont(starts, NULL, 0);
         for (int i = 0; i < ROUNDS; i++) {
             send_some();
             if (next_random(&seed) % 2)
@@ -102,9 +80,7 @@ static void all(unsigned buffers) {
     CHECK_EQ(received, sent);
     CHECK_EQ(ended, 1);
     CHECK_EQ(fin_receiver_close(receiver), 0);
-    close(fd[0]);
-    close(fd[1]);
-    CHECK_EQ(fin_buffers_close(pool), 0);
+    end();
 }
 
 int main(void) {
