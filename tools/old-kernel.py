@@ -62,7 +62,7 @@ def archive(root, path):
 
 
 def fill(root, tests, kinds):
-    for directory in ('bin', 't', 'proc', 'sys', 'dev', 'tmp', 'etc', 'lib64', 'lib/x86_64-linux-gnu'):
+    for directory in ('bin', 't', 'proc', 'sys', 'dev', 'tmp', 'etc', 'usr', 'lib64', 'lib/x86_64-linux-gnu'):
         os.makedirs(os.path.join(root, directory))
     programs = {p: shutil.which(p) or f'/sbin/{p}' for p in PROGRAMS} | {'sh': shutil.which('bash')}
     for name, path in programs.items():

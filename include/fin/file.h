@@ -13,7 +13,10 @@ extern "C" {
 #endif
 
 struct iovec;
+struct open_how;
+struct statfs;
 struct statx;
+struct timespec;
 
 // Read and write at the file's position, or from and to what has none. To write to a pipe or socket that nobody reads raises
 // SIGPIPE, as write(2) does; fin_send does not. What can be polled and neither read nor written, an epoll, is waited for
@@ -62,6 +65,18 @@ FIN_BLOCKING ssize_t fin_splice_nc(int in, off_t *in_offset, int out, off_t *out
 FIN_BLOCKING ssize_t fin_tee(int in, int out, size_t size, unsigned flags);
 FIN_BLOCKING ssize_t fin_tee_nc(int in, int out, size_t size, unsigned flags);
 
+// Copies within the system, from file to file; the file system may share the blocks instead. Offsets as above. 0 at the end
+// of `in`. On the thread pool, and once begun not cancelled: who wants to stop in between copies less at a time.
+FIN_BLOCKING ssize_t fin_copy_file_range(int in, off_t *in_offset, int out, off_t *out_offset, size_t size, unsigned flags);
+FIN_BLOCKING ssize_t fin_copy_file_range_nc(int in, off_t *in_offset, int out, off_t *out_offset, size_t size,
+                                            unsigned flags);
+
+// Sends what a file has at an offset, or at its position, to a socket or pipe, without a copy, through a pipe of its own
+// (-EMFILE, -ENFILE). Goes on until `size` is sent or the file ends. Returns how much was sent, also where it was cancelled
+// or met an error after that; *offset, or the position, is then behind it. -ECANCELED: nothing was sent. May raise SIGPIPE.
+FIN_BLOCKING ssize_t fin_sendfile(int out, int in, off_t *offset, size_t size);
+FIN_BLOCKING ssize_t fin_sendfile_nc(int out, int in, off_t *offset, size_t size);
+
 // Waits until one of the events (POLLIN, POLLOUT, ...) holds, or POLLERR, POLLHUP or POLLRDHUP; returns those that do. A
 // file is ready for reading and writing, and -EINVAL for all else.
 FIN_BLOCKING int fin_poll(int fd, int events);
@@ -75,6 +90,9 @@ FIN_BLOCKING int fin_close_nc(int fd);
 // other end, as with O_NONBLOCK.
 FIN_BLOCKING int fin_openat(int dir, const char *path, int flags, mode_t mode);
 FIN_BLOCKING int fin_openat_nc(int dir, const char *path, int flags, mode_t mode);
+// The same with all that the system has for it (linux/openat2.h): a path that stays below `dir`, that follows no links ...
+FIN_BLOCKING int fin_openat2(int dir, const char *path, const struct open_how *how, size_t size);
+FIN_BLOCKING int fin_openat2_nc(int dir, const char *path, const struct open_how *how, size_t size);
 
 // What was written goes to the disk; space for it is taken or given back.
 FIN_BLOCKING int fin_fsync(int fd);
@@ -90,8 +108,16 @@ FIN_BLOCKING int fin_ftruncate_nc(int fd, off_t size);
 // Says how the file will be used: posix_fadvise(2).
 FIN_BLOCKING int fin_fadvise(int fd, off_t offset, off_t size, int advice);
 FIN_BLOCKING int fin_fadvise_nc(int fd, off_t offset, off_t size, int advice);
+FIN_BLOCKING int fin_syncfs(int fd);
+FIN_BLOCKING int fin_syncfs_nc(int fd);
+// Mapped memory: what is to become of it, which may take reading a file (MADV_POPULATE_READ); what was stored there goes to
+// its file.
+FIN_BLOCKING int fin_madvise(void *memory, size_t size, int advice);
+FIN_BLOCKING int fin_madvise_nc(void *memory, size_t size, int advice);
+FIN_BLOCKING int fin_msync(void *memory, size_t size, int flags);
+FIN_BLOCKING int fin_msync_nc(void *memory, size_t size, int flags);
 
-// What is known about a file; names of files, and directories.
+// What is known about a file; names of files, and directories. fin_unlinkat with AT_REMOVEDIR removes a directory.
 FIN_BLOCKING int fin_statx(int dir, const char *path, int flags, unsigned mask, struct statx *out);
 FIN_BLOCKING int fin_statx_nc(int dir, const char *path, int flags, unsigned mask, struct statx *out);
 FIN_BLOCKING int fin_renameat2(int dir, const char *from, int to_dir, const char *to, unsigned flags);
@@ -121,6 +147,23 @@ FIN_BLOCKING ssize_t fin_readlinkat(int dir, const char *path, char *buffer, siz
 FIN_BLOCKING ssize_t fin_readlinkat_nc(int dir, const char *path, char *buffer, size_t size);
 FIN_BLOCKING ssize_t fin_getdents64(int fd, void *buffer, size_t size);
 FIN_BLOCKING ssize_t fin_getdents64_nc(int fd, void *buffer, size_t size);
+
+// Permissions, owner, times; whether a file may be used so; FIFOs and device files; what is known about a file system. On
+// the thread pool. AT_EMPTY_PATH means the file `dir` itself where the system call has it.
+FIN_BLOCKING int fin_fchmodat(int dir, const char *path, mode_t mode, int flags);
+FIN_BLOCKING int fin_fchmodat_nc(int dir, const char *path, mode_t mode, int flags);
+FIN_BLOCKING int fin_fchownat(int dir, const char *path, uid_t owner, gid_t group, int flags);
+FIN_BLOCKING int fin_fchownat_nc(int dir, const char *path, uid_t owner, gid_t group, int flags);
+FIN_BLOCKING int fin_utimensat(int dir, const char *path, const struct timespec times[2], int flags);
+FIN_BLOCKING int fin_utimensat_nc(int dir, const char *path, const struct timespec times[2], int flags);
+FIN_BLOCKING int fin_faccessat(int dir, const char *path, int mode, int flags);
+FIN_BLOCKING int fin_faccessat_nc(int dir, const char *path, int mode, int flags);
+FIN_BLOCKING int fin_mknodat(int dir, const char *path, mode_t mode, dev_t device);
+FIN_BLOCKING int fin_mknodat_nc(int dir, const char *path, mode_t mode, dev_t device);
+FIN_BLOCKING int fin_statfs(const char *path, struct statfs *out);
+FIN_BLOCKING int fin_statfs_nc(const char *path, struct statfs *out);
+FIN_BLOCKING int fin_fstatfs(int fd, struct statfs *out);
+FIN_BLOCKING int fin_fstatfs_nc(int fd, struct statfs *out);
 
 #ifdef __cplusplus
 }

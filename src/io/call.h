@@ -6,6 +6,8 @@
 #include "io/fixed.h"
 #include "io/uring.h"
 
+#define HERE UINT64_MAX // in the kernel's interface the offset -1 means the file's position
+
 static inline uint64_t word(const void *p) { return (uint64_t)(uintptr_t)p; }
 
 // Most are four words, which go on in registers: to the ring, where there is one that knows the operation.

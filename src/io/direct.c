@@ -4,8 +4,12 @@
 #include <dirent.h>
 #include <fcntl.h>
 #include <stdio.h>
+#include <sys/mman.h>
 #include <sys/stat.h>
+#include <sys/statfs.h>
+#include <sys/syscall.h>
 #include <sys/uio.h>
+#include <sys/xattr.h>
 #include <unistd.h>
 
 #include "io/io.h"
@@ -35,10 +39,72 @@ static long transfer(const struct call *c) {
 // A pipe does not block here: its end is waited for before. A file does.
 static long between(const struct call *c) {
     loff_t from = (loff_t)(uintptr_t)c->addr, to = (loff_t)c->off;
+    loff_t *at = from == -1 ? NULL : &from, *to_at = to == -1 ? NULL : &to;
     unsigned flags = c->flags | SPLICE_F_NONBLOCK;
+    int in = (int)c->file_index;
     if (c->op == IORING_OP_TEE)
-        return tee((int)c->file_index, c->fd, c->len, flags);
-    return splice((int)c->file_index, from == -1 ? NULL : &from, c->fd, to == -1 ? NULL : &to, c->len, flags);
+        return tee(in, c->fd, c->len, flags);
+    if (c->op == FIN_OP_COPY)
+        return copy_file_range(in, at, c->fd, to_at, c->len, c->flags);
+    return splice(in, at, c->fd, to_at, c->len, flags);
+}
+
+static long of_attribute(const struct call *c) {
+    const char *name = c->addr, *path = (const char *)(uintptr_t)c->addr3;
+    void *value = (void *)(uintptr_t)c->off;
+    int flags = (int)c->flags;
+    switch (c->op) {
+    case IORING_OP_GETXATTR:
+        return getxattr(path, name, value, c->len);
+    case FIN_OP_LGETXATTR:
+        return lgetxattr(path, name, value, c->len);
+    case IORING_OP_FGETXATTR:
+        return fgetxattr(c->fd, name, value, c->len);
+    case IORING_OP_SETXATTR:
+        return setxattr(path, name, value, c->len, flags);
+    case FIN_OP_LSETXATTR:
+        return lsetxattr(path, name, value, c->len, flags);
+    case IORING_OP_FSETXATTR:
+        return fsetxattr(c->fd, name, value, c->len, flags);
+    case FIN_OP_LISTXATTR:
+        return listxattr(path, value, c->len);
+    case FIN_OP_LLISTXATTR:
+        return llistxattr(path, value, c->len);
+    case FIN_OP_FLISTXATTR:
+        return flistxattr(c->fd, value, c->len);
+    case FIN_OP_REMOVEXATTR:
+        return removexattr(path, name);
+    case FIN_OP_LREMOVEXATTR:
+        return lremovexattr(path, name);
+    case FIN_OP_FREMOVEXATTR:
+        return fremovexattr(c->fd, name);
+    default:
+        return transfer(c);
+    }
+}
+
+static long of_inode(const struct call *c) {
+    const char *path = c->addr;
+    void *second = (void *)(uintptr_t)c->off;
+    int flags = (int)c->flags;
+    switch (c->op) {
+    case FIN_OP_FCHMODAT:
+        return fchmodat(c->fd, path, (mode_t)c->len, flags);
+    case FIN_OP_FCHOWNAT:
+        return fchownat(c->fd, path, (uid_t)c->len, (gid_t)c->off, flags);
+    case FIN_OP_UTIMENSAT:
+        return utimensat(c->fd, path, second, flags);
+    case FIN_OP_FACCESSAT:
+        return faccessat(c->fd, path, (int)c->len, flags);
+    case FIN_OP_MKNODAT:
+        return mknodat(c->fd, path, (mode_t)c->len, (dev_t)c->off);
+    case FIN_OP_STATFS:
+        return statfs(path, second);
+    case FIN_OP_FSTATFS:
+        return fstatfs(c->fd, second);
+    default:
+        return of_attribute(c);
+    }
 }
 
 static long of_name(const struct call *c) {
@@ -48,6 +114,8 @@ static long of_name(const struct call *c) {
     switch (c->op) {
     case IORING_OP_OPENAT:
         return openat(c->fd, path, flags, (mode_t)c->len);
+    case IORING_OP_OPENAT2:
+        return syscall(SYS_openat2, c->fd, path, second, (size_t)c->len);
     case IORING_OP_STATX:
         return statx(c->fd, path, flags, c->len, second);
     case IORING_OP_RENAMEAT:
@@ -63,7 +131,7 @@ static long of_name(const struct call *c) {
     case FIN_OP_READLINKAT:
         return readlinkat(c->fd, path, second, c->len);
     default:
-        return transfer(c);
+        return of_inode(c);
     }
 }
 
@@ -82,10 +150,17 @@ static long of_descriptor(const struct call *c) {
     case IORING_OP_FADVISE:
         errno = posix_fadvise(c->fd, at, length(c), (int)c->flags);
         return errno ? -1 : 0;
+    case IORING_OP_MADVISE:
+        return madvise((void *)c->addr, c->off ? c->off : c->len, (int)c->flags);
+    case FIN_OP_MSYNC & ~FIN_OP_POOL:
+        return msync((void *)c->addr, c->off, (int)c->flags);
+    case FIN_OP_SYNCFS & ~FIN_OP_POOL:
+        return syncfs(c->fd);
     case FIN_OP_FTRUNCATE:
         return ftruncate(c->fd, at);
     case IORING_OP_SPLICE:
     case IORING_OP_TEE:
+    case FIN_OP_COPY & ~FIN_OP_POOL:
         return between(c);
     case IORING_OP_SHUTDOWN:
         return shutdown(c->fd, (int)c->len);

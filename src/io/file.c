@@ -3,11 +3,10 @@
 #define _GNU_SOURCE
 #include <fcntl.h>
 #include <limits.h>
+#include <linux/openat2.h>
 #include <sys/uio.h>
 
 #include "io/call.h"
-
-#define HERE UINT64_MAX // in the kernel's interface the offset -1 means the file's position
 
 // A priority of polled rings, which no ring here is, and elsewhere a hint.
 static uint32_t rw(int flags) { return (uint32_t)flags & ~(uint32_t)RWF_HIPRI; }
@@ -56,6 +55,13 @@ CALL(int, fin_fallocate, (int fd, int mode, off_t offset, off_t size),
 CALL_IF(offset < 0 || size < 0, int, fin_fadvise, (int fd, off_t offset, off_t size, int advice),
         .op = if_fits(IORING_OP_FADVISE, size), .fd = fd, .off = (uint64_t)offset, .len = (uint32_t)size,
         .addr = unless_fits(size), .flags = (uint32_t)advice)
+// With all its bits a length has its place in `off`, where older rings want zero.
+CALL(int, fin_madvise, (void *memory, size_t size, int advice),
+     .op = if_fits(IORING_OP_MADVISE, (off_t)size), .fd = -1, .addr = memory, .len = (uint32_t)size,
+     .off = word(unless_fits((off_t)size)), .flags = (uint32_t)advice)
+CALL(int, fin_msync, (void *memory, size_t size, int flags),
+     .op = FIN_OP_MSYNC, .fd = -1, .addr = memory, .off = size, .flags = (uint32_t)flags)
+CALL(int, fin_syncfs, (int fd), .op = FIN_OP_SYNCFS, .fd = fd)
 CALL(int, fin_ftruncate, (int fd, off_t size), .op = FIN_OP_FTRUNCATE, .fd = fd, .off = (uint64_t)size)
 CALL(ssize_t, fin_getdents64, (int fd, void *buffer, size_t size),
      .op = FIN_OP_GETDENTS, .fd = fd, .addr = buffer, .len = fin_io_most(size))
@@ -74,6 +80,18 @@ CALL(int, fin_mkdirat, (int dir, const char *path, mode_t mode),
      .op = IORING_OP_MKDIRAT, .fd = dir, .addr = path, .len = mode)
 CALL(ssize_t, fin_readlinkat, (int dir, const char *path, char *buffer, size_t size),
      .op = FIN_OP_READLINKAT, .fd = dir, .addr = path, .off = word(buffer), .len = fin_io_most(size))
+CALL(int, fin_fchmodat, (int dir, const char *path, mode_t mode, int flags),
+     .op = FIN_OP_FCHMODAT, .fd = dir, .addr = path, .len = mode, .flags = (uint32_t)flags)
+CALL(int, fin_fchownat, (int dir, const char *path, uid_t owner, gid_t group, int flags),
+     .op = FIN_OP_FCHOWNAT, .fd = dir, .addr = path, .len = owner, .off = group, .flags = (uint32_t)flags)
+CALL(int, fin_utimensat, (int dir, const char *path, const struct timespec times[2], int flags),
+     .op = FIN_OP_UTIMENSAT, .fd = dir, .addr = path, .off = word(times), .flags = (uint32_t)flags)
+CALL(int, fin_faccessat, (int dir, const char *path, int mode, int flags),
+     .op = FIN_OP_FACCESSAT, .fd = dir, .addr = path, .len = (uint32_t)mode, .flags = (uint32_t)flags)
+CALL(int, fin_mknodat, (int dir, const char *path, mode_t mode, dev_t device),
+     .op = FIN_OP_MKNODAT, .fd = dir, .addr = path, .len = mode, .off = device)
+CALL(int, fin_statfs, (const char *path, struct statfs *out), .op = FIN_OP_STATFS, .addr = path, .off = word(out))
+CALL(int, fin_fstatfs, (int fd, struct statfs *out), .op = FIN_OP_FSTATFS, .fd = fd, .off = word(out))
 CALL(int, fin_rename, (const char *from, const char *to),
      .op = IORING_OP_RENAMEAT, .fd = AT_FDCWD, .addr = from, .len = (uint32_t)AT_FDCWD, .off = word(to))
 CALL(int, fin_unlink, (const char *path), .op = IORING_OP_UNLINKAT, .fd = AT_FDCWD, .addr = path)
@@ -81,39 +99,42 @@ CALL(int, fin_mkdir, (const char *path, mode_t mode), .op = IORING_OP_MKDIRAT, .
 // clang-format on
 
 // io_uring opens a FIFO at times with O_NONBLOCK and at times without. Here it is always with; the file itself is then in
-// the mode that was asked for.
-static FIN_BLOCKING int open_at(int dir, const char *path, int flags, mode_t mode, bool nc) {
-    struct call c = {.op = IORING_OP_OPENAT, .fd = dir, .addr = path, .len = mode, .nc = nc};
-    c.flags = (uint32_t)flags | O_NONBLOCK;
-    int fd = run(c);
-    if (fd == -EAGAIN) { // somebody has a lease on the file
-        c.flags = (uint32_t)flags;
-        return run(c);
-    }
+// the mode that was asked for. `as_asked` is for where somebody has a lease on the file.
+static FIN_BLOCKING int open_it(const struct call *without_waiting, const struct call *as_asked, uint64_t flags) {
+    int fd = run(*without_waiting);
+    if (fd == -EAGAIN)
+        return run(*as_asked);
     if (fd >= 0 && !(flags & (O_NONBLOCK | O_PATH)))
-        fcntl(fd, F_SETFL, flags);
+        fcntl(fd, F_SETFL, (int)flags);
     return fd;
+}
+
+static FIN_BLOCKING int open_at(int dir, const char *path, int flags, mode_t mode, bool nc) {
+    struct call first = {.op = IORING_OP_OPENAT, .fd = dir, .addr = path, .len = mode, .nc = nc}, second = first;
+    first.flags = (uint32_t)flags | O_NONBLOCK;
+    second.flags = (uint32_t)flags;
+    return open_it(&first, &second, (uint64_t)flags);
+}
+
+// What a newer struct has behind ours must be zero, as for a system that does not know it.
+static FIN_BLOCKING int open_at_2(int dir, const char *path, const struct open_how *how, size_t size, bool nc) {
+    if (size < sizeof *how)
+        return -EINVAL;
+    for (size_t i = sizeof *how; i < size; i++)
+        if (((const char *)how)[i])
+            return -E2BIG;
+    struct open_how mine = *how;
+    struct call second = {
+        .op = IORING_OP_OPENAT2, .fd = dir, .addr = path, .len = sizeof mine, .off = word(how), .nc = nc};
+    struct call first = second;
+    mine.flags |= mine.flags & O_PATH ? 0 : O_NONBLOCK; // only this call says so where a flag is of no use
+    first.off = word(&mine);
+    return open_it(&first, &second, how->flags);
 }
 
 TWICE(int, fin_openat, (int dir, const char *path, int flags, mode_t mode), open_at, dir, path, flags, mode)
 
+TWICE(int, fin_openat2, (int dir, const char *path, const struct open_how *how, size_t size), open_at_2, dir, path, how,
+      size)
+
 TWICE(int, fin_open, (const char *path, int flags, mode_t mode), open_at, AT_FDCWD, path, flags, mode)
-
-// The kernel has the offsets in the entry and does not move them.
-static FIN_BLOCKING ssize_t splice_it(int in, off_t *in_at, int out, off_t *out_at, size_t size, unsigned flags, bool nc) {
-    struct call c = {
-        .op = IORING_OP_SPLICE, .fd = out, .file_index = (uint32_t)in, .len = fin_io_most(size), .flags = flags, .nc = nc};
-    c.addr = (void *)(uintptr_t)(in_at ? (uint64_t)*in_at : HERE);
-    c.off = out_at ? (uint64_t)*out_at : HERE;
-    if ((in_at && *in_at < 0) || (out_at && *out_at < 0))
-        return -EINVAL;
-    ssize_t n = run(c);
-    if (n > 0 && in_at)
-        *in_at += n;
-    if (n > 0 && out_at)
-        *out_at += n;
-    return n;
-}
-
-TWICE(ssize_t, fin_splice, (int in, off_t *in_at, int out, off_t *out_at, size_t size, unsigned flags), splice_it, in, in_at,
-      out, out_at, size, flags)

@@ -108,6 +108,8 @@ void fin_uring_written(const struct call *c, int result) {
         fin_track_written((void *)c->addr, (size_t)result);
     else if (c->op == IORING_OP_ACCEPT && size)
         fin_track_written((void *)c->addr, *size);
+    else if (c->op == IORING_OP_GETXATTR || c->op == IORING_OP_FGETXATTR)
+        fin_track_written((void *)(uintptr_t)c->off, (uint32_t)result < c->len ? (size_t)result : c->len);
     else if (c->op == IORING_OP_STATX)
         fin_track_written((void *)(uintptr_t)c->off, 256);
 }

@@ -4,6 +4,7 @@
 #include <fcntl.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
+#include <sys/statfs.h>
 #include <sys/uio.h>
 
 #include "net.h"
@@ -29,6 +30,7 @@ static void on_file(int fd) {
 static void names(void) {
     char text[8];
     struct statx s;
+    struct statfs f;
     CHECK_EQ(fin_openat(AT_FDCWD, nowhere, O_RDONLY, 0), -EFAULT);
     CHECK_EQ(fin_statx(AT_FDCWD, nowhere, 0, STATX_SIZE, &s), -EFAULT);
     CHECK_EQ(fin_statx(AT_FDCWD, "/", 0, STATX_SIZE, nowhere), -EFAULT);
@@ -40,6 +42,19 @@ static void names(void) {
     CHECK_EQ(fin_mkdir(nowhere, 0700), -EFAULT);
     CHECK_EQ(fin_readlinkat(AT_FDCWD, nowhere, text, sizeof text), -EFAULT);
     CHECK_EQ(fin_readlinkat(AT_FDCWD, "/proc/self/exe", nowhere, 8), -EFAULT);
+    CHECK_EQ(fin_fchmodat(AT_FDCWD, nowhere, 0600, 0), -EFAULT);
+    CHECK_EQ(fin_fchownat(AT_FDCWD, nowhere, 1, 1, 0), -EFAULT);
+    CHECK_EQ(fin_utimensat(AT_FDCWD, nowhere, NULL, 0), -EFAULT);
+    CHECK_EQ(fin_utimensat(AT_FDCWD, "/", nowhere, 0), -EFAULT);
+    CHECK_EQ(fin_faccessat(AT_FDCWD, nowhere, R_OK, 0), -EFAULT);
+    CHECK_EQ(fin_mknodat(AT_FDCWD, nowhere, S_IFIFO | 0600, 0), -EFAULT);
+    CHECK_EQ(fin_statfs(nowhere, &f), -EFAULT);
+    CHECK_EQ(fin_statfs("/", nowhere), -EFAULT);
+    CHECK_EQ(fin_getxattr(nowhere, "user.a", text, 8), -EFAULT);
+    CHECK_EQ(fin_getxattr("/", nowhere, text, 8), -EFAULT);
+    CHECK_EQ(fin_setxattr("/none-such", nowhere, text, 8, 0), -EFAULT);
+    CHECK_EQ(fin_listxattr(nowhere, text, 8), -EFAULT);
+    CHECK_EQ(fin_removexattr(nowhere, "user.a"), -EFAULT);
     int dir = open("/", O_RDONLY | O_DIRECTORY);
     CHECK_EQ(fin_getdents64(dir, nowhere, 4096), -EFAULT);
     close(dir);

@@ -6,6 +6,7 @@
 #include <poll.h>
 #include <sys/epoll.h>
 #include <sys/stat.h>
+#include <sys/statfs.h>
 #include <sys/uio.h>
 
 #include "net.h"
@@ -15,6 +16,7 @@ static struct iovec v = {c, sizeof c};
 static struct sockaddr_in address = {.sin_family = AF_INET};
 static socklen_t size;
 static struct statx info;
+static struct statfs system_info;
 static int good[2]; // a pipe
 
 static struct msghdr *message(void) {
@@ -36,6 +38,10 @@ static struct msghdr *message(void) {
     X(getdents64, fd, c, sizeof c) X(openat, fd, "f", O_RDONLY, 0) X(statx, fd, "f", 0, STATX_SIZE, &info)                  \
     X(renameat2, fd, "f", fd, "g", 0) X(linkat, fd, "f", fd, "g", 0) X(symlinkat, "f", fd, "g") X(unlinkat, fd, "f", 0)     \
     X(mkdirat, fd, "f", 0700) X(readlinkat, fd, "f", c, sizeof c)                                                           \
+    X(fchmodat, fd, "f", 0600, 0) X(fchownat, fd, "f", 1, 1, 0) X(utimensat, fd, "f", NULL, 0) X(faccessat, fd, "f", 0, 0)  \
+    X(mknodat, fd, "f", S_IFIFO, 0) X(fstatfs, fd, &system_info) X(syncfs, fd) X(copy_file_range, fd, NULL, fd, NULL, 1, 0) \
+    X(fgetxattr, fd, "user.a", c, 1) X(fsetxattr, fd, "user.a", c, 1, 0) X(flistxattr, fd, c, 1)                            \
+    X(fremovexattr, fd, "user.a") X(sendfile, good[1], fd, NULL, 1)                                                         \
     X(accept, fd, NULL, NULL) X(accept4, fd, NULL, NULL, 0) X(connect, fd, ADDRESS, sizeof address) X(send, fd, c, 1, 0)    \
     X(recv, fd, c, 1, 0) X(sendto, fd, c, 1, 0, ADDRESS, sizeof address) X(recvfrom, fd, c, 1, 0, NULL, &size)              \
     X(sendmsg, fd, message(), 0) X(recvmsg, fd, message(), 0) X(send_all, fd, c, 1, 0, NULL)                                \
@@ -58,13 +64,14 @@ static void expect(int i, const char *kind, long result, long expected) {
 }
 
 static bool of_sockets(const char *name) {
-    return !strncmp(name, "accept", 6) || !strncmp(name, "connect", 7) || !strncmp(name, "send", 4) ||
-           !strncmp(name, "recv", 4) || !strncmp(name, "shutdown", 8);
+    return !strncmp(name, "accept", 6) || !strncmp(name, "connect", 7) || !strncmp(name, "recv", 4) ||
+           (!strncmp(name, "send", 4) && strncmp(name, "sendfile", 8) != 0) || !strncmp(name, "shutdown", 8);
 }
 
 static bool of_directories(const char *name) {
-    static const char *const names[] = {"openat",    "statx",    "renameat2", "linkat",    "symlinkat",
-                                        "unlinkat", "mkdirat", "readlinkat", "getdents64"};
+    static const char *const names[] = {"openat",    "statx",   "renameat2",  "linkat",     "symlinkat",
+                                        "unlinkat",  "mkdirat", "readlinkat", "getdents64", "fchmodat",
+                                        "fchownat",  "mknodat", "utimensat",  "faccessat"};
     for (size_t i = 0; i < sizeof names / sizeof *names; i++)
         if (!strncmp(name, names[i], strlen(names[i])))
             return true;
@@ -91,7 +98,7 @@ static void wrong_kind(void) {
             expect(i, "a file", table[i].make(file), -ENOTSOCK);
         else if (of_directories(name))
             expect(i, "a file", table[i].make(file), -ENOTDIR);
-        else if (strncmp(name, "close", 5) != 0)
+        else if (strncmp(name, "close", 5) != 0 && strncmp(name, "fstatfs", 7) != 0)
             expect(i, "a path", table[i].make(path), -EBADF);
     }
     CHECK_EQ(fin_read_nc(good[1], c, 1), -EBADF);
@@ -106,6 +113,12 @@ static void wrong_kind(void) {
     CHECK_EQ(fin_splice(file, NULL, file, NULL, 1, 0), -EBADF); // not open for writing
     off_t at = -1;
     CHECK_EQ(fin_splice(file, &at, good[1], NULL, 1, 0), -EINVAL);
+    CHECK_EQ(fin_sendfile(good[1], file, &at, 1), -EINVAL);
+    CHECK_EQ(fin_copy_file_range(file, &at, file, NULL, 1, 0), -EINVAL);
+    CHECK_EQ(fin_sendfile(-1, file, NULL, 1), -EBADF);
+    CHECK_EQ(fin_sendfile(file, file, NULL, 1), -EBADF); // not open for writing
+    CHECK_EQ(fin_sendfile(good[1], good[0], NULL, 1), -ESPIPE);
+    CHECK_EQ(lseek(file, 0, SEEK_CUR), 0);
     close(file);
     close(path);
 }

@@ -13,6 +13,7 @@
 #include <sys/eventfd.h>
 #include <sys/stat.h>
 #include <sys/uio.h>
+#include <sys/xattr.h>
 
 #include "net.h"
 
@@ -93,46 +94,19 @@ static void close_all(void) {
 
 // One operation. Both sides get the same.
 
-enum code {
-    READ,
-    WRITE,
-    READV,
-    WRITEV,
-    PREAD,
-    PWRITE,
-    PREADV,
-    PWRITEV,
-    PREADV2,
-    PWRITEV2,
-    SEND,
-    RECV,
-    SENDTO,
-    RECVFROM,
-    SENDMSG,
-    RECVMSG,
-    POLL,
-    SPLICE,
-    TEE,
-    FSYNC,
-    FDATASYNC,
-    SYNC_RANGE,
-    FALLOCATE,
-    FTRUNCATE,
-    FADVISE,
-    STATX,
-    SHUTDOWN,
-    CLOSE,
-    ACCEPT,
-    CONNECT,
-    GETDENTS,
-    CODES
-};
+#define OPERATIONS(X)                                                                                                       \
+    X(READ, read) X(WRITE, write) X(READV, readv) X(WRITEV, writev) X(PREAD, pread) X(PWRITE, pwrite) X(PREADV, preadv)     \
+    X(PWRITEV, pwritev) X(PREADV2, preadv2) X(PWRITEV2, pwritev2) X(SEND, send) X(RECV, recv) X(SENDTO, sendto)             \
+    X(RECVFROM, recvfrom) X(SENDMSG, sendmsg) X(RECVMSG, recvmsg) X(POLL, poll) X(SPLICE, splice) X(TEE, tee)               \
+    X(FSYNC, fsync) X(FDATASYNC, fdatasync) X(SYNC_RANGE, sync_file_range) X(FALLOCATE, fallocate)                          \
+    X(FTRUNCATE, ftruncate) X(FADVISE, fadvise) X(STATX, statx) X(SHUTDOWN, shutdown) X(CLOSE, close) X(ACCEPT, accept)     \
+    X(CONNECT, connect) X(GETDENTS, getdents64) X(COPY, copy_file_range) X(GETXATTR, fgetxattr) X(SETXATTR, fsetxattr)      \
+    X(LISTXATTR, flistxattr) X(REMOVEXATTR, fremovexattr)
+#define CODE(code, name) code,
+enum code { OPERATIONS(CODE) CODES };
 
-static const char *const op_names[] = {
-    "read",    "write",    "readv",    "writev", "pread",     "pwrite",          "preadv",    "pwritev",
-    "preadv2", "pwritev2", "send",     "recv",   "sendto",    "recvfrom",        "sendmsg",   "recvmsg",
-    "poll",    "splice",   "tee",      "fsync",  "fdatasync", "sync_file_range", "fallocate", "ftruncate",
-    "fadvise", "statx",    "shutdown", "close",  "accept",    "connect",         "getdents64"};
+#define NAME(code, name) #name,
+static const char *const op_names[] = {OPERATIONS(NAME)};
 
 struct op {
     enum code code;
@@ -166,6 +140,11 @@ static const struct sockaddr *nobody(void) {
     a.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
     a.sin_port = htons(1);
     return (const struct sockaddr *)&a;
+}
+
+static const char *attribute(const struct op *o) {
+    static const char *const names[] = {"user.a", "user.b", "user.", "nothing"};
+    return names[(unsigned)o->pieces % 4];
 }
 
 #define BOTH(plain, fin) return ours ? (fin) : sys(plain)
@@ -262,6 +241,16 @@ static ssize_t perform(const struct op *o, bool ours) {
         SAME(connect, a, nobody(), sizeof(struct sockaddr_in));
     case GETDENTS:
         SAME(getdents64, a, data, o->size);
+    case COPY:
+        SAME(copy_file_range, a, o->at ? &t->in : NULL, b, o->no_data ? &t->out : NULL, o->size, (unsigned)o->flags);
+    case GETXATTR:
+        SAME(fgetxattr, a, attribute(o), data, o->size);
+    case SETXATTR:
+        SAME(fsetxattr, a, attribute(o), data, o->size, o->flags);
+    case LISTXATTR:
+        SAME(flistxattr, a, (char *)data, o->size);
+    case REMOVEXATTR:
+        SAME(fremovexattr, a, attribute(o));
     default:
         abort();
     }
@@ -300,6 +289,10 @@ static int flags_of(enum code code) {
         return PICK(0, 1, 2, 3, -1);
     case ACCEPT:
         return PICK(0, SOCK_CLOEXEC, 1);
+    case COPY:
+        return PICK(0, 0, 0, 1);
+    case SETXATTR:
+        return PICK(0, 0, XATTR_CREATE, XATTR_REPLACE, 8);
     default:
         return 0;
     }
@@ -337,6 +330,8 @@ static struct op any_op(void) {
         o.flags |= POLLIN;
     if (o.code == FADVISE && o.offset < 0)
         o.offset = 0;
+    if (o.code >= GETXATTR && strchr("Dnz", kinds[o.a])) // which are no files of this test
+        o.code = FSYNC;
     if (o.pieces > 4 && (o.code == SENDMSG || o.code == RECVMSG))
         o.pieces = 4;
     return o;
@@ -404,11 +399,14 @@ static void compare(const struct op *o) {
     struct result *p = &results[PLAIN], *f = &results[OURS];
     if (o->flags & RWF_NOWAIT && o->code == PREADV2 && p->r == -EOPNOTSUPP && f->r == -EAGAIN)
         return; // a file that cannot tell, as those in memory on Linux 6.1
+    if (kinds[o->a] == 'z' && f->r > 0 && f->r < p->r)
+        return; // the kernel had something to tell the thread, which ends a read of zeros early
     if (p->r != f->r && !(an_error(p->r) && an_error(f->r)))
         return differ(o, "result");
     if (memcmp(p->data, f->data, ROOM) != 0)
         differ(o, "data");
-    if (o->code == SPLICE && o->b >= 0 && kinds[o->a] != 'z' && kinds[o->b] != 'z' && (p->in != f->in || p->out != f->out))
+    bool moves = (o->code == SPLICE && o->b >= 0 && kinds[o->a] != 'z' && kinds[o->b] != 'z') || o->code == COPY;
+    if (moves && (p->in != f->in || p->out != f->out))
         differ(o, "offsets");
     if (o->code == STATX && p->in != f->in && (kinds[o->a] == 'f'))
         differ(o, "size");

@@ -1,0 +1,70 @@
+// SPDX-License-Identifier: BSD-2-Clause
+// The public functions that move data from one descriptor to another.
+#define _GNU_SOURCE
+#include <fcntl.h>
+#include <unistd.h>
+
+#include "io/call.h"
+
+// The kernel has the offsets in the entry and does not move them.
+static FIN_BLOCKING ssize_t move(uint8_t op, int in, off_t *in_at, int out, off_t *out_at, size_t size, unsigned flags,
+                                 bool nc) {
+    struct call c = {
+        .op = op, .fd = out, .file_index = (uint32_t)in, .len = fin_io_most(size), .flags = flags, .nc = nc};
+    c.addr = (void *)(uintptr_t)(in_at ? (uint64_t)*in_at : HERE);
+    c.off = out_at ? (uint64_t)*out_at : HERE;
+    if ((in_at && *in_at < 0) || (out_at && *out_at < 0))
+        return -EINVAL;
+    ssize_t n = run(c);
+    if (n > 0 && in_at)
+        *in_at += n;
+    if (n > 0 && out_at)
+        *out_at += n;
+    return n;
+}
+
+TWICE(ssize_t, fin_splice, (int in, off_t *in_at, int out, off_t *out_at, size_t size, unsigned flags), move,
+      IORING_OP_SPLICE, in, in_at, out, out_at, size, flags)
+
+TWICE(ssize_t, fin_copy_file_range, (int in, off_t *in_at, int out, off_t *out_at, size_t size, unsigned flags), move,
+      FIN_OP_COPY, in, in_at, out, out_at, size, flags)
+
+// What is in the pipe. *sent goes on from what it was; 0 or an error.
+static FIN_BLOCKING ssize_t empty(int pipe, int out, size_t size, size_t *sent, bool nc) {
+    while (size > 0) {
+        ssize_t n = move(IORING_OP_SPLICE, pipe, NULL, out, NULL, size, 0, nc);
+        if (n <= 0)
+            return n;
+        size -= (size_t)n;
+        *sent += (size_t)n;
+    }
+    return 0;
+}
+
+// What is in the pipe when that ends early is in the file still: what counts is what went out.
+static FIN_BLOCKING ssize_t send_file(int out, int in, off_t *offset, size_t size, bool nc) {
+    off_t begin = offset ? *offset : lseek(in, 0, SEEK_CUR), at = begin;
+    size_t sent = 0, most = fin_io_most(size);
+    ssize_t r = 0;
+    int pipe[2];
+    if (begin < 0)
+        return offset ? -EINVAL : -errno;
+    if (pipe2(pipe, O_CLOEXEC) != 0)
+        return -errno;
+    while (r == 0 && sent < most) {
+        r = move(IORING_OP_SPLICE, in, &at, pipe[1], NULL, most - sent, 0, nc);
+        if (r == 0)
+            break;
+        if (r > 0)
+            r = empty(pipe[0], out, (size_t)r, &sent, nc);
+    }
+    close(pipe[0]);
+    close(pipe[1]);
+    if (offset)
+        *offset = begin + (off_t)sent;
+    else if (sent > 0)
+        lseek(in, (off_t)sent, SEEK_CUR);
+    return sent > 0 ? (ssize_t)sent : r;
+}
+
+TWICE(ssize_t, fin_sendfile, (int out, int in, off_t *offset, size_t size), send_file, out, in, offset, size)
