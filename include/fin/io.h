@@ -5,8 +5,8 @@
 // Cancellation is exact (ac 2.2): a cancelled call returns -ECANCELED and did nothing, or it did its work and returns the
 // result. In a block that is cancelled already nothing is started. The functions whose names end in _nc are not cancelled.
 // Buffers, addresses and paths must stay valid until the call returns; they are never used afterwards. Bad ones are -EFAULT
-// as in the system call, but for the size of fin_recvfrom, the offsets of fin_splice and its like, and a struct open_how:
-// those the library reads itself.
+// as in the system call, but for what the library reads itself: the size of fin_recvfrom, the offsets of fin_splice and its
+// like, a struct open_how, and the header of fin_recvmsg with the control data that it names.
 //
 // Counts may be short wherever those of the system call may be, and also where a blocking write to a pipe or socket would
 // have gone on; one above 0x7ffff000 counts as that. A call waits whatever the mode of its descriptor; only MSG_DONTWAIT,

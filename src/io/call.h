@@ -18,13 +18,13 @@ static inline FIN_BLOCKING long run(struct call c) {
     uint64_t head = (uint64_t)(uint32_t)c.fd << 32 | (uint32_t)c.ioprio << 16 | (uint32_t)c.sqe_flags << 8 | c.op;
     uint64_t tail = (uint64_t)c.flags << 32 | c.len;
     if (FIN_UNLIKELY(!io || c.fd >= FIXED || !(io->can.ops >> c.op & 1)))
-        return fin_io_run_words(head, c.off, word(c.addr), tail, c.nc);
-    return fin_uring_quick(io, head, c.off, word(c.addr), tail, (c.op == IORING_OP_RECVMSG ? TO_MESSAGE : 0) | c.nc);
+        return c.message ? fin_io_run(c) : fin_io_run_words(head, c.off, word(c.addr), tail, c.nc);
+    return (c.message ? fin_uring_quick_message : fin_uring_quick)(io, head, c.off, word(c.addr), tail, c.nc);
 }
 
 // The cancellable function and its twin.
 #define CALL_IF(bad, type, name, parameters, ...)                                                                           \
-    type name parameters { return (bad) ? -EINVAL : run((struct call){__VA_ARGS__}); }                                     \
+    type name parameters { return (bad) ? -EINVAL : run((struct call){__VA_ARGS__}); }                                      \
     type name##_nc parameters { return (bad) ? -EINVAL : run((struct call){__VA_ARGS__, .nc = true}); }
 #define CALL(type, name, parameters, ...) CALL_IF(false, type, name, parameters, __VA_ARGS__)
 

@@ -8,12 +8,9 @@
 #include <string.h>
 #include <sys/eventfd.h>
 #include <sys/socket.h>
-#include <sys/uio.h>
 #include <unistd.h>
 
-#include "io/io.h"
-
-enum { PIDFD = 4 }; // SCM_PIDFD of Linux 6.5
+#include "io/message.h"
 
 static struct io *ios; // all that ever existed
 
@@ -58,6 +55,7 @@ static void look(struct fin_poller *p, bool wait) {
 }
 
 // One write for many wakers. The flag is taken down by the reader after it read, and the inbox is looked at after that.
+// (models/sleep.pml)
 static void wake(struct fin_poller *p) {
     struct io *io = (struct io *)p;
     if (__atomic_exchange_n(&io->woken, 1, __ATOMIC_SEQ_CST) == 0 && eventfd_write(io->wake_fd, 1) != 0 && errno == EBADF)
@@ -90,33 +88,6 @@ void fin_take(struct held *h, uint32_t i) {
     h->free = i;
 }
 
-// Calls fn for each.
-static void in_message(struct io *io, const struct msghdr *m, void (*fn)(struct held *, int fd)) {
-    for (struct cmsghdr *c = CMSG_FIRSTHDR(m); c; c = CMSG_NXTHDR((struct msghdr *)m, c)) {
-        if (c->cmsg_level != SOL_SOCKET || (c->cmsg_type != SCM_RIGHTS && c->cmsg_type != PIDFD) ||
-            c->cmsg_len < CMSG_LEN(0))
-            continue;
-        for (size_t i = 0, n = (c->cmsg_len - CMSG_LEN(0)) / sizeof(int); i < n; i++) {
-            int fd;
-            memcpy(&fd, CMSG_DATA(c) + i * sizeof fd, sizeof fd);
-            fn(&io->held, fd);
-        }
-    }
-}
-
-static void hold_one(struct held *h, int fd) { fin_hold(h, fd); }
-
-static void take_one(struct held *h, int fd) {
-    for (uint32_t i = 0; i < h->room; i++)
-        if (h->place[i] == fd) {
-            fin_take(h, i);
-            return;
-        }
-}
-
-void fin_io_hold_message(struct io *io, const struct msghdr *m) { in_message(io, m, hold_one); }
-void fin_io_take_message(struct io *io, const struct msghdr *m) { in_message(io, m, take_one); }
-
 static void close_held(struct held *h) {
     for (uint32_t i = 0; i < h->room; i++)
         if (h->place[i] >= 0)
@@ -136,6 +107,7 @@ static void end(struct fin_poller *p) {
         struct owned *o = FIN_OF(struct owned, link, io->owned.next);
         o->lost(o);
     }
+    fin_messages_end(io);
     close_held(&io->held);
     close_held(&io->opened);
     fin_cont_lost(io->rt, close_lost);

@@ -24,6 +24,7 @@ struct call {
     uint32_t flags;     // also: events of a poll
     uint16_t buf_index; // also: buffer group
     bool nc;
+    bool message;        // addr is that of the header in a struct message
     uint32_t file_index; // also: splice_fd_in
     uint64_t addr3;
 };
@@ -57,7 +58,7 @@ enum {
 
 struct backend {
     bool (*expects)(const struct io *io); // is anything to come of what AWEs or objects wait for?
-    int (*begin)(struct io *io); // 0 or -errno
+    int (*begin)(struct io *io);          // 0 or -errno
     void (*end)(struct io *io);
     // Handles what is ready; waits for something first where ns is not 0: so long, or without limit where it is negative.
     void (*poll)(struct io *io, int64_t ns);
@@ -117,9 +118,10 @@ struct io {
     bool small;  // with queues that are full at once
     bool ending; // no AWE will run any more
     struct can can;
-    struct fin_link owned; // objects of the program
+    struct fin_link owned;    // objects of the program
     struct held held, opened; // opened: by the pool, under its lock
-    struct files *files;   // registered ones, or NULL
+    struct message *message;  // one that nobody uses, or NULL
+    struct files *files;      // registered ones, or NULL
     union {
         struct uring uring;
         struct epoll epoll;
@@ -191,10 +193,6 @@ static inline FIN_BLOCKING void fin_io_suspend(struct waiter *w) {
 static inline bool fin_io_makes_descriptor(unsigned op) {
     return op == IORING_OP_OPENAT || op == IORING_OP_ACCEPT || op == IORING_OP_OPENAT2;
 }
-// The same of the descriptors in a message.
-struct msghdr;
-void fin_io_hold_message(struct io *io, const struct msghdr *m);
-void fin_io_take_message(struct io *io, const struct msghdr *m);
 // A read of nothing, which does not wait. A ring's does, for something, where it takes the end for one that may block: of a
 // pipe before Linux 6.4, of a pseudo-terminal's master.
 static inline bool fin_io_nothing(const struct call *c) {
@@ -218,17 +216,19 @@ int fin_io_connect_failed(int fd, int error); // returns the error; the socket i
 
 // offload.c
 FIN_BLOCKING int fin_io_offload(struct io *io, void (*fn)(void *), void *arg, bool nc);
-bool fin_io_offload_expects(struct io *io); // a job of this thread waits or runs
+bool fin_io_offload_expects(struct io *io);         // a job of this thread waits or runs
 uint32_t fin_io_hold_opened(struct io *io, int fd); // any thread
 void fin_io_take_opened(struct io *io, uint32_t place);
 void fin_io_offload_end(struct io *io); // own thread, at its end: nothing uses its memory any more
 
 // request.c: a call in registers, the first four words of an entry. Pre: io has a ring that knows the operation; no
 // descriptor comes of it.
-FIN_BLOCKING long fin_uring_quick(struct io *io, uint64_t head, uint64_t off, uint64_t addr, uint64_t tail, unsigned how);
+FIN_BLOCKING long fin_uring_quick(struct io *io, uint64_t head, uint64_t off, uint64_t addr, uint64_t tail, bool nc);
+// addr is that of the header in a struct message.
+FIN_BLOCKING long fin_uring_quick_message(struct io *io, uint64_t head, uint64_t off, uint64_t addr, uint64_t tail, bool nc);
 
 // direct.c
-int fin_io_direct(const struct call *c);                 // the system call itself; may block the thread
+int fin_io_direct(const struct call *c);                              // the system call itself; may block the thread
 FIN_BLOCKING int fin_io_by_pool(struct io *io, const struct call *c); // the same on a thread of the pool
 static inline int fin_io_result(long r) { return r < 0 ? -errno : (int)r; }
 

@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// One request, one result: from the call to its return.
+// One request, one result: from the call to its return. (models/cancel.pml)
 #define _GNU_SOURCE
 #include <string.h>
 #include <sys/uio.h>
 
 #include "core/dispatch.h"
+#include "io/message.h"
 #include "io/uring.h"
 
 // The fields of a call are those of an entry, and lie where those do, as far as this.
@@ -48,12 +49,12 @@ bool fin_uring_interrupted(int result) {
 
 static FIN_BLOCKING int once(struct request *r, const struct call *c) {
     r->call = c;
-    fin_uring_start(r, c->op == IORING_OP_RECVMSG ? TO_MESSAGE : TO_REQUEST);
+    if (FIN_UNLIKELY(c->message))
+        fin_message_of(c)->request = r;
+    fin_uring_start(r, c->message ? TO_MESSAGE : TO_REQUEST);
     fin_io_suspend(&r->waiter);
     if (r->tag & TO_FD && r->waiter.result >= 0)
         fin_io_take(r->io, r->position);
-    if (r->tag == TO_MESSAGE && r->waiter.result >= 0)
-        fin_io_take_message(r->io, c->addr);
     return r->waiter.result;
 }
 
@@ -151,8 +152,6 @@ _Static_assert(offsetof(struct frame, request.again) - AWE_AT <= 192, "and ends"
 
 static __attribute__((noinline)) FIN_BLOCKING int not_yet(struct frame *f) {
     struct request *r = &f->request;
-    if (r->tag == TO_MESSAGE && r->waiter.result >= 0)
-        fin_io_take_message(r->io, f->call.addr);
     int result = attempts(r, &f->call, r->waiter.result);
     if (r->waiter.item.link.next)
         fin_link_remove(&r->waiter.item.link);
@@ -163,8 +162,8 @@ static __attribute__((noinline)) FIN_BLOCKING int not_yet(struct frame *f) {
 
 // Words go from registers to the frame and to the entry: fields that were just stored could be loaded as words only when
 // they have reached the cache, and the frame is seldom there.
-long fin_uring_quick(struct io *io, uint64_t head, uint64_t off, uint64_t addr, uint64_t tail, unsigned how) {
-    bool nc = how & 1;
+static inline FIN_BLOCKING __attribute__((always_inline)) long quick(struct io *io, uint64_t head, uint64_t off,
+                                                                     uint64_t addr, uint64_t tail, bool nc, bool message) {
     FRAME_HERE_(f);
     struct request *r = &f->request;
     struct fin_runtime *rt = io->rt;
@@ -174,7 +173,7 @@ long fin_uring_quick(struct io *io, uint64_t head, uint64_t off, uint64_t addr, 
         rt->stats.cancelled++;
         return -ECANCELED;
     }
-    word *e = submit(r, io, fin_uring_place(io), (uint8_t)(how & TO_MESSAGE));
+    word *e = submit(r, io, fin_uring_place(io), message ? TO_MESSAGE : TO_REQUEST);
     e[0] = c[0] = head;
     e[1] = c[1] = off;
     e[2] = c[2] = addr;
@@ -183,12 +182,15 @@ long fin_uring_quick(struct io *io, uint64_t head, uint64_t off, uint64_t addr, 
     e[6] = c[5] = 0;
     e[7] = 0;
     f->call.nc = nc;
+    f->call.message = message;
+    if (message)
+        fin_message_of(&f->call)->request = r;
     r->io = io;
     r->call = &f->call;
     r->pending = RESULT;
     r->tries = 0;
     r->cancelled = r->withdrawn = false;
-    r->moves = off == UINT64_MAX || how & TO_MESSAGE;
+    r->moves = off == UINT64_MAX;
     r->waiter.item.link.next = NULL;
     if (!nc) {
         r->waiter.item.fn = fin_uring_cancel;
@@ -198,9 +200,17 @@ long fin_uring_quick(struct io *io, uint64_t head, uint64_t off, uint64_t addr, 
     rt->stats.blocks[FIN_FOR_IO].with_stack++;
     FIN_ARCH_BLOCK_(fin_core_suspend_, &f->awe, &rt->thread, &r->waiter.awe, 0);
     int result = r->waiter.result;
-    if (FIN_UNLIKELY(result < 0) || (r->moves && (r->tag == TO_MESSAGE || is_short(&f->call, result))))
+    if (FIN_UNLIKELY(result < 0) || (r->moves && is_short(&f->call, result)))
         return not_yet(f);
     if (r->waiter.item.link.next)
         fin_link_remove(&r->waiter.item.link);
     return result;
+}
+
+long fin_uring_quick(struct io *io, uint64_t head, uint64_t off, uint64_t addr, uint64_t tail, bool nc) {
+    return quick(io, head, off, addr, tail, nc, false);
+}
+
+long fin_uring_quick_message(struct io *io, uint64_t head, uint64_t off, uint64_t addr, uint64_t tail, bool nc) {
+    return quick(io, head, off, addr, tail, nc, true);
 }

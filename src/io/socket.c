@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
 // The public functions of sockets.
 #include "io/call.h"
+#include "io/message.h"
 
 // clang-format off
 CALL(ssize_t, fin_send, (int fd, const void *data, size_t size, int flags),
@@ -9,8 +10,6 @@ CALL(ssize_t, fin_recv, (int fd, void *buffer, size_t size, int flags),
      .op = IORING_OP_RECV, .fd = fd, .addr = buffer, .len = fin_io_most(size), .flags = (uint32_t)flags)
 CALL(ssize_t, fin_sendmsg, (int fd, const struct msghdr *m, int flags),
      .op = IORING_OP_SENDMSG, .fd = fd, .addr = m, .len = 1, .flags = (uint32_t)flags | MSG_NOSIGNAL)
-CALL(ssize_t, fin_recvmsg, (int fd, struct msghdr *m, int flags),
-     .op = IORING_OP_RECVMSG, .fd = fd, .addr = m, .len = 1, .flags = (uint32_t)flags)
 CALL(int, fin_shutdown, (int fd, int how), .op = IORING_OP_SHUTDOWN, .fd = fd, .len = (uint32_t)how)
 // clang-format on
 
@@ -24,6 +23,13 @@ static FIN_BLOCKING ssize_t send_to(int fd, const void *data, size_t size, int f
 TWICE(ssize_t, fin_sendto,
       (int fd, const void *data, size_t size, int flags, const struct sockaddr *address, socklen_t address_size), send_to,
       fd, data, size, flags, address, address_size)
+
+static FIN_BLOCKING ssize_t recv_message(int fd, struct msghdr *m, int flags, bool nc) {
+    struct call c = {.op = IORING_OP_RECVMSG, .fd = fd, .addr = m, .len = 1, .flags = (uint32_t)flags, .nc = nc};
+    return m && m->msg_control && m->msg_controllen ? fin_message_recv(c, m) : run(c);
+}
+
+TWICE(ssize_t, fin_recvmsg, (int fd, struct msghdr *m, int flags), recv_message, fd, m, flags)
 
 static FIN_BLOCKING ssize_t recv_from(int fd, void *buffer, size_t size, int flags, struct sockaddr *address,
                                       socklen_t *address_size, bool nc) {

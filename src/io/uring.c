@@ -14,6 +14,7 @@
 #include <unistd.h>
 
 #include "io/linked.h"
+#include "io/message.h"
 #include "io/uring.h"
 
 enum { ENTRIES = 256, COMPLETIONS = 4096, SMALL = 8 };
@@ -155,6 +156,8 @@ static void dispatch_late(struct io *io, uint64_t data, int result) {
         io->uring.wake_armed = false;
         if (result > 0)
             fin_io_woken(io); // or the thread that takes this over would never be woken
+    } else if ((data & TO_KIND) == TO_MESSAGE && result >= 0) {
+        fin_message_late(io, (const void *)(uintptr_t)(data & ~(uint64_t)TO_TAG));
     } else if ((data & TO_FD) && result >= 0) {
         close(result);
     }
@@ -183,9 +186,7 @@ static __attribute__((noinline)) void dispatch_any(struct io *io, uint64_t data,
         }
         break;
     case TO_MESSAGE:
-        fin_uring_written(r->call, result);
-        if (result >= 0)
-            fin_io_hold_message(io, r->call->addr);
+        fin_message_of(r->call)->came = result >= 0;
         completed(r, result, flags);
         break;
     case TO_MESSAGE_CANCEL:
@@ -277,7 +278,7 @@ static void look(struct io *io, int64_t ns) {
         e->user_data = TO_WAKE;
         u->wake_armed = true;
     }
-    // The queue may have been full: then what completed meanwhile can run by now. (models/full.pml)
+    // The queue may have been full: then what completed meanwhile can run by now. (models/full.pml, sleep.pml)
     enter(io, fin_link_empty(&io->rt->queue) ? ns : 0);
 }
 

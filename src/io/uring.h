@@ -6,7 +6,7 @@
 #include "io/io.h"
 
 // user_data is the address of a request and what the completion is to it; TO_FD: a result that is not negative is a
-// descriptor. A message may have brought some.
+// descriptor. A message (message.h) may have brought some.
 enum { TO_REQUEST, TO_CANCEL, TO_SHOT, TO_SHOT_CANCEL, TO_STEP, TO_STEP_CANCEL, TO_MESSAGE, TO_MESSAGE_CANCEL };
 enum { TO_KIND = 7, TO_FD = 8, TO_TAG = 15 };
 enum { TO_NOBODY = 0, TO_WAKE = 1 }; // without an address
@@ -52,6 +52,7 @@ int fin_uring_map(struct io_uring *ring, unsigned entries, struct io_uring_param
 void fin_uring_unmap(struct io_uring *ring);
 void fin_uring_make_room(struct io *io);
 // Where the next entry goes, counted from the start of the ring. A full queue loses nothing: what is in it goes down first.
+// (models/full.pml)
 static inline unsigned fin_uring_place(struct io *io) {
     struct io_uring_sq *sq = &io->uring.ring.sq;
     while (FIN_UNLIKELY(sq->sqe_tail - *sq->khead >= sq->ring_entries))

@@ -73,7 +73,7 @@ static void on_sockets(void) {
     CHECK_EQ(fin_sendmsg(fd[0], &far, 0), -EFAULT);
     CHECK_EQ(fin_sendmsg(fd[0], nowhere, 0), -EFAULT);
     CHECK_EQ(fin_sendto(fd[0], "x", 1, 0, nowhere, sizeof(struct sockaddr_in)), -EFAULT);
-    CHECK_EQ(fin_recvmsg(fd[0], nowhere, 0), -EFAULT);
+    CHECK_EQ(fin_recvmsg(fd[0], NULL, 0), -EFAULT);
     CHECK_EQ(fin_recvmsg(fd[0], &far, 0), -EFAULT);
     CHECK_EQ(recv(fd[1], &c, 1, MSG_DONTWAIT), -1);
     CHECK_EQ(fin_connect(fd[0], nowhere, sizeof(struct sockaddr_in)), -EFAULT);
