@@ -119,6 +119,11 @@ def check_pages(directory):
     bad = [link for link in parsed.links if not link.startswith('data:') and link[1:] not in parsed.ids]
     if bad or parsed.plots < 40:
         sys.exit(f'the page refers to {bad}, and has {parsed.plots} plots')
+    drawn = re.findall(r'<text[^>]*>([^<]*)', page)
+    for said in ('polling every 1,000', 'polling every 25', '-47.45', 'pipe', 'Seq', 'Tokio', 'goroutines', 'published: MK40',
+                 'under way at a time, at most', 'published 1274'):
+        if said not in drawn:
+            sys.exit(f'no plot has "{said}"')
     for item in ITEMS:
         if f'### {item.name}: {item.what}' not in text:
             sys.exit(f'{item.name} is not in the Markdown')

@@ -2,7 +2,7 @@
 """What the benchmarks print, as tables, and the rows of them that a paper's item asks for."""
 import re
 
-ROW = re.compile(r'^  (?P<name>\S.*?)  +(?P<value>[\d.]+)  +(?P<range>[\d.]+-[\d.]+~?)(?P<times> +[\d.]+x)?(?P<rest>.*)$')
+ROW = re.compile(r'^  (?P<name>\S.*?)  +(?P<value>[\d.]+) +(?P<range>[\d.]+-[\d.]+~?)(?P<times> +[\d.]+x)?(?P<rest>.*)$')
 SAID = {'met': 'met', 'MISSED': 'LOSES: missed'}
 TARGET = re.compile(r'(<= [\d.]+x?) +(met|MISSED)$')
 
@@ -46,14 +46,15 @@ class Picked:
         self.unit = table.unit
         self.rows = [r for r in table.rows if any(w.search(r[0]) for w in words)]
         self.lines = lines
-        self.numbers = [(name, n) for name, n in map(numbers_of, lines) if any(w.search(name) for w in words)]
+        self.numbers = [(name, n, line) for line in lines for name, n in [numbers_of(line)]
+                        if any(w.search(name + ' ') for w in words)]
         self.text = '\n'.join([table.title] + [line for line in table.lines[:1] if line not in lines] + lines)
 
 
 def numbers_of(line):
     """The name of a row, and its numbers."""
     name, *rest = re.split(r'  +', line.strip())
-    return name, [float(n.replace(',', '')) for n in re.findall(r'(?<![\w.,])[\d.,]*\d', ' '.join(rest))]
+    return name, [float(n.replace(',', '')) for n in re.findall(r'(?<![\w.,-])-?[\d.,]*\d', ' '.join(rest))]
 
 
 def pick(wanted, outputs):

@@ -25,7 +25,8 @@ NO_RTM = 'the processors at hand have no transactional memory (RTM)'
 ALERTS = ('alerts (signal)', 'steps of 1,000')
 THREE = [Bars(1, '% of the blocks of the quote server'), Bars(3, '% of those of the file tree'),
          Bars(5, '% of those of the RPC service')]
-POLLING = ('polling every 100,000', 'polling every 1,000 ', 'polling every 100 ', 'polling every 50 ', 'polling every 25 ')
+POLLING = ('polling every 1,000,000', 'polling every 100,000', 'polling every 10,000 ', 'polling every 1,000 ',
+           'polling every 100 ', 'polling every 50 ', 'polling every 25 ')
 
 ITEMS = [
     Item(AC, 'Section 5.1, microbenchmarks', 'a call, an async that does not block, an async that yields: cycles',

@@ -13,12 +13,13 @@ LOGARITHMIC = 100  # so many times the least is the most: then the scale is loga
 
 
 class Scale:
-    """From a value to a length of at most `length`."""
+    """From a value to a length of at most `length`. Parts of a whole are not shown logarithmically."""
 
-    def __init__(self, values, length):
+    def __init__(self, values, length, unit):
         above = [v for v in values if v > 0] or [1]
-        self.length, self.most = length, max(above)
-        self.least = 10 ** math.floor(math.log10(min(above))) if self.most > LOGARITHMIC * min(above) else 0
+        self.length, self.most, self.least = length, max(above), 0
+        if self.most > LOGARITHMIC * min(above) and '%' not in unit:
+            self.least = 10 ** math.floor(math.log10(min(above)))
 
     def __call__(self, value):
         if not self.least:
@@ -40,13 +41,17 @@ def text(x, y, what, anchor='start', colour='#000'):
     return f'<text x="{x:.0f}" y="{y:.0f}" text-anchor="{anchor}" fill="{colour}">{html.escape(what)}</text>'
 
 
+def figure(value):
+    return f'{value:,.0f}' if abs(value) >= 10000 else f'{value:g}'
+
+
 def svg(width, height, parts):
     return f'<svg width="{width:.0f}" height="{height:.0f}" role="img">' + ''.join(parts) + '</svg>'
 
 
-def bars(rows):
+def bars(rows, unit):
     """Of (name, value, from, to, published or None, colour). A line is the range, a diamond what was published."""
-    scale = Scale([v for _, value, _, hi, paper, _ in rows for v in (value, hi, *(paper or ()))], WIDTH)
+    scale = Scale([v for _, value, _, hi, paper, _ in rows for v in (value, hi, *(paper or ()))], WIDTH, unit)
     out = []
     for i, (name, value, lo, hi, paper, colour) in enumerate(rows):
         y, end = i * LINE + 2, scale(max(value, hi, *(paper or ())))
@@ -56,18 +61,19 @@ def bars(rows):
             out.append(f'<path d="M{LEFT + scale(lo):.1f} {y + 10}H{LEFT + scale(hi):.1f}" stroke="#000"/>')
         for p in paper or ():
             out.append(f'<path d="M{LEFT + scale(p):.1f} {y + 4}l5 6l-5 6l-5 -6z" fill="{PAPER}"/>')
-        out.append(text(LEFT + end + 8, y + 14, f'{value:g}'))
+        out.append(text(LEFT + end + 8, y + 14, figure(value)))
         if paper:
-            out.append(text(LEFT + end + 70, y + 14, 'published ' + ' to '.join(f'{p:g}' for p in paper), colour=PAPER))
+            out.append(text(LEFT + end + 24 + 7 * len(figure(value)), y + 14, 'published ' + ' to '.join(map(figure, paper)),
+                            colour=PAPER))
     return svg(LEFT + WIDTH + 250, LINE * len(rows) + 4, out), scale
 
 
-def lines(xs, series):
+def lines(xs, series, unit):
     """Of {name: {x: y}}; the xs are evenly apart."""
-    scale = Scale([y for points in series.values() for y in points.values()], HIGH)
+    scale = Scale([y for points in series.values() for y in points.values()], HIGH, unit)
     at = {x: 70 + WIDTH * (i + .5) / len(xs) for i, x in enumerate(xs)}
     out = [f'<path d="M70 10V{HIGH + 10}H{WIDTH + 70}" fill="none" stroke="#000"/>']
-    out += [text(64, HIGH + 14 - scale(t), f'{t:g}', 'end') for t in scale.ticks()]
+    out += [text(64, HIGH + 14 - scale(t), figure(t), 'end') for t in scale.ticks()]
     out += [text(at[x], HIGH + 26, f'{x:g}', 'middle') for x in xs]
     for i, (name, points) in enumerate(series.items()):
         colour = OURS if name.startswith(('Fin', 'Async')) else SERIES[i % len(SERIES)]
@@ -104,7 +110,7 @@ def of_bench(ours, rivals):
                 lo, hi = (float(x) for x in spread.rstrip('~').split('-')[-2:])
                 rows.append((name, value, lo, hi, published(paper), LOSES if 'missed' in said else colour))
         if rows:
-            drawn, scale = bars(rows)
+            drawn, scale = bars(rows, sides[0][0].unit)
             out.append((f'{title}: {sides[0][0].unit}{scale.said()}', drawn))
     return out
 
@@ -120,13 +126,13 @@ class Bars:
         for title, sides in tables(ours, rivals).items():
             rows = []
             for picked, colour in sides if self.title in title else []:
-                for name, n in [] if picked.rows else picked.numbers:
-                    if len(n) > self.column:
+                for name, n, line in [] if picked.rows else picked.numbers:
+                    if len(n) > self.column and ('%' not in self.unit or '%' in line):
                         paper = (n[self.paper],) if self.paper is not None and len(n) > self.paper else None
                         mine = PAPER if name.startswith('published') else colour
                         rows.append((name, *3 * [n[self.column]], paper, mine))
             if rows:
-                drawn, scale = bars(rows)
+                drawn, scale = bars(rows, self.unit)
                 out.append((f'{title}: {self.unit}{scale.said()}', drawn))
         return out
 
@@ -143,7 +149,7 @@ class Said:
             found = [(name, re.search(e, '\n'.join(p.text for p, _ in sides))) for name, e in self.expressions.items()]
             rows = [(name, *3 * [float(m[1])], None, OURS) for name, m in found if m]
             if rows:
-                drawn, scale = bars(rows)
+                drawn, scale = bars(rows, self.unit)
                 out.append((f'{title}: {self.unit}{scale.said()}', drawn))
         return out
 
@@ -155,8 +161,8 @@ class Stacked:
         self.unit, self.parts, self.paper = unit, parts, paper
 
     def of(self, ours, rivals):
-        rows = [(name, n[:len(self.parts)]) for side in (ours, rivals) for picked in side for name, n in picked.numbers
-                if len(n) >= len(self.parts)]
+        rows = [(name, n[:len(self.parts)]) for side in (ours, rivals) for picked in side
+                for name, n, _ in picked.numbers if len(n) >= len(self.parts)]
         if not rows:
             return []
         rows += [(name, list(n)) for name, n in self.paper.items()]
@@ -170,7 +176,7 @@ class Stacked:
                 out.append(f'<rect x="{x:.1f}" y="{y + 3}" width="{WIDTH * value / most:.1f}" height="{LINE - 8}" '
                            f'fill="{colour}"/>')
                 x += WIDTH * value / most
-            out.append(text(x + 6, y + 14, f'{sum(n):g}'))
+            out.append(text(x + 6, y + 14, figure(sum(n))))
         y = len(rows) * LINE + 18
         for part, name in enumerate(self.parts):
             out.append(text(LEFT + 170 * (part % 3), y + 18 * (part // 3), name, colour=[OURS, *SERIES][part]))
@@ -188,7 +194,7 @@ class Columns:
         plots = {}
         for side in (ours, rivals):
             for picked in side:
-                for name, (x, *ys) in ((name, n) for name, n in picked.numbers if n):
+                for name, (x, *ys) in ((name, n) for name, n, _ in picked.numbers if n):
                     for series, y in zip(self.names, ys):
                         plots.setdefault(name, {}).setdefault(series, {})[x] = y
         return [drawn_lines(name, self.x, self.unit, series) for name, series in plots.items()]
@@ -216,7 +222,7 @@ class Lines:
 
 
 def drawn_lines(title, x, unit, series):
-    drawn, scale = lines(sorted({x for points in series.values() for x in points}), series)
+    drawn, scale = lines(sorted({x for points in series.values() for x in points}), series, unit)
     return f'{title}: {unit}, {x}{scale.said()}', drawn
 
 
