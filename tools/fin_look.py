@@ -7,9 +7,10 @@ import struct
 # <fin/finish.h>, <fin/awe.h>
 AWE_WAITS, AWE_KIND, AWE_EXPLICIT = 0xa7, 0x70, 0x80
 KINDS = {0x10: 'queued', 0x20: 'suspended', 0x30: 'woken', 0x40: 'saved', 0x50: 'busy'}
-FINISH_CLEAN, FINISH_EAGER, FINISH_WAITING = 4, 16, 32
+FINISH_CLEAN, FINISH_EAGER, FINISH_WAITING, FINISH_CONT = 4, 16, 32, 64
 PENDING_NAMED, PENDING_FLAGS = 2, 3
 MOST = 1000000  # AWEs looked at in a list
+MOST_KEPT = 4   # continuations of ours around the program's
 
 
 class Gone(Exception):
@@ -99,10 +100,36 @@ class Runtime:
                 if self.look.strict:
                     raise
 
+    def program_cont(self, cont, data):
+        """What the program waits with, where the library waits in its stead (src/core/kept.h); and its state."""
+        look = self.look
+        first, end = struct.unpack('<QQ', look.read(self.rt + look.at['rt.inner'], 16))
+        for _ in range(MOST_KEPT):
+            if not first <= cont < end:
+                break
+            kept = struct.unpack_from('<Q', data)[0]
+            cont, data = look.field(kept, 'kept.cont'), look.read(kept + look.at['kept.state'], len(data))
+        return cont, data
+
+    def cont_name(self, cont, data):
+        """Of a coroutine, its own: its frame begins with where it goes on."""
+        look, name = self.look, self.look.function(cont)
+        if name and 'continue_routine' in name:
+            name = look.function(look.word(struct.unpack_from('<Q', data)[0])) or name
+        return readable(name)
+
+    def explicit_at(self, at):
+        """The continuation of a record, and its state."""
+        look = self.look
+        data = look.read(at + look.at['record.data'], look.at['record.size'] - look.at['record.data'])
+        return self.program_cont(look.field(at, 'awe.context.ip'), data)
+
     def entry(self, body):
         look = self.look
         if not body:
             return None
+        if look.half(look.field(body, 'body.block') + look.at['block.flags']) & FINISH_CONT:
+            return self.cont_name(*self.explicit_at(look.field(body, 'body.resume')))
         entry = look.field(body, 'body.entry')
         name = look.function(entry) if entry else None
         if name and name != 'fin_block_run_':
@@ -139,9 +166,8 @@ class Runtime:
             return
         state = state or kind or f'0x{bits:x}?'
         if bits & AWE_EXPLICIT:
-            cont = word('context.ip')
-            data = look.read(at + where['record.data'], where['record.size'] - where['record.data'])
-            yield Awe(self.tid, state, readable(look.function(cont)), '', ident, (cont, 0, 0, 0), data)
+            cont, data = self.explicit_at(at)
+            yield Awe(self.tid, state, self.cont_name(cont, data), '', ident, (cont, 0, 0, 0), data)
         else:
             context = tuple(word(name) for name in ('context.ip', 'context.sp', 'context.fp', 'bx'))
             yield self.described(state, word('body'), True, ident, context)

@@ -273,6 +273,17 @@ ssize_t fin_chan_try_peek(struct fin_chan *c, const void **bytes) {
     return r == 0 ? (ssize_t)ump_size(c->in.peeked) : r;
 }
 
+ssize_t fin_chan_peek_now(struct fin_chan *c, const void **bytes) {
+    bool gone = c->in.ump.gone; // as in fin_chan_take_now
+    int r = next_header(c, &c->in.peeked);
+    if (r != 0 || !c->in.peeked) {
+        c->in.peeked = 0;
+        return r != 0 ? r : gone ? fin_ump_end_of(&c->in.ump) : -EAGAIN;
+    }
+    *bytes = ump_bytes(&c->in.ump);
+    return (ssize_t)ump_size(c->in.peeked);
+}
+
 int fin_chan_release(struct fin_chan *c) {
     uint64_t header = c->in.peeked;
     if (!header)

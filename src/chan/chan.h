@@ -67,11 +67,14 @@ FIN_BLOCKING int fin_chan_send_behind(struct fin_chan *c, uint64_t word, const v
 
 // For those who wait with a continuation. send.c: without waiting; 0, -EAGAIN, or why not.
 int fin_chan_send_now(struct fin_chan *c, const void *data, size_t size); // not cancelled
-int fin_chan_put_now(struct fin_chan *c, const void *data, size_t size);  // with the turn; pre: it is not too long
+int fin_chan_send_behind_now(struct fin_chan *c, uint64_t word, const void *data, size_t size);
+// With the turn; pre: it is not too long. The word goes before the data, where it is not NULL.
+int fin_chan_put_now(struct fin_chan *c, const uint64_t *word, const void *data, size_t size);
 void fin_chan_out_not_quick(struct fin_chan *c);                          // who has taken the turn says so
 void fin_chan_out_give(struct fin_chan *c);
 // chan.c: with the turn. The length; -EAGAIN: nothing is there yet; or why nothing will be, as far as the socket has told.
 ssize_t fin_chan_take_now(struct fin_chan *c, void *buffer, size_t size);
+ssize_t fin_chan_peek_now(struct fin_chan *c, const void **bytes); // which keeps the turn; fin_chan_release gives it
 
 // chan.c: tells a trace which message comes next.
 void fin_chan_trace(const struct fin_chan *c, bool sends);

@@ -18,11 +18,11 @@ static FIN_BLOCKING void call(struct chan_on *on, struct fin_waitset_source *s) 
     fin_waitset_call(on->set, s);
     release_lock(hold);
     fin_waitset_drop(on->set);
-    (monitors ? fin_cont_call_first : fin_cont_call)(FIN_FOR_MESSAGE, on->cont, on->state, on->state_size, 0);
+    (monitors ? fin_cont_call_first : fin_cont_call)(FIN_FOR_MESSAGE, on->kept.cont, on->kept.state, on->kept.size, 0);
     fin_host_die("a handler that fin_waitset_dispatch_on called left a mutex locked, or an exception in flight");
 }
 
-static void woken(void *state, int result);
+static FIN_INNER void woken(void *state, int result);
 
 // With the latch; without it afterwards.
 static int sleep_in(struct chan_on *on) {
@@ -75,7 +75,7 @@ static FIN_BLOCKING int dispatch_or_sleep(struct chan_on *on) {
     }
 }
 
-static FIN_BLOCKING void woken(void *state, int result) {
+static FIN_INNER FIN_BLOCKING void woken(void *state, int result) {
     struct chan_on *on = *(struct chan_on **)state;
     no_longer_leads(on);
     if (result < 0)
@@ -92,7 +92,7 @@ int fin_waitset_dispatch_on(struct fin_waitset *w, struct fin_chan_on *storage, 
         return r;
     on->set = w;
     on->leads = false;
-    chan_on_keep(on, cont, state, size);
+    fin_keep(&on->kept, cont, state, size);
     fin_waitset_retain(w);
     return r > 0 ? end(on, -ECANCELED) : dispatch_or_sleep(on);
 }

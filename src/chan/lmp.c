@@ -4,8 +4,11 @@
 #include "core/dispatch.h"
 
 void fin_lmp_wake(struct meeting *m) {
-    if (m->waiter)
-        fin_lmp_go_on(m->waiter, -EAGAIN);
+    struct lmp_waiter *w = m->waiter;
+    if (w && !w->buffer && w->size == LMP_PEEKS)
+        fin_lmp_tell_peek(w, -EAGAIN);
+    else if (w)
+        fin_lmp_go_on(w, -EAGAIN);
 }
 
 void fin_lmp_arrived(struct ump_tx *tx) { fin_lmp_wake(tx->meeting); }

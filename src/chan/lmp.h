@@ -16,13 +16,15 @@ struct lmp_waiter {
     struct fin_cancel_item item;
     struct meeting *at;
     void *buffer; // NULL: it only wants to know
-    size_t size;
+    size_t size;  // with a buffer of NULL: 0, or
     ssize_t result;
     struct fin_chan *on; // where it waits with a continuation: the receiver's end
 };
+enum { LMP_PEEKS = 1 }; // it is that of a struct chan_on which peeks (on.h), and has no `on`
 
 // recv_on.c: the same for one with a continuation. It has its message, -ECANCELED, or (-EAGAIN) something has happened.
 void fin_lmp_tell_on(struct lmp_waiter *w, ssize_t result);
+void fin_lmp_tell_peek(struct lmp_waiter *w, ssize_t result); // and for one that peeks
 
 // Pre: both ends are on this thread; nobody else has the turn.
 

@@ -8,42 +8,47 @@
 #include "chan/chan.h"
 #include "chan/lmp.h"
 #include "chan/wait.h"
+#include "core/kept.h"
 #include "sync/wait.h"
 
-// In the program's struct fin_chan_on. Where more than one wait may be needed, those have continuations of ours, whose state
-// is the address of this, and the program's continuation is kept here meanwhile.
+// In the program's struct fin_chan_on.
 struct chan_on {
+    struct fin_kept kept; // first: the address of this is the state of our continuations
     union {
         struct lmp_waiter lmp; // of one thread
         struct fin_sync_on sync;
         struct fin_on io;
     } wait;
     struct fin_chan *chan;
-    struct fin_waitset *set; // or that
-    bool leads;              // in its epoll
+    union {
+        struct fin_waitset *set;
+        // Of one that peeks: with the message, or why there is none (both with the turn), where who sends, closes or
+        // cancels on this thread ends the wait. It makes the AWE, which is in `wait.lmp`, run.
+        void (*peeked)(struct chan_on *on, ssize_t n);
+    };
     const void *data;
-    void *buffer;
-    size_t size, room;
+    union {
+        void *buffer;
+        const void *bytes; // that are peeked at
+    };
+    size_t size;
+    union {
+        size_t room;
+        uint64_t word; // that goes before the data
+    };
+    bool leads;    // in the epoll of the set
     bool receives; // after sending
-    char byte;     // from the socket
-    uint32_t state_size;
-    fin_cont *cont;
-    char state[FIN_CONT_STATE] __attribute__((aligned(8)));
+    bool peeks;
+    bool behind; // there is a word
+    char byte;   // from the socket
 };
 _Static_assert(sizeof(struct chan_on) <= sizeof(struct fin_chan_on), "room for a wait");
 
 static inline struct chan_on *chan_on_of(struct fin_chan_on *storage) { return (struct chan_on *)(void *)storage; }
 
-static inline void chan_on_keep(struct chan_on *on, fin_cont *cont, const void *state, size_t size) {
-    on->cont = cont;
-    on->state_size = (uint32_t)size;
-    if (size > 0)
-        memcpy(on->state, state, size);
-}
-
 // It is over, or there was nothing to wait for. Returns only where that is refused, which fin_cont_begin has seen before.
 static inline int chan_on_end(const struct chan_on *on, ssize_t result) {
-    return fin_cont_call(FIN_FOR_MESSAGE, on->cont, on->state, on->state_size, (int)result);
+    return fin_cont_call(FIN_FOR_MESSAGE, on->kept.cont, on->kept.state, on->kept.size, (int)result);
 }
 
 // on.c of I/O: waits until fd is readable, for a message.

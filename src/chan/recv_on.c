@@ -11,6 +11,11 @@ static void cancelled(void *waiter) {
         fin_lmp_tell_on(w, -ECANCELED);
 }
 
+static ssize_t take_now(struct chan_on *on) {
+    struct fin_chan *c = on->chan;
+    return on->peeks ? fin_chan_peek_now(c, &on->bytes) : fin_chan_take_now(c, on->buffer, on->room);
+}
+
 static void waits(struct fin_awe *a, void *waiter) { ((struct lmp_waiter *)waiter)->awe = a; }
 
 // The turn is taken; only this thread knows the waiter.
@@ -31,6 +36,31 @@ static int wait_here(struct chan_on *on, struct fin_chan *c, void *buffer, size_
     return fin_cont_suspend(FIN_FOR_MESSAGE, cont, state, size, &w->item, waits, w);
 }
 
+static void cancelled_peek(void *waiter) {
+    struct lmp_waiter *w = waiter;
+    if (w->at->waiter == w)
+        fin_lmp_tell_peek(w, -ECANCELED);
+}
+
+static int peek_here(struct chan_on *on) {
+    struct lmp_waiter *w = leave_word(on, on->chan, NULL, LMP_PEEKS);
+    w->on = NULL;
+    w->item.fn = cancelled_peek;
+    return fin_cont_suspend(FIN_FOR_MESSAGE, on->kept.cont, on->kept.state, on->kept.size, &w->item, waits, w);
+}
+
+void fin_lmp_tell_peek(struct lmp_waiter *w, ssize_t result) {
+    struct chan_on *on = (struct chan_on *)((char *)w - offsetof(struct chan_on, wait.lmp));
+    if (result == -EAGAIN) {
+        fin_bell_empty(&on->chan->in.ump);
+        result = fin_chan_peek_now(on->chan, &on->bytes);
+        if (result == -EAGAIN)
+            return; // it is still to come
+    }
+    w->at->waiter = NULL;
+    on->peeked(on, result);
+}
+
 void fin_lmp_tell_on(struct lmp_waiter *w, ssize_t result) {
     struct fin_chan *c = w->on;
     if (result == -EAGAIN) {
@@ -49,16 +79,17 @@ void fin_lmp_tell_on(struct lmp_waiter *w, ssize_t result) {
 
 // ---- between threads and processes
 
-static void woken(void *state, int result);
+static FIN_INNER void woken(void *state, int result);
 
 static int give_and_end(struct chan_on *on, ssize_t result) {
-    in_give(on->chan);
+    if (!on->peeks || result < 0)
+        in_give(on->chan);
     return chan_on_end(on, result);
 }
 
 // What was there cannot have gone by right means.
 static ssize_t take_there(struct chan_on *on) {
-    ssize_t n = fin_chan_take_now(on->chan, on->buffer, on->room);
+    ssize_t n = take_now(on);
     if (n != -EAGAIN)
         return n;
     on->chan->in.ump.broken = true;
@@ -69,10 +100,12 @@ static ssize_t take_there(struct chan_on *on) {
 static int await_here(struct chan_on *on) {
     struct fin_chan *c = on->chan;
     fin_bell_empty(&c->in.ump);
-    ssize_t n = fin_cancelled() ? -ECANCELED : fin_chan_take_now(c, on->buffer, on->room);
+    ssize_t n = fin_cancelled() ? -ECANCELED : take_now(on);
     if (n != -EAGAIN || c->in.ump.watched)
         return give_and_end(on, n != -EAGAIN ? n : -EBUSY);
-    return wait_here(on, c, on->buffer, on->room, on->cont, on->state, on->state_size);
+    if (on->peeks)
+        return peek_here(on);
+    return wait_here(on, c, on->buffer, on->room, on->kept.cont, on->kept.state, on->kept.size);
 }
 
 // With the turn. As fin_ump_await_message.
@@ -82,7 +115,7 @@ static int await_message(struct chan_on *on) {
     if (rx->alone)
         return await_here(on);
     for (;;) {
-        ssize_t n = fin_chan_take_now(c, on->buffer, on->room);
+        ssize_t n = take_now(on);
         if (n != -EAGAIN || rx->watched)
             return give_and_end(on, n != -EAGAIN ? n : -EBUSY);
         if (fin_ump_spin(rx))
@@ -106,7 +139,7 @@ static int await_message(struct chan_on *on) {
     }
 }
 
-static void woken(void *state, int result) {
+static FIN_INNER void woken(void *state, int result) {
     struct chan_on *on = *(struct chan_on **)state;
     struct ump_rx *rx = &on->chan->in.ump;
     fin_ump_disarm(rx);
@@ -118,7 +151,7 @@ static void woken(void *state, int result) {
     await_message(on);
 }
 
-static void has_turn(void *state, int result) {
+static FIN_INNER void has_turn(void *state, int result) {
     struct chan_on *on = *(struct chan_on **)state;
     if (result < 0) {
         chan_on_end(on, result);
@@ -139,8 +172,12 @@ int fin_chan_on_receive(struct chan_on *on) {
 
 // Nothing has come, nobody has the turn, and the sender is one of this thread.
 static inline bool plainly_here(struct fin_chan *c) {
-    struct ump_rx *rx = &c->in.ump;
-    return rx->alone && c->in.quick && !rx->watched && !rx->gone && !rx->peer->closed;
+    enum { ONLY_ALONE = 1 };
+    const struct ump_rx *rx = &c->in.ump;
+    uint32_t flags;
+    _Static_assert(offsetof(struct ump_rx, broken) == offsetof(struct ump_rx, alone) + 3, "alone, watched, gone, broken");
+    memcpy(&flags, (const char *)rx + offsetof(struct ump_rx, alone), sizeof flags);
+    return flags == ONLY_ALONE && c->in.quick && !rx->peer->closed;
 }
 
 static inline void take_turn_here(struct fin_chan *c) {
@@ -149,8 +186,9 @@ static inline void take_turn_here(struct fin_chan *c) {
 }
 
 // The explicit AWE that runs, where it can wait here at once.
-static inline struct fin_cont_record *can_wait_here(const struct fin_runtime *rt, struct fin_chan *c, fin_cont *cont,
-                                                    size_t size) {
+static inline __attribute__((always_inline)) struct fin_cont_record *can_wait_here(const struct fin_runtime *rt,
+                                                                                   struct fin_chan *c, fin_cont *cont,
+                                                                                   size_t size) {
     if (FIN_UNLIKELY(!rt || !plainly_here(c) || !may_set_plain(cont, size) || ump_look(&c->in.ump) != 0))
         return NULL;
     struct fin_cont_record *e = running_plain(rt);
@@ -158,8 +196,10 @@ static inline struct fin_cont_record *can_wait_here(const struct fin_runtime *rt
 }
 
 // Pre: can_wait_here.
-static inline void begin_wait_here(struct fin_runtime *rt, struct fin_cont_record *e, struct chan_on *on, struct fin_chan *c,
-                                   void *buffer, size_t room, fin_cont *cont, const void *state, size_t size) {
+static inline __attribute__((always_inline)) void begin_wait_here(struct fin_runtime *rt, struct fin_cont_record *e,
+                                                                  struct chan_on *on, struct fin_chan *c, void *buffer,
+                                                                  size_t room, fin_cont *cont, const void *state,
+                                                                  size_t size) {
     take_turn_here(c);
     set_plain(e, cont, state, size);
     let_cancel(e, &leave_word(on, c, buffer, room)->item);
@@ -167,15 +207,10 @@ static inline void begin_wait_here(struct fin_runtime *rt, struct fin_cont_recor
     expose_as(rt, e, FIN_AWE_BUSY); // only who sends, closes or cancels makes it run
 }
 
-int fin_chan_recv_on(struct fin_chan *c, void *buffer, size_t size, struct fin_chan_on *storage, fin_cont *cont,
-                     const void *state, size_t state_size) {
+// The fast paths make no call that returns, so they save no register.
+static __attribute__((noinline)) int recv_slowly(struct fin_chan *c, void *buffer, size_t size, struct fin_chan_on *storage,
+                                                 fin_cont *cont, const void *state, size_t state_size) {
     struct chan_on *on = chan_on_of(storage);
-    struct fin_runtime *rt = fin_rt(fin_self);
-    struct fin_cont_record *e = can_wait_here(rt, c, cont, state_size);
-    if (FIN_LIKELY(e != NULL)) {
-        begin_wait_here(rt, e, on, c, buffer, size, cont, state, state_size);
-        fin_cont_leave_to_next(rt, (struct fin_body *)rt->thread.current - 1, FIN_FOR_MESSAGE);
-    }
     int r = fin_cont_begin(cont, state_size, true);
     if (r < 0)
         return r;
@@ -185,38 +220,33 @@ int fin_chan_recv_on(struct fin_chan *c, void *buffer, size_t size, struct fin_c
     on->chan = c;
     on->buffer = buffer;
     on->room = size;
-    chan_on_keep(on, cont, state, state_size);
+    on->peeks = false;
+    fin_keep(&on->kept, cont, state, state_size);
     return fin_chan_on_receive(on);
 }
 
-// Who waits at the other end with a continuation and has room for the message, where nothing else is to be looked at first.
-static inline struct lmp_waiter *can_hand_over(const struct fin_runtime *rt, const struct fin_chan *c, size_t size) {
-    struct lmp_waiter *w = c->out.here ? c->out.ump.meeting->waiter : NULL;
-    return FIN_LIKELY(w && w->on && size <= w->size && size <= c->out.most && rt->ticks > 1) ? w : NULL;
-}
-
-int fin_chan_send_recv_on(struct fin_chan *c, const void *data, size_t size, void *buffer, size_t room,
-                          struct fin_chan_on *storage, fin_cont *cont, const void *state, size_t state_size) {
-    struct chan_on *on = chan_on_of(storage);
+int fin_chan_recv_on(struct fin_chan *c, void *buffer, size_t size, struct fin_chan_on *storage, fin_cont *cont,
+                     const void *state, size_t state_size) {
     struct fin_runtime *rt = fin_rt(fin_self);
     struct fin_cont_record *e = can_wait_here(rt, c, cont, state_size);
-    struct lmp_waiter *to = FIN_LIKELY(e != NULL) ? can_hand_over(rt, c, size) : NULL;
-    if (FIN_LIKELY(to != NULL)) {
-        struct fin_cont_record *receiver = record_of(to->awe);
-        if (FIN_LIKELY(size <= UMP_FIRST))
-            ump_copy_line(to->buffer, data, size);
-        else
-            memcpy(to->buffer, data, size);
-        receiver->result = (int)size;
-        receiver->cancellable = false;
-        to->at->waiter = NULL;
-        in_give(to->on);
-        begin_wait_here(rt, e, on, c, buffer, room, cont, state, state_size);
-        rt->ticks--;
-        rt->known[FIN_FOR_MESSAGE]++;
-        rt->stats.blocks[FIN_FOR_MESSAGE].handed_off++;
-        hand_stack((struct fin_body *)rt->thread.current - 1, receiver);
-    }
+    if (FIN_UNLIKELY(!e))
+        return recv_slowly(c, buffer, size, storage, cont, state, state_size);
+    begin_wait_here(rt, e, chan_on_of(storage), c, buffer, size, cont, state, state_size);
+    fin_cont_leave_to_next(rt, (struct fin_body *)rt->thread.current - 1, FIN_FOR_MESSAGE);
+    return 0;
+}
+
+// Who waits at the other end with a continuation and has room for the message, which is a line at most, where nothing else
+// is to be looked at first.
+static inline struct lmp_waiter *can_hand_over(const struct fin_runtime *rt, const struct fin_chan *c, size_t size) {
+    struct lmp_waiter *w = c->out.here ? c->out.ump.meeting->waiter : NULL;
+    return FIN_LIKELY(w && w->on && size <= w->size && size <= UMP_FIRST && rt->ticks > 1) ? w : NULL;
+}
+
+static __attribute__((noinline)) int send_recv_slowly(struct fin_chan *c, const void *data, size_t size, void *buffer,
+                                                      size_t room, struct fin_chan_on *storage, fin_cont *cont,
+                                                      const void *state, size_t state_size) {
+    struct chan_on *on = chan_on_of(storage);
     int r = fin_cont_begin(cont, state_size, true);
     if (r != 0)
         return r < 0 ? r : fin_cont_go_on(FIN_FOR_MESSAGE, cont, state, state_size, -ECANCELED);
@@ -226,6 +256,28 @@ int fin_chan_send_recv_on(struct fin_chan *c, const void *data, size_t size, voi
     on->buffer = buffer;
     on->room = room;
     on->receives = true;
-    chan_on_keep(on, cont, state, state_size);
+    on->behind = on->peeks = false;
+    fin_keep(&on->kept, cont, state, state_size);
     return fin_chan_on_send(on);
+}
+
+int fin_chan_send_recv_on(struct fin_chan *c, const void *data, size_t size, void *buffer, size_t room,
+                          struct fin_chan_on *storage, fin_cont *cont, const void *state, size_t state_size) {
+    struct fin_runtime *rt = fin_rt(fin_self);
+    struct fin_cont_record *e = can_wait_here(rt, c, cont, state_size);
+    struct lmp_waiter *to = FIN_LIKELY(e != NULL) ? can_hand_over(rt, c, size) : NULL;
+    if (FIN_UNLIKELY(!to))
+        return send_recv_slowly(c, data, size, buffer, room, storage, cont, state, state_size);
+    struct fin_cont_record *receiver = record_of(to->awe);
+    ump_copy_line(to->buffer, data, size);
+    receiver->result = (int)size;
+    receiver->cancellable = false;
+    to->at->waiter = NULL;
+    in_give(to->on);
+    begin_wait_here(rt, e, chan_on_of(storage), c, buffer, room, cont, state, state_size);
+    rt->ticks--;
+    rt->known[FIN_FOR_MESSAGE]++;
+    rt->stats.blocks[FIN_FOR_MESSAGE].handed_off++;
+    hand_stack((struct fin_body *)rt->thread.current - 1, receiver);
+    return 0;
 }

@@ -86,8 +86,8 @@ static int try_put(struct fin_chan *c, const struct message *m) {
     return r;
 }
 
-int fin_chan_put_now(struct fin_chan *c, const void *data, size_t size) {
-    return put_now(c, &(struct message){data, size, NULL, 0, NULL});
+int fin_chan_put_now(struct fin_chan *c, const uint64_t *word, const void *data, size_t size) {
+    return put_now(c, &(struct message){data, size, NULL, 0, word});
 }
 
 static FIN_BLOCKING int send_any(struct fin_chan *c, const struct message *m, bool nc) {
@@ -156,13 +156,13 @@ static FIN_BLOCKING __attribute__((noinline)) int send_behind_slowly(struct fin_
     return send_any(c, &(struct message){data, size, NULL, 0, &word}, nc);
 }
 
-int fin_chan_send_behind(struct fin_chan *c, uint64_t word, const void *data, size_t size, bool nc) {
-    struct ump_tx *tx = &c->out.ump;
-    if (!nc && FIN_UNLIKELY(cancelled_here()))
-        return -ECANCELED;
+static inline bool quick_behind(const struct fin_chan *c, size_t size) {
     bool usual = c->out.quick || (c->out.here && !fin_trace_on);
-    if (FIN_UNLIKELY(size > UMP_FIRST - sizeof word || !usual || !ump_room(tx, 1)))
-        return send_behind_slowly(c, word, data, size, nc);
+    return FIN_LIKELY(size <= UMP_FIRST - sizeof(uint64_t) && usual && ump_room(&c->out.ump, 1));
+}
+
+static inline int put_behind_quickly(struct fin_chan *c, uint64_t word, const void *data, size_t size) {
+    struct ump_tx *tx = &c->out.ump;
     char *line = ump_line(tx->ring, tx->head, tx->lines);
     uint64_t header = ump_header(tx, sizeof word + size, UMP_MESSAGE), next = tx->head + 1;
     UMP_WORD(line + UMP_HEADER) = word;
@@ -171,6 +171,19 @@ int fin_chan_send_behind(struct fin_chan *c, uint64_t word, const void *data, si
     if (tx->alone)
         fin_lmp_arrived(tx);
     return r;
+}
+
+int fin_chan_send_behind(struct fin_chan *c, uint64_t word, const void *data, size_t size, bool nc) {
+    if (!nc && FIN_UNLIKELY(cancelled_here()))
+        return -ECANCELED;
+    return quick_behind(c, size) ? put_behind_quickly(c, word, data, size) : send_behind_slowly(c, word, data, size, nc);
+}
+
+int fin_chan_send_behind_now(struct fin_chan *c, uint64_t word, const void *data, size_t size) {
+    if (quick_behind(c, size))
+        return put_behind_quickly(c, word, data, size);
+    const struct message m = {data, size, NULL, 0, &word};
+    return size > c->out.most || whole_size(&m) > c->out.most ? -EMSGSIZE : try_put(c, &m);
 }
 
 static __attribute__((noinline)) int try_send_slowly(struct fin_chan *c, const void *data, size_t size) {

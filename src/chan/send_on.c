@@ -2,7 +2,7 @@
 // Sending with a continuation: waits only while there is no room.
 #include "chan/on.h"
 
-static void woken(void *state, int result);
+static FIN_INNER void woken(void *state, int result);
 
 // The message has been sent, or not.
 static int sent(struct chan_on *on, int result) {
@@ -14,16 +14,20 @@ static int give_and_end(struct chan_on *on, int result) {
     return sent(on, result);
 }
 
+static int put_now(const struct chan_on *on) {
+    return fin_chan_put_now(on->chan, on->behind ? &on->word : NULL, on->data, on->size);
+}
+
 // With the turn. As fin_ump_await_room.
 static int await_room(struct chan_on *on) {
     struct ump_tx *tx = &on->chan->out.ump;
-    int r = fin_chan_put_now(on->chan, on->data, on->size);
+    int r = put_now(on);
     if (r != -EAGAIN)
         return give_and_end(on, r);
     uint64_t heard = tx->meeting ? fin_event_read(&tx->meeting->room) : 0;
     __atomic_store_n(&tx->own->armed, ++tx->armed, __ATOMIC_RELAXED);
     __atomic_thread_fence(__ATOMIC_SEQ_CST);
-    r = fin_chan_put_now(on->chan, on->data, on->size);
+    r = put_now(on);
     if (r == -EAGAIN)
         r = tx->meeting ? fin_event_await_message_on(&tx->meeting->room, heard + 1, &on->wait.sync, woken, &on, sizeof on)
                         : fin_recv_on(&on->wait.io, tx->fd, &on->byte, 1, 0, woken, &on, sizeof on);
@@ -33,7 +37,7 @@ static int await_room(struct chan_on *on) {
 
 static bool shortage(int r) { return r == -EMFILE || r == -ENFILE || r == -ENOMEM; }
 
-static void woken(void *state, int result) {
+static FIN_INNER void woken(void *state, int result) {
     struct chan_on *on = *(struct chan_on **)state;
     struct ump_tx *tx = &on->chan->out.ump;
     __atomic_store_n(&tx->own->armed, 0, __ATOMIC_RELAXED);
@@ -46,7 +50,7 @@ static void woken(void *state, int result) {
     await_room(on);
 }
 
-static void has_turn(void *state, int result) {
+static FIN_INNER void has_turn(void *state, int result) {
     struct chan_on *on = *(struct chan_on **)state;
     if (result < 0) {
         chan_on_end(on, result);
@@ -58,7 +62,8 @@ static void has_turn(void *state, int result) {
 
 int fin_chan_on_send(struct chan_on *on) {
     struct turn *t = &on->chan->out.turn;
-    int r = fin_chan_send_now(on->chan, on->data, on->size);
+    int r = on->behind ? fin_chan_send_behind_now(on->chan, on->word, on->data, on->size)
+                     : fin_chan_send_now(on->chan, on->data, on->size);
     if (r != -EAGAIN)
         return sent(on, r);
     if (t->shared || t->mutex.locked)
@@ -80,7 +85,7 @@ int fin_chan_send_on(struct fin_chan *c, const void *data, size_t size, struct f
     on->chan = c;
     on->data = data;
     on->size = size;
-    on->receives = false;
-    chan_on_keep(on, cont, state, state_size);
+    on->receives = on->behind = false;
+    fin_keep(&on->kept, cont, state, state_size);
     return fin_chan_on_send(on);
 }

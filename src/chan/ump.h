@@ -92,10 +92,10 @@ struct ump_rx {
     uint64_t armed, rung;
     struct meeting *meeting;
     int fd;
-    bool alone;
+    bool alone; // this and the next three are looked at as one word: plainly_here in recv_on.c
+    bool watched;                // in a waitset, and no handler runs: it arms and disarms
     bool gone, broken;           // the sender is; it wrote what cannot be
     bool unread;                 // what the socket has told is not all taken
-    bool watched;                // in a waitset, and no handler runs: it arms and disarms
     uint8_t parcels;             // descriptors that have come before their messages
     uint8_t counts[UMP_PARCELS]; // of the descriptors in them
     bool lacking[UMP_PARCELS];   // not all of them could be had

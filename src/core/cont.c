@@ -10,11 +10,6 @@
 
 enum { SLAB = 256 * 1024, FIRST_SLAB = 16 * 1024 };
 
-struct fin_cont_slab {
-    struct fin_cont_slab *next;
-    size_t size;
-} __attribute__((aligned(sizeof(struct fin_cont_record))));
-
 static bool more_records(struct fin_runtime *rt) {
     size_t size = rt->cont_slabs ? SLAB : FIRST_SLAB;
     struct fin_cont_slab *s = fin_host_map(size, 0);
@@ -300,6 +295,11 @@ struct fin_awe *fin_cont_start_(struct fin_finish_block *block, fin_cont *cont, 
     set_continuation(e, cont, state, size);
     queue(rt, e, 0);
     return awe_of(e);
+}
+
+struct fin_awe *fin_async_cont_beside(fin_cont *cont, const void *state, size_t size) {
+    const struct fin_cont_record *e = running_record(here(fin_here()));
+    return e ? fin_cont_start_(e->block, cont, state, size) : NULL;
 }
 
 void fin_cont_over(struct fin_runtime *rt, struct fin_body *body) {

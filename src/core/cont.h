@@ -5,6 +5,7 @@
 
 #include <fin/cont.h>
 
+#include "core/kept.h"
 #include "core/locks.h"
 
 // It is used as a struct fin_awe: what it has in that one's place is said behind each field.
@@ -45,7 +46,16 @@ static inline struct fin_cancel_item *item_of(struct fin_cont_record *e) {
 
 enum { DESCRIPTOR = 2 };
 
+// Records lie in these, behind the head.
+struct fin_cont_slab {
+    struct fin_cont_slab *next;
+    size_t size;
+} __attribute__((aligned(sizeof(struct fin_cont_record))));
+
 #define RECORD_OF(l) ((struct fin_cont_record *)((char *)(l) - offsetof(struct fin_cont_record, link)))
+
+// handoff.c: what the program waits with, where the AWE waits with that or with one of ours; and its state
+fin_cont *fin_cont_of_program(const struct fin_cont_record *e, const void **state);
 
 // cont.c
 struct fin_cont_record *fin_cont_record_new(struct fin_runtime *rt); // NULL: no memory

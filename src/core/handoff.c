@@ -11,13 +11,48 @@ struct fin_awe *fin_awe_self(void) {
     return e ? awe_of(e) : NULL;
 }
 
-static bool is_explicit(const struct fin_awe *a) {
-    uint32_t state = fin_state(a);
+static inline bool is_explicit(uint32_t state) {
     return state == FIN_AWE_RUNNING_CONT || (fin_state_waits(state) && state & FIN_AWE_EXPLICIT);
 }
 
-fin_cont *fin_cont_of(const struct fin_awe *a) { return is_explicit(a) ? record_of(a)->cont : NULL; }
-void *fin_cont_state(struct fin_awe *a) { return is_explicit(a) ? record_of(a)->data : NULL; }
+fin_cont *fin_cont_of_program(const struct fin_cont_record *e, const void **state) {
+    fin_cont *cont = e->cont;
+    const struct fin_kept *k;
+    *state = e->data;
+    while (FIN_UNLIKELY(fin_is_inner((const void *)(uintptr_t)cont))) {
+        memcpy(&k, *state, sizeof k);
+        cont = k->cont;
+        *state = k->state;
+    }
+    return cont;
+}
+
+// One that anybody may schedule waits with the program's.
+static inline bool is_plain(uint32_t state, const struct fin_cont_record *e) {
+    return FIN_LIKELY((state & FIN_AWE_KIND) == FIN_AWE_SUSPENDED) || !fin_is_inner((const void *)(uintptr_t)e->cont);
+}
+
+static __attribute__((noinline)) fin_cont *kept_cont(const struct fin_cont_record *e) {
+    const void *state;
+    return fin_cont_of_program(e, &state);
+}
+
+static __attribute__((noinline)) void *kept_state(const struct fin_cont_record *e) {
+    const void *state;
+    fin_cont_of_program(e, &state);
+    return (void *)(uintptr_t)state;
+}
+
+fin_cont *fin_cont_of(const struct fin_awe *a) {
+    uint32_t state = fin_state(a);
+    const struct fin_cont_record *e = record_of(a);
+    return !is_explicit(state) ? NULL : is_plain(state, e) ? e->cont : kept_cont(e);
+}
+
+void *fin_cont_state(struct fin_awe *a) {
+    uint32_t state = fin_state(a);
+    return !is_explicit(state) ? NULL : is_plain(state, record_of(a)) ? record_of(a)->data : kept_state(record_of(a));
+}
 
 // Two that hand over to one another do not keep a timeout from them. With an empty queue nobody would look.
 static void look(struct fin_runtime *rt) {

@@ -15,7 +15,7 @@ const struct fin_look_ fin_look_ = {
     .runtimes = &fin_runtimes,
     .entries = {
         RT(next), RT(in_use), RT(tid), RT(queue), RT(suspended), RT(body), RT(name), RT(asleep), RT(stack_size),
-        RT(cont_slabs), RT(ids), RT(id_count), AT("rt.current", fin_runtime, thread.current),
+        RT(cont_slabs), RT(inner), RT(ids), RT(id_count), AT("rt.current", fin_runtime, thread.current),
         AT("rt.spares", fin_runtime, thread.spares), AT("rt.scheduler", fin_runtime, thread.scheduler),
         AWE(context.ip), AWE(context.sp), AWE(context.fp), AWE(bx), AWE(body), AWE(link), AWE(block), AWE(state), AWE(id),
         BLOCK(pending), BLOCK(away), BLOCK(flags), BLOCK(parent), BLOCK(awe),
@@ -24,6 +24,7 @@ const struct fin_look_ fin_look_ = {
         STAT(stacks_released), STAT(requests), STAT(completions), STAT(entered),
         AT("slot.awe", fin_id_slot, awe), {"slot.size", sizeof(struct fin_id_slot)},
         {"awe.size", sizeof(struct fin_awe)}, {"runtime.size", sizeof(struct fin_runtime)},
-        {"record.size", sizeof(struct fin_cont_record)}, AT("record.data", fin_cont_record, data), {"", 0},
+        {"record.size", sizeof(struct fin_cont_record)}, AT("record.data", fin_cont_record, data),
+        AT("kept.cont", fin_kept, cont), AT("kept.state", fin_kept, state), {"", 0},
     },
 };

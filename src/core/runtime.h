@@ -109,6 +109,8 @@ struct fin_runtime {
     struct fin_finish_block *computing_block;
     void (*alert)(struct fin_runtime *rt);
     struct fin_waitset *monitored;
+
+    const void *inner[2]; // where continuations of the library lie (kept.h): for who looks at another process
 };
 
 extern struct fin_runtime *fin_runtimes;

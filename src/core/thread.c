@@ -2,6 +2,7 @@
 // The runtime of an OS thread: made by the first finish block of the thread, given back when the thread ends.
 #include <fin/awe_id.h>
 
+#include "core/kept.h"
 #include "core/trace.h"
 
 __thread struct fin_thread *fin_self __attribute__((tls_model("initial-exec")));
@@ -44,6 +45,12 @@ static __attribute__((used)) void (*const anchors[])(void) = {
     (void (*)(void))fin_finish_wait_,
 };
 
+// So that there is a section of them, also in a program that has no other.
+static FIN_INNER __attribute__((used)) void nobodys(void *state, int result) {
+    (void)state;
+    (void)result;
+}
+
 static void *no_exceptions[2];
 
 struct fin_thread *fin_thread_begin_(void) {
@@ -57,6 +64,8 @@ struct fin_thread *fin_thread_begin_(void) {
     fin_id_begin(rt);
     rt->body = NULL;
     rt->name = NULL;
+    rt->inner[0] = __start_fin_inner;
+    rt->inner[1] = __stop_fin_inner;
     rt->holds_most = 0;
     rt->root = (struct fin_finish_block){.flags = FIN_FINISH_CLEAN};
     rt->thread.current = &rt->root;

@@ -8,6 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "core/kept.h"
 #include "io/buffers.h"
 #include "io/uring.h"
 
@@ -22,9 +23,7 @@ struct fin_receiver {
     struct waiter *taker;
     // of one that waits with a continuation
     void **piece;
-    fin_cont *cont;
-    size_t state_size;
-    char state[FIN_CONT_STATE] __attribute__((aligned(8)));
+    struct fin_kept kept;
 };
 
 static void wake_taker(struct fin_receiver *r, int result) {
@@ -140,24 +139,25 @@ _Static_assert(sizeof(struct taker_on) <= sizeof(struct fin_on), "room for one t
 
 static int end_of_wait(struct fin_receiver *r, ssize_t n) {
     r->inside = false;
-    return fin_cont_call(FIN_FOR_IO, r->cont, r->state, r->state_size, (int)n);
+    return fin_cont_call(FIN_FOR_IO, r->kept.cont, r->kept.state, r->kept.size, (int)n);
 }
 
 // There is data, which the others that lack a buffer may take first.
-static FIN_BLOCKING void readable(void *state, int result) {
-    struct fin_receiver *r = *(struct fin_receiver **)state;
+static FIN_INNER FIN_BLOCKING void readable(void *state, int result) {
+    struct fin_receiver *r = FIN_OF(struct fin_receiver, kept, *(struct fin_kept **)state);
     end_of_wait(r, result < 0 ? result : fin_buffers_recv_late(r->buffers, r->fd, r->piece, false));
 }
 
 struct late {
-    struct fin_receiver *receiver;
+    struct fin_kept *kept; // first; the receiver's
     struct fin_on *on;
 };
 
-static void await_data(void *state, int result) {
+static FIN_INNER void await_data(void *state, int result) {
     struct late l = *(struct late *)state;
-    int error = result < 0 ? result : fin_poll_on(l.on, l.receiver->fd, POLLIN, readable, &l.receiver, sizeof l.receiver);
-    end_of_wait(l.receiver, error);
+    struct fin_receiver *r = FIN_OF(struct fin_receiver, kept, l.kept);
+    int error = result < 0 ? result : fin_poll_on(l.on, r->fd, POLLIN, readable, &l.kept, sizeof l.kept);
+    end_of_wait(r, error);
 }
 
 void fin_receiver_completed(struct io *io, struct waiter *w) {
@@ -169,7 +169,7 @@ void fin_receiver_completed(struct io *io, struct waiter *w) {
         return;
     }
     if (n == LACKING) {
-        struct late l = {r, t->on};
+        struct late l = {&r->kept, t->on};
         fin_cont_instead(t->awe, await_data, &l, sizeof l);
         fin_cont_done(io->rt, t->awe, 0);
         return;
@@ -195,12 +195,10 @@ int fin_receiver_next_on(struct fin_receiver *r, void **piece, struct fin_on *on
         return fin_cont_call(FIN_FOR_IO, cont, state, size, (int)n);
     r->inside = true;
     r->piece = piece;
-    r->cont = cont;
-    r->state_size = size;
-    if (size > 0)
-        memcpy(r->state, state, size);
+    fin_keep(&r->kept, cont, state, size);
     if (n == LACKING) {
-        int error = fin_poll_on(on, r->fd, POLLIN, readable, &r, sizeof r);
+        struct fin_kept *kept = &r->kept;
+        int error = fin_poll_on(on, r->fd, POLLIN, readable, &kept, sizeof kept);
         r->inside = false;
         return error;
     }

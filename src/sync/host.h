@@ -12,9 +12,9 @@ int fin_host_thread_start(uintptr_t *thread, void (*fn)(void *), void (*ended)(v
 void fin_host_thread_reap(uintptr_t thread);
 
 // What the report of a process that nothing can wake asks of this room, where it is linked (wait.c). Does the AWE wait for
-// an object? Looks for its waiter in the frames below `end`. Is the object a mutex that an AWE's frames hold? Then *hold is
+// an object? Looks for its waiter between those addresses. Is the object a mutex that an AWE's frames hold? Then *hold is
 // where that is noted. Pre: the AWE's thread sleeps; nothing else is relied on.
-__attribute__((weak)) bool fin_sync_waits(const struct fin_awe *a, const void *end, const void **object);
+__attribute__((weak)) bool fin_sync_waits(const struct fin_awe *a, const void *from, const void *to, const void **object);
 __attribute__((weak)) bool fin_sync_is_mutex(const void *object, const void ***hold);
 
 #endif

@@ -120,8 +120,8 @@ static bool is_waiter(const struct fin_waiter *at, const struct fin_awe *a, cons
     return next == at;
 }
 
-bool fin_sync_waits(const struct fin_awe *a, const void *end, const void **object) {
-    for (const char *at = (const char *)(a + 1); at + sizeof(struct fin_waiter) <= (const char *)end; at += sizeof(void *))
+bool fin_sync_waits(const struct fin_awe *a, const void *from, const void *to, const void **object) {
+    for (const char *at = from; at + sizeof(struct fin_waiter) <= (const char *)to; at += sizeof(void *))
         if (is_waiter((const struct fin_waiter *)(const void *)at, a, object))
             return true;
     return false;

@@ -28,6 +28,26 @@ static void in_an_awe(void) {
     }
 }
 
+// In the library, on behalf of a continuation of the program's: the message goes to a buffer that is not there.
+static struct fin_chan *a, *b;
+static struct fin_chan_on on;
+
+static void message_came(void *state, int result) {
+    (void)state;
+    (void)result;
+}
+
+static void receives(void *unused) { fin_chan_recv_on(a, (void *)8, 1, &on, message_came, unused, 0); }
+
+static void in_the_librarys_step(void) {
+    if (fin_chan_pair(&a, &b, NULL) != 0)
+        return;
+    fin_finish {
+        fin_async_call(receives, NULL);
+        fin_chan_send(b, "x", 1);
+    }
+}
+
 static void in_an_assertion(void) {
     fin_finish {
         fin_async_call(aborts, "the doubter");
@@ -73,6 +93,7 @@ int main(void) {
 #endif
 #endif
     check(in_an_awe, SIGSEGV, "fin: SIGSEGV in AWE \"the crasher\", entry crashes, thread ", ", at writes_nowhere");
+    check(in_the_librarys_step, SIGSEGV, "fin: SIGSEGV in AWE \"unnamed\", continuation message_came, thread ", ", at ");
     check(in_an_assertion, SIGABRT, "fin: SIGABRT in AWE \"the doubter\", entry aborts", ", at ");
     check(outside, SIGSEGV, NULL, NULL);
     check(sent, SIGBUS, "fin: SIGBUS in AWE \"unnamed\"", "");

@@ -21,6 +21,7 @@ AWES = [
     (r'async at gdb_program\.c:\d+', 'suspended', '-', [BODY, 'work', 'main']),
     ('other_thread_waits', 'suspended', '-', ['other_thread_waits', 'thread']),
     ('goes_on', 'suspended', '-', []),
+    ('message_came', 'busy', '-', []),
 ]
 FIRST = AWES + [('-', 'running', '-', ['stop_here', 'work', 'main'])]
 SECOND = AWES + [
@@ -104,7 +105,8 @@ def main():
             fail('the AWE was not selected, or the thread not again', live)
         if own_functions('#0 ' + part(live, 'finish').splitlines()[0]) != ['work']:
             fail('"fin" is no longer "finish"', live)
-        if 'no stack: waits with goes_on, continuation (gdb_program.c:' not in live or 'state 73 74 61 74 65' not in live:
+        if 'no stack: waits with goes_on, continuation (gdb_program.c:' not in live or \
+                'state 73 74 61 74 65' not in live or 'state 6b 72 61 6d' not in live:
             fail('the continuation and its state are not shown', live)
         if 'exited normally' not in live:
             fail('the program did not end well', live)

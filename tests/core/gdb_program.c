@@ -16,6 +16,9 @@ void LEAF stop_here(int time) { __asm__ volatile("" : : "r"(time) : "memory"); }
 static struct fin_awe *suspended[5], *elsewhere, *without_a_stack;
 static struct fin_event ready = FIN_EVENT_INIT;
 static uint32_t id;
+static struct fin_chan *a, *b;
+static struct fin_chan_on receiving;
+static char byte;
 
 static void LEAF inner(int depth) {
     if (depth > 0)
@@ -103,8 +106,22 @@ static void is_known(struct fin_awe *a, void *arg) {
 
 static void has_no_stack(void *arg) { fin_block_on_then(goes_on, "state", 5, is_known, arg); }
 
+static void message_came(void *state, int result) {
+    CHECK_EQ(*(long *)state, 0x6d61726b);
+    CHECK_EQ(result, 1);
+    fin_cont_end();
+}
+
+// The library waits in its stead.
+static void receives(void *arg) {
+    long mark = 0x6d61726b;
+    (void)arg;
+    fin_chan_recv_on(a, &byte, 1, &receiving, message_came, &mark, sizeof mark);
+}
+
 static void LEAF work(void) {
     fin_finish {
+        fin_async_call(receives, NULL);
         fin_async_call(has_no_stack, NULL);
         fin_async_call(nested_calls, NULL);
         fin_async_call(saves_itself, NULL);
@@ -121,6 +138,7 @@ static void LEAF work(void) {
             for (int i = 0; i < 5; i++)
                 CHECK_EQ(fin_schedule(suspended[i]), 0);
             CHECK_EQ(fin_schedule(without_a_stack), 0);
+            CHECK_EQ(fin_chan_send(b, "x", 1), 0);
             CHECK_EQ(fin_yield_to_id(id), 0);
         };
     }
@@ -130,6 +148,7 @@ static void LEAF work(void) {
 int main(void) {
     struct fin_thread_handle t;
     CHECK_EQ(fin_awe_id_create(&id), 0);
+    CHECK_EQ(fin_chan_pair(&a, &b, NULL), 0);
     CHECK_EQ(fin_thread_start(&t, thread, NULL), 0);
     fin_event_await_nc(&ready, 1);
     work();

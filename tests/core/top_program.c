@@ -9,6 +9,8 @@
 
 static struct fin_awe *suspended, *without_a_stack;
 static struct fin_sem never = FIN_SEM_INIT(0);
+static struct fin_chan_on receiving;
+static char byte;
 static uint32_t id;
 
 static void suspends(void *arg) {
@@ -48,6 +50,15 @@ static void is_known(struct fin_awe *a, void *arg) {
 
 static void has_no_stack(void *arg) { fin_block_on_then(goes_on, "state", 5, is_known, arg); }
 
+static void message_came(void *state, int result) {
+    (void)state;
+    CHECK_EQ(result, -ECANCELED);
+    fin_cont_end();
+}
+
+// The library waits in its stead.
+static void receives(void *chan) { fin_chan_recv_on(chan, &byte, 1, &receiving, message_came, NULL, 0); }
+
 static void reads(void *arg) {
     char c;
     *(int *)arg = fin_read(STDIN_FILENO, &c, 1);
@@ -62,6 +73,7 @@ int main(void) {
         fin_async_call(suspends, NULL);
         fin_async_call(saves_itself, NULL);
         fin_async_call(has_no_stack, NULL);
+        fin_async_call(receives, a);
         fin_async_eager_call(owns_a_block, NULL);
         puts("ready");
         fflush(stdout);

@@ -105,6 +105,79 @@ static void inner_finish(void) {
     }
 }
 
+// ---- without stacks
+
+static void never(void *state, int result) {
+    (void)state;
+    (void)result;
+    CHECK(false);
+}
+
+static struct fin_sync_on waits[3];
+
+static void has_a_then_b(void *state, int result) {
+    (void)state;
+    CHECK_EQ(result, 0);
+    fin_mutex_lock_nc(&a);
+    fin_mutex_lock_nc(&b);
+}
+
+static void waits_for_a(void *state, int result) {
+    (void)result;
+    fin_mutex_lock_on(&a, &waits[0], never, state, 0);
+}
+
+static void holds_b_waits_for_a(void *unused) {
+    fin_mutex_lock_nc(&b);
+    fin_yield();
+    fin_mutex_lock_nc(&a);
+    (void)unused;
+}
+
+static void mutexes_without_stacks(void) {
+    fin_finish {
+        fin_async_cont(has_a_then_b, NULL, 0);
+        fin_async_call(holds_b_waits_for_a, NULL);
+        fin_yield();
+        fin_async_cont(waits_for_a, NULL, 0);
+    }
+}
+
+static struct fin_chan *ends[2];
+static struct fin_chan_on on[2];
+static char byte;
+
+static void message_came(void *state, int result) {
+    (void)state;
+    (void)result;
+}
+
+static void receives_without_a_stack(void *state, int result) {
+    (void)result;
+    fin_chan_recv_on(ends[0], &byte, 1, &on[*(int *)state], message_came, NULL, 0);
+}
+
+// One has the turn, the other waits for it: both are waits of the library, and shown as the program's.
+static void messages_without_stacks(void) {
+    CHECK_EQ(fin_chan_pair(&ends[0], &ends[1], NULL), 0);
+    fin_finish {
+        for (int i = 0; i < 2; i++)
+            fin_async_cont(receives_without_a_stack, &i, sizeof i);
+    }
+}
+
+static void goes_on(void *state, int result) {
+    (void)result;
+    fin_block_on(never, state, 0);
+}
+
+static void many_alike(void) {
+    fin_finish {
+        for (int i = 0; i < 1000; i++)
+            fin_async_cont(goes_on, NULL, 0);
+    }
+}
+
 // ---- those who are woken
 
 static void a_timer(void) {
@@ -175,6 +248,14 @@ static struct scenario {
     {.run = inner_finish,
      .said = {"nothing can wake process", "for fin_schedule", "at the end of a finish block, for 1\n",
               "at the end of a finish block, for 2\n"}},
+    {.run = mutexes_without_stacks,
+     .said = {"nothing can wake process", "continuation has_a_then_b", "continuation never, ", "for the mutex", "a cycle:"}},
+    {.run = messages_without_stacks,
+     .said = {"nothing can wake process", "continuation message_came, ", "at the end of a finish block, for 1, 3\n",
+              "continuation message_came, "}},
+    {.run = many_alike,
+     .said = {"nothing can wake process", "continuation never", "waits for fin_schedule; and 999 more alike\n",
+              "at the end of a finish block, for 1\n"}},
     {.run = a_lock_left, .said = {" ends, and 1 mutex that its AWEs locked is still locked\n"}},
     {.run = a_timer},
     {.run = a_read},

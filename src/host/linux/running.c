@@ -4,10 +4,25 @@
 #include "core/cont.h"
 #include "core/dispatch.h"
 
+const void *fin_running_cont(const void *cont, const void *kept) {
+    struct fin_kept k;
+    while (fin_is_inner(cont) && fin_host_read(&k, kept, sizeof k)) {
+        cont = (const void *)(uintptr_t)k.cont;
+        memcpy(&kept, k.state, sizeof kept);
+    }
+    return cont;
+}
+
+static const void *cont_of(const struct fin_cont_record *e) {
+    const void *kept;
+    memcpy(&kept, e->data, sizeof kept);
+    return fin_running_cont((const void *)(uintptr_t)e->cont, kept);
+}
+
 struct fin_running fin_running_body(struct fin_runtime *rt, const struct fin_body *body, bool named) {
     if (body && body->block->flags & FIN_FINISH_CONT) { // a step of an explicit AWE
         const struct fin_cont_record *e = running_record(body);
-        return (struct fin_running){NULL, ", continuation ", e ? (void *)(uintptr_t)e->cont : NULL};
+        return (struct fin_running){NULL, ", continuation ", e ? cont_of(e) : NULL};
     }
     // a body in place is known by the place of its async
     bool in_place = body && (!body->entry || body->entry == (void *)fin_block_run_);

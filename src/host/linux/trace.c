@@ -98,8 +98,9 @@ void fin_trace_resumes(struct fin_runtime *rt, const struct fin_awe *a) {
     if (!records(own))
         return;
     over(own, now());
+    const void *state;
     if (fin_state(a) & FIN_AWE_EXPLICIT)
-        runs(own, a, (struct fin_running){.at = (void *)(uintptr_t)record_of(a)->cont});
+        runs(own, a, (struct fin_running){.at = (void *)(uintptr_t)fin_cont_of_program(record_of(a), &state)});
     else
         runs(own, a->body, fin_running_body(rt, a->body, true));
     const struct fin_awe *expected = a;

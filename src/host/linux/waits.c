@@ -14,13 +14,15 @@
 #include "host/linux/symbol.h"
 #include "sync/host.h"
 
-enum { MOST = 256, MOST_SHOWN = 8, FRAMES = 2048 };
+enum { MOST = 256, MOST_SHOWN = 8, FRAMES = 2048, NEAR = 128, RECORDS = 32 };
 
 struct node {
     const struct fin_awe *at;
     struct fin_runtime *rt;
     struct fin_awe awe;
     bool at_end, explicit, is_mutex;
+    const void *cont;            // of an explicit one
+    unsigned alike;              // others that wait with the same, for the same
     const void *object, *holder; // the sync object that it waits for; the body or record that holds it
     int seen;                    // while a cycle is looked for: 1 on the way, 2 done
 };
@@ -38,6 +40,25 @@ static bool known(const void *at) {
     return false;
 }
 
+static bool holds_any(const struct fin_runtime *rt, const void *holder) {
+    for (int i = 0; i < FIN_HOLDS; i++)
+        if (__atomic_load_n(&rt->holds[i], __ATOMIC_RELAXED) == holder)
+            return true;
+    return false;
+}
+
+// There may be millions of them, most for the same reason.
+static bool is_like_another(const struct node *n) {
+    for (struct node *other = nodes; other < nodes + count; other++) {
+        if (!other->explicit || other->rt != n->rt || other->cont != n->cont || other->awe.block != n->awe.block ||
+            other->object != n->object)
+            continue;
+        other->alike++;
+        return true;
+    }
+    return false;
+}
+
 static struct node *add(struct fin_runtime *rt, const struct fin_awe *at) {
     struct node *n = &nodes[count];
     if (known(at))
@@ -49,7 +70,6 @@ static struct node *add(struct fin_runtime *rt, const struct fin_awe *at) {
     *n = (struct node){.at = at, .rt = rt};
     if (!READ(n->awe, at))
         return NULL;
-    n->explicit = n->awe.state & FIN_AWE_EXPLICIT;
     count++;
     return n;
 }
@@ -78,18 +98,52 @@ static const void *frames_end(const struct fin_runtime *rt, const struct fin_awe
     return here + FRAMES;
 }
 
-static void find_object(struct node *n) {
+static void find_object(struct node *n, const void *from, const void *to) {
     const void **hold = NULL;
-    if (n->explicit || n->at_end || !fin_sync_waits || !fin_sync_waits(n->at, frames_end(n->rt, n->at), &n->object))
-        return;
-    n->is_mutex = fin_sync_is_mutex(n->object, &hold) && READ(n->holder, hold);
+    if (fin_sync_waits && fin_sync_waits(n->at, from, to, &n->object))
+        n->is_mutex = fin_sync_is_mutex(n->object, &hold) && READ(n->holder, hold);
 }
 
 static void add_awe(struct fin_runtime *rt, const struct fin_awe *at) {
     struct node *n = add(rt, at);
     if (n) {
-        find_object(n);
+        if (!n->at_end)
+            find_object(n, at + 1, frames_end(rt, at));
         add_owners(rt, n->awe.block);
+    }
+}
+
+// Where its wait can be cancelled, that item is the other of a list of two.
+static void add_explicit(struct fin_runtime *rt, const struct fin_awe *at, const struct fin_cont_record *e) {
+    struct node *n = add(rt, at);
+    const void *kept;
+    if (!n)
+        return;
+    memcpy(&kept, e->data, sizeof kept);
+    n->explicit = true;
+    n->cont = fin_running_cont((const void *)(uintptr_t)e->cont, kept);
+    if (e->link.next != &at->link)
+        find_object(n, (const char *)e->link.next - NEAR, (const char *)e->link.next + NEAR);
+    count--; // until that is known
+    if (!holds_any(rt, at) && is_like_another(n))
+        return;
+    count++;
+    add_owners(rt, n->awe.block);
+}
+
+static void collect_explicit(struct fin_runtime *rt) {
+    static struct fin_cont_record some[RECORDS];
+    struct fin_cont_slab slab;
+    for (const struct fin_cont_slab *s = rt->cont_slabs; s && READ(slab, s); s = slab.next) {
+        const struct fin_cont_record *all = (const void *)s;
+        for (size_t n, end = slab.size / sizeof *all, i = 1; i < end; i += n) {
+            n = end - i < RECORDS ? end - i : RECORDS;
+            if (!fin_host_read(some, all + i, n * sizeof *all))
+                break;
+            for (size_t k = 0; k < n; k++)
+                if (fin_state_waits(some[k].state))
+                    add_explicit(rt, (const struct fin_awe *)(const void *)(all + i + k), &some[k]);
+        }
     }
 }
 
@@ -103,9 +157,11 @@ static void collect(struct fin_runtime *rt) {
     }
     for (uint32_t i = 1; i < rt->id_count; i++) {
         struct fin_id_slot slot;
-        if (READ(slot, &rt->ids[i]) && slot.awe)
+        struct fin_awe a;
+        if (READ(slot, &rt->ids[i]) && slot.awe && READ(a, slot.awe) && !(a.state & FIN_AWE_EXPLICIT))
             add_awe(rt, slot.awe);
     }
+    collect_explicit(rt);
     add_owners(rt, rt->thread.current);
 }
 
@@ -115,7 +171,15 @@ static const struct fin_finish_block *block_of(const struct fin_awe *owner) {
     return (const struct fin_finish_block *)(const void *)((const char *)owner - offsetof(struct fin_finish_block, awe));
 }
 
-static const void *identity(const struct node *n) { return n->explicit ? (const void *)n->at : (const void *)n->awe.body; }
+// As holder_of in core/locks.h.
+static const void *identity(const struct node *n) {
+    struct fin_body body;
+    struct fin_finish_block block;
+    if (n->explicit)
+        return n->at;
+    bool step = n->awe.body && READ(body, n->awe.body) && READ(block, body.block) && block.flags & FIN_FINISH_CONT;
+    return step ? body.resume : n->awe.body;
+}
 
 // Is `of` what n waits for: the holder of its mutex, or an async of the finish block that it is at the end of?
 static bool waits_for(const struct node *n, const struct node *of) {
@@ -182,10 +246,12 @@ static void print_wait(const struct node *n) {
         print_whom(n);
     } else if (n->object) {
         fprintf(stderr, "for the object %p (fin/sync.h)", n->object);
-    } else if (n->explicit) {
-        fprintf(stderr, "with the continuation %s", fin_symbol_at(n->awe.context.ip, symbol, sizeof symbol));
+    } else if ((n->awe.state & FIN_AWE_KIND) == FIN_AWE_BUSY) {
+        fprintf(stderr, "for a message or an object");
     } else if ((n->awe.state & FIN_AWE_KIND) == FIN_AWE_SAVED) {
         fprintf(stderr, "for a yield to its id, 0x%x", n->awe.id);
+    } else if (n->explicit) {
+        fprintf(stderr, "for fin_schedule");
     } else {
         fprintf(stderr, "for fin_schedule, in %s", fin_symbol_at(n->awe.context.ip, symbol, sizeof symbol));
     }
@@ -196,7 +262,7 @@ static void print_node(int number, const struct node *n) {
     struct fin_running r = {.name = n->rt->name, .how = ""};
     char name[64] = "", symbol[256] = "";
     if (n->explicit)
-        r.name = NULL;
+        r = (struct fin_running){NULL, ", continuation ", n->cont};
     else if (n->awe.body && READ(body, n->awe.body))
         r = fin_running_body(n->rt, n->awe.body, true);
     for (size_t i = 0; r.name && i + 1 < sizeof name && fin_host_read(name + i, r.name + i, 1) && name[i]; i++)
@@ -206,6 +272,8 @@ static void print_node(int number, const struct node *n) {
     fprintf(stderr, "fin:   %d: AWE \"%s\"%s%s, thread %d, waits ", number, name[0] ? name : "unnamed", r.how, symbol,
             n->rt->tid);
     print_wait(n);
+    if (n->alike)
+        fprintf(stderr, "; and %u more alike", n->alike);
     fprintf(stderr, "\n");
 }
 
