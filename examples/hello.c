@@ -63,7 +63,7 @@ static FIN_BLOCKING void received(void *state, int n) {
     fin_cont_end();
 }
 
-static FIN_BLOCKING void accepted(void *state, int result) {
+static FIN_BLOCKING void welcome(void *state, int result) {
     struct idle_connection *i = *(struct idle_connection **)state;
     if (result == 0)
         result = fin_recv_on(&i->on, i->c.fd, i->c.buffer, sizeof i->c.buffer, 0, received, &i, sizeof i);
@@ -77,21 +77,55 @@ static struct idle_connection *connection(int fd, bool echo) {
     return i;
 }
 
-static bool stacks;
+struct door {
+    struct fin_on on;
+    int listener;
+    bool echo;
+};
 
-// Until it is cancelled, with all its connections. Where descriptors run out, some connection has to end first.
-static FIN_BLOCKING void serve(int listener, bool echo) {
+// Where descriptors run out, some connection has to end first.
+static FIN_BLOCKING void accepted(void *state, int fd) {
+    struct door *d = *(struct door **)state;
+    if (fd == -ECANCELED)
+        fin_cont_end();
+    if (fd >= 0) {
+        struct idle_connection *i = connection(fd, d->echo);
+        EXPECT(fin_async_cont_beside(welcome, &i, sizeof i));
+    } else {
+        fin_sleep(10 * FIN_MS);
+    }
+    fin_accept_on(&d->on, d->listener, 0, accepted, &d, sizeof d);
+}
+
+static FIN_BLOCKING void open_door(void *state, int result) {
+    struct door *d = *(struct door **)state;
+    (void)result;
+    fin_accept_on(&d->on, d->listener, 0, accepted, &d, sizeof d);
+}
+
+static FIN_BLOCKING void serve_with_stacks(int listener, bool echo) {
     fin_finish {
         for (int fd; (fd = fin_accept(listener, NULL, NULL)) != -ECANCELED;) {
             if (fd < 0) {
                 fin_sleep(10 * FIN_MS);
-            } else if (stacks) {
-                fin_async_eager { serve_with_stack(fd, echo); }; // eager: it always waits for the first request
             } else {
-                struct idle_connection *i = connection(fd, echo);
-                EXPECT(fin_async_cont(accepted, &i, sizeof i));
+                fin_async_eager { serve_with_stack(fd, echo); }; // eager: it always waits for the first request
             }
         }
+    }
+}
+
+static bool stacks;
+
+// Until it is cancelled, with all its connections.
+static FIN_BLOCKING void serve(int listener, bool echo) {
+    struct door door = {.listener = listener, .echo = echo}, *d = &door;
+    if (stacks) {
+        serve_with_stacks(listener, echo);
+        return;
+    }
+    fin_finish {
+        EXPECT(fin_async_cont(open_door, &d, sizeof d));
     }
 }
 

@@ -94,13 +94,6 @@ static FIN_BLOCKING void answer(struct fin_rpc *client, uint32_t id, void *quest
         fin_rpc_reply(client, id, &address, sizeof address);
 }
 
-static FIN_BLOCKING void serve_client(struct fin_chan *c, struct server *s) {
-    struct fin_rpc *client;
-    EXPECT(fin_rpc_open(&client, c, 0) == 0);
-    fin_rpc_serve(client, answer, s);
-    fin_rpc_close(client);
-}
-
 static void address_name(char *text, size_t size, const char *server, pid_t program) {
     snprintf(text, size, "@fin-names-%d-%s", (int)program, server);
 }
@@ -115,7 +108,8 @@ static FIN_BLOCKING void serve(void *server) {
         for (;;) {
             struct fin_chan *c;
             EXPECT(fin_chan_accept(l, &c) == 0);
-            fin_async { serve_client(c, s); };
+            struct peer_service *p = peer_service(c, answer, s);
+            EXPECT(fin_async_cont(serve_peer, &p, sizeof p));
         }
     }
 }

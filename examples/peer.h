@@ -57,6 +57,37 @@ static inline void peer_start(struct peer *p, void (*run)(struct fin_chan *, str
 
 static inline void peer_open(struct peer *p) { EXPECT(fin_chan_offer(&p->chan, p->ours, NULL) == 0); }
 
+// A service: an AWE that answers the requests of one channel, each with fn, until the other side closes it. While there is
+// none it has no stack.
+struct peer_service {
+    struct fin_rpc_on on;
+    struct fin_rpc *rpc;
+    fin_rpc_fn *fn;
+    void *arg;
+};
+
+static inline struct peer_service *peer_service(struct fin_chan *c, fin_rpc_fn *fn, void *arg) {
+    struct peer_service *s = malloc(sizeof *s);
+    EXPECT(s && fin_rpc_open(&s->rpc, c, 0) == 0);
+    s->fn = fn;
+    s->arg = arg;
+    return s;
+}
+
+static inline void peer_service_ends(void *state, int why) {
+    struct peer_service *s = *(struct peer_service **)state;
+    EXPECT(why == -ESHUTDOWN && fin_rpc_close(s->rpc) == 0);
+    free(s);
+    fin_cont_end();
+}
+
+// fin_async_cont(serve_peer, &service, sizeof service)
+static inline void serve_peer(void *state, int result) {
+    struct peer_service *s = *(struct peer_service **)state;
+    (void)result;
+    fin_rpc_serve_on(s->rpc, s->fn, s->arg, &s->on, peer_service_ends, &s, sizeof s);
+}
+
 static inline void peer_ended(struct peer *p) {
     int status;
     EXPECT(waitpid(p->pid, &status, 0) == p->pid && status == 0);

@@ -54,27 +54,18 @@ struct subscriber {
     int fd;
 };
 
-static void send_quote(void *state, int result);
-
 static void hang_up(struct subscriber *s) {
     close(s->fd);
     free(s);
     fin_cont_end();
 }
 
-static void wait_for_next(void *state, int sent) {
+static void sent(void *state, int n) {
     struct subscriber *s = *(struct subscriber **)state;
-    if (sent != sizeof s->quote)
+    if (n != sizeof s->quote)
         hang_up(s);
     next_quote(&s->quote, period);
-    fin_sleep_until_on(&s->on, s->quote.due, send_quote, &s, sizeof s);
-}
-
-static void send_quote(void *state, int result) {
-    struct subscriber *s = *(struct subscriber **)state;
-    if (result < 0)
-        hang_up(s);
-    fin_send_on(&s->on, s->fd, &s->quote, sizeof s->quote, 0, wait_for_next, &s, sizeof s);
+    fin_send_at_on(&s->on, s->quote.due, s->fd, &s->quote, sizeof s->quote, 0, sent, &s, sizeof s);
 }
 
 static void subscribed(void *state, int received) {
@@ -82,7 +73,7 @@ static void subscribed(void *state, int received) {
     if (received != sizeof s->price)
         hang_up(s);
     s->quote = (struct quote){.due = fin_now(), .price = s->price};
-    send_quote(&s, 0);
+    fin_send_on(&s->on, s->fd, &s->quote, sizeof s->quote, 0, sent, &s, sizeof s);
 }
 
 static void welcome(void *state, int result) {
@@ -91,15 +82,30 @@ static void welcome(void *state, int result) {
     fin_recv_on(&s->on, s->fd, &s->price, sizeof s->price, 0, subscribed, &s, sizeof s);
 }
 
+struct door {
+    struct fin_on on;
+    int listener;
+};
+
+static void accepted(void *state, int fd) {
+    struct door *d = *(struct door **)state;
+    struct subscriber *s = malloc(sizeof *s);
+    EXPECT(fd >= 0 && s);
+    s->fd = fd;
+    EXPECT(fin_async_cont_beside(welcome, &s, sizeof s));
+    fin_accept_on(&d->on, d->listener, 0, accepted, &d, sizeof d);
+}
+
+static void open_door(void *state, int result) {
+    struct door *d = *(struct door **)state;
+    (void)result;
+    fin_accept_on(&d->on, d->listener, 0, accepted, &d, sizeof d);
+}
+
 static FIN_BLOCKING void serve_without_stacks(void *listener) {
+    struct door door = {.listener = *(int *)listener}, *d = &door;
     fin_finish {
-        for (;;) { // one AWE, which may keep its stack
-            int fd = fin_accept(*(int *)listener, NULL, NULL);
-            struct subscriber *s = malloc(sizeof *s);
-            EXPECT(fd >= 0 && s);
-            s->fd = fd;
-            EXPECT(fin_async_cont(welcome, &s, sizeof s));
-        }
+        EXPECT(fin_async_cont(open_door, &d, sizeof d));
     }
 }
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
 // A small key-value store, served to several processes. The server is one thread without a lock: requests that do not block
-// are served one at a time as they come, and one that waits (for a key that is not there yet) is an async that waits for a
-// condition, while the others are served.
+// are served one at a time as they come, and one that waits (for a key that is not there yet) waits for a condition, while
+// the others are served. While a client asks nothing the server has no stack for it.
 //
 //   store [--short]
 #include "peer.h"
@@ -100,13 +100,6 @@ static FIN_BLOCKING void handle(struct fin_rpc *from, uint32_t id, void *request
     fin_rpc_reply(from, id, &a, offsetof(struct answer, value) + length);
 }
 
-static FIN_BLOCKING void serve(struct fin_chan *c) {
-    struct fin_rpc *client;
-    EXPECT(fin_rpc_open(&client, c, 0) == 0);
-    EXPECT(fin_rpc_serve(client, handle, NULL) == -ESHUTDOWN);
-    fin_rpc_close(client);
-}
-
 // ---- a client
 
 static struct fin_rpc *store;
@@ -166,8 +159,8 @@ FIN_BLOCKING int main(int argc, char **argv) {
     fin_finish {
         for (int i = 0; i < CLIENTS; i++) {
             peer_open(&clients[i]);
-            struct fin_chan *c = clients[i].chan;
-            fin_async { serve(c); };
+            struct peer_service *s = peer_service(clients[i].chan, handle, NULL);
+            EXPECT(fin_async_cont(serve_peer, &s, sizeof s));
         }
     }
     double us = (double)(fin_now() - start) / 1e3;

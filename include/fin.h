@@ -17,6 +17,7 @@
 #include <fin/linked.h>
 #include <fin/process.h>
 #include <fin/rpc.h>
+#include <fin/rpc_on.h>
 #include <fin/signals.h>
 #include <fin/stats.h>
 #include <fin/stream.h>

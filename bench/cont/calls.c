@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include <fin.h>
@@ -158,30 +159,108 @@ static double here_rpc(long n) {
     return result;
 }
 
+// ---- the same without stacks: the server accepts one request after the other, or has a dispatch loop
+
+struct rpc_end {
+    struct fin_rpc_on on;
+    struct fin_rpc *rpc;
+    uint32_t id;
+    long in, out, left;
+};
+
+static struct rpc_end rpc_client, rpc_server;
+
+static void call_rpc(void *state, int n) {
+    struct rpc_end *c = *(struct rpc_end **)state;
+    must(n >= 0 && (n == 0 || c->in == c->out + 1), "an answer");
+    if (c->left-- == 0)
+        fin_cont_end();
+    c->out = c->left;
+    fin_rpc_call_on(c->rpc, &c->out, sizeof c->out, &c->in, sizeof c->in, &c->on, call_rpc, &c, sizeof c);
+}
+
+static void answer_rpc(void *state, int n) {
+    struct rpc_end *s = *(struct rpc_end **)state;
+    if (n < 0)
+        fin_cont_end();
+    s->out = s->in + 1;
+    fin_rpc_reply(s->rpc, s->id, &s->out, sizeof s->out);
+    fin_rpc_accept_on(s->rpc, &s->in, sizeof s->in, &s->id, &s->on, answer_rpc, &s, sizeof s);
+}
+
+static void begin_accepting(void *state, int result) {
+    struct rpc_end *s = *(struct rpc_end **)state;
+    (void)result;
+    fin_rpc_accept_on(s->rpc, &s->in, sizeof s->in, &s->id, &s->on, answer_rpc, &s, sizeof s);
+}
+
+static void served(void *state, int result) {
+    (void)state;
+    (void)result;
+    fin_cont_end();
+}
+
+static void begin_serving(void *state, int result) {
+    struct rpc_end *s = *(struct rpc_end **)state;
+    (void)result;
+    fin_rpc_serve_on(s->rpc, answer, NULL, &s->on, served, &s, sizeof s);
+}
+
+static double here_rpc_on(long n, fin_cont *serves) {
+    struct fin_chan_options o = {0, FIN_CHAN_LOCAL};
+    struct rpc_end *c = &rpc_client, *s = &rpc_server;
+    uint64_t start = 0;
+    double result = 0;
+    must(fin_chan_pair(&client.chan, &server.chan, &o) == 0 && fin_rpc_open(&c->rpc, client.chan, FIN_RPC_CLIENT) == 0 &&
+             fin_rpc_open(&s->rpc, server.chan, 0) == 0,
+         "rpc");
+    c->left = n;
+    fin_finish {
+        fin_async_cont(serves, &s, sizeof s);
+        fin_yield();
+        fin_finish {
+            start = bench_ticks();
+            fin_async_cont(call_rpc, &c, sizeof c);
+        }
+        result = bench_since(start, (double)n);
+        fin_cancel();
+    }
+    fin_rpc_close(c->rpc);
+    fin_rpc_close(s->rpc);
+    return result;
+}
+
+static double here_rpc_accepted(long n) { return here_rpc_on(n, begin_accepting); }
+static double here_rpc_served(long n) { return here_rpc_on(n, begin_serving); }
+
 // ---- between two processes: the server's serves whoever calls, with stacks or without
 
 static int sockets[2][2];
 static struct end remote[2];
+static pid_t servers[2];
+
+static void begin_server(int i) {
+    must(socketpair(AF_UNIX, SOCK_SEQPACKET, 0, sockets[i]) == 0, "socketpair");
+    servers[i] = fork();
+    must(servers[i] >= 0, "fork");
+    if (servers[i] == 0) {
+        struct end *s = &server;
+        close(sockets[i][0]);
+        must(fin_chan_take(&s->chan, sockets[i][1], 0) == 0, "a channel");
+        fin_finish {
+            if (i == 0)
+                serve_with_stack(s);
+            else
+                fin_async_cont(begin_in_one, &s, sizeof s);
+        }
+        _exit(0);
+    }
+    close(sockets[i][1]);
+}
 
 void calls_begin(void) {
-    for (int i = 0; i < 2; i++) {
-        must(socketpair(AF_UNIX, SOCK_SEQPACKET, 0, sockets[i]) == 0, "socketpair");
-        pid_t pid = fork();
-        must(pid >= 0, "fork");
-        if (pid == 0) {
-            struct end *s = &server;
-            close(sockets[i][0]);
-            must(fin_chan_take(&s->chan, sockets[i][1], 0) == 0, "a channel");
-            fin_finish {
-                if (i == 0)
-                    serve_with_stack(s);
-                else
-                    fin_async_cont(begin_in_one, &s, sizeof s);
-            }
-            _exit(0);
-        }
-        close(sockets[i][1]);
-    }
+    for (int i = 0; i < 2; i++)
+        begin_server(i);
 }
 
 static double there(long n, int which) {
@@ -212,17 +291,28 @@ static struct bench_row rows[] = {
     {"in a thread, explicit, queued", here_in_two, N, NULL, .base = 1},
     {"in a thread, explicit, recognized", here_in_one, N, NULL, .base = 1},
     {"in a thread, fin_rpc_call", here_rpc, N, NULL, .base = 1},
+    {"in a thread, fin_rpc_call_on", here_rpc_accepted, N, NULL, .base = 4},
+    {"in a thread, fin_rpc_call_on, served", here_rpc_served, N, NULL, .base = 4},
     {"between processes, with stacks", there_with_stacks, FAR, NULL},
-    {"between processes, explicit", there_in_one, FAR, NULL, .base = 5},
+    {"between processes, explicit", there_in_one, FAR, NULL, .base = 7},
 };
 
 void table_calls(void) {
     bench_table("calls", "A null call over a channel: cycles per round trip", "cycles", rows, BENCH_COUNT(rows));
 }
 
+// Of two processes both are to have ended, so that what counts in each has written what it counted.
 bool calls_only(const char *row, long n) {
-    for (size_t i = 0; i < BENCH_COUNT(rows); i++)
-        if (strcmp(rows[i].name, row) == 0)
+    for (size_t i = 0; i < BENCH_COUNT(rows); i++) {
+        if (strcmp(rows[i].name, row) != 0)
+            continue;
+        int which = rows[i].run == there_with_stacks ? 0 : rows[i].run == there_in_one ? 1 : -1;
+        if (which < 0)
             return rows[i].run(n) != 0;
+        begin_server(which);
+        bool ran = rows[i].run(n) != 0;
+        fin_chan_close(remote[which].chan);
+        return waitpid(servers[which], NULL, 0) == servers[which] && ran;
+    }
     return false;
 }

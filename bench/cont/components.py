@@ -2,8 +2,10 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """Instructions of a null call by component (continuations, table 5), counted by callgrind: components.py FIN-BENCH-CONT
 
-Each row of the bench is run twice, with more calls the second time; what is reported is the difference for each call."""
+Each row of the bench is run twice, with more calls the second time; what is reported is the difference for each call.
+Between processes it is the sum of both; how often each looks before it sleeps is a matter of time, and stands apart."""
 import collections
+import pathlib
 import re
 import shutil
 import subprocess
@@ -11,14 +13,18 @@ import sys
 import tempfile
 
 FEW, MANY = 1000, 3000
-ROWS = ['with stacks, directed switches', 'explicit, through the queue', 'explicit, stack handed over',
+ROWS = sys.argv[2:] or ['with stacks, directed switches', 'explicit, through the queue', 'explicit, stack handed over',
         'explicit, recognized', 'in a thread, with stacks', 'in a thread, explicit, queued',
-        'in a thread, explicit, recognized', 'in a thread, fin_rpc_call']
+        'in a thread, explicit, recognized', 'in a thread, fin_rpc_call', 'in a thread, fin_rpc_call_on',
+        'in a thread, fin_rpc_call_on, served', 'between processes, with stacks', 'between processes, explicit']
 COMPONENTS = [
     ('client and server', r'^(call_|serve|begin|answer|queued_|handed_|recogniz|waiting_|stacks|end$|here_|here$|reply)'),
     ('block, handoff or switch', r'^(fin_cont_|fin_block_|fin_thread_|fin_core_|fin_arch_|fin_awe_|fin_schedule|'
                                  r'fin_call_con|hand_over|fin_here|fin_yield|fin_suspend|dispatch|fin_resume|'
                                  r'block_on|fin_stack|fin_find|fin_look)'),
+    ('looks and sleeps', r'^(look$|came_|other_work|fin_ump_spin|fin_ump_arrived|sleep_for|fin_ump_arm|fin_ump_disarm|'
+                         r'fin_ump_barrier|fin_bell_|fin_event_|fin_io_|fin_uring_|fin_on_|io_uring_|fin_timer|poll|reap|'
+                         r'submit|wait_for$|__io_uring|fin_waiter|fin_how|syscall|epoll|start_|again|over$)'),
     ('send and receive', r'^(fin_chan_|fin_lmp_|fin_ump_|fin_rpc_|fin_calls_|take_|try_|next_|in_|out_|recv|send|put|read|'
                          r'peek|await|wait_|memcpy|__mem|waits|turn|fin_turn|fin_mutex|fin_sem|fin_latch|fin_cancel)'),
 ]
@@ -26,14 +32,15 @@ COMPONENTS = [
 
 def counted(bench, row, calls):
     """{function: instructions}"""
-    with tempfile.NamedTemporaryFile() as out:
-        subprocess.run(['valgrind', '--tool=callgrind', f'--callgrind-out-file={out.name}', bench, '--only', row,
-                        str(calls)], check=True, capture_output=True)
-        text = subprocess.run(['callgrind_annotate', '--threshold=100', '--auto=no', out.name], check=True,
-                              capture_output=True, text=True).stdout
     found = collections.Counter()
-    for count, name in re.findall(r'^\s*([\d,]+) (?:\([^)]*\) )?\s*[^:\s]*:([^\s\'\[]+)', text, re.M):
-        found[name] += int(count.replace(',', ''))
+    with tempfile.TemporaryDirectory() as out:
+        subprocess.run(['valgrind', '--tool=callgrind', f'--callgrind-out-file={out}/%p', bench, '--only', row,
+                        str(calls)], check=True, capture_output=True)
+        for file in pathlib.Path(out).iterdir():
+            text = subprocess.run(['callgrind_annotate', '--threshold=100', '--auto=no', file], check=True,
+                                  capture_output=True, text=True).stdout
+            for count, name in re.findall(r'^\s*([\d,]+) (?:\([^)]*\) )?\s*[^:\s]*:([^\s\'\[]+)', text, re.M):
+                found[name] += int(count.replace(',', ''))
     return found
 
 

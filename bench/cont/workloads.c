@@ -40,30 +40,21 @@ static struct fin_on accepting;
 static struct sockaddr_in address;
 static struct fin_sem clients_done = FIN_SEM_INIT(0);
 
-static void wait_for_time(void *state, int sent);
-
-static void send_quote(void *state, int result) {
+static void sent(void *state, int result) {
     struct subscriber *s = *(struct subscriber **)state;
-    if (result < 0) {
+    if (result <= 0) {
         close(s->fd);
         free(s);
         fin_cont_end();
     }
-    fin_send_on(&s->on, s->fd, &s->due, sizeof s->due, 0, wait_for_time, &s, sizeof s);
-}
-
-static void wait_for_time(void *state, int sent) {
-    struct subscriber *s = *(struct subscriber **)state;
     s->due += EVERY * FIN_MS;
-    if (sent < 0)
-        send_quote(&s, sent);
-    fin_sleep_until_on(&s->on, s->due, send_quote, &s, sizeof s);
+    fin_send_at_on(&s->on, s->due, s->fd, &s->due, sizeof s->due, 0, sent, &s, sizeof s);
 }
 
 static void subscribed(void *state, int received) {
     struct subscriber *s = *(struct subscriber **)state;
     s->due = fin_now();
-    send_quote(&s, received > 0 ? 0 : -EPIPE);
+    sent(&s, received);
 }
 
 static void welcome(void *state, int result) {
@@ -73,19 +64,18 @@ static void welcome(void *state, int result) {
 }
 
 static void accepted(void *state, int fd) {
-    struct fin_finish_block *block = *(struct fin_finish_block **)state;
     if (fd < 0)
         fin_cont_end();
     struct subscriber *s = malloc(sizeof *s);
     must(s != NULL, "malloc");
     s->fd = fd;
-    must(fin_cont_start_(block, welcome, &s, sizeof s) != NULL, "a client");
-    fin_acceptor_next_on(acceptor, &accepting, accepted, &block, sizeof block);
+    must(fin_async_cont_beside(welcome, &s, sizeof s) != NULL, "a client");
+    fin_acceptor_next_on(acceptor, &accepting, accepted, state, 0);
 }
 
 static void begin_accepting(void *state, int result) {
     (void)result;
-    fin_acceptor_next_on(acceptor, &accepting, accepted, state, sizeof(void *));
+    fin_acceptor_next_on(acceptor, &accepting, accepted, state, 0);
 }
 
 static void client(void *unused) {
@@ -118,8 +108,7 @@ void quote_server(void *unused) {
     getsockname(fd, (struct sockaddr *)&address, &size);
     must(fin_acceptor_open(&acceptor, fd, SOCK_CLOEXEC) == 0, "acceptor");
     fin_finish {
-        struct fin_finish_block *block = FIN_CONT_BLOCK_;
-        fin_async_cont(begin_accepting, &block, sizeof block);
+        fin_async_cont(begin_accepting, NULL, 0);
         must(fin_thread_start(&t, clients, unused) == 0, "thread");
         fin_sem_wait_nc(&clients_done);
         fin_cancel();

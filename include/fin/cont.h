@@ -41,6 +41,10 @@ enum { FIN_CONT_STATE = 40 }; // bytes of state at most
 // with FIN_ELIDE: it has no sequential form.
 #define fin_async_cont(cont, state, size) fin_cont_start_(FIN_CONT_BLOCK_, cont, state, size)
 
+// The same from a continuation: in the finish block of the running AWE, beside it, as an async of its body would be. (An
+// accept loop without a stack starts its connections so.) NULL also where the running AWE is not explicit.
+struct fin_awe *fin_async_cont_beside(fin_cont *cont, const void *state, size_t size);
+
 // The running AWE waits with this continuation (the paper's thread_block); its stack is given up. From then on it can be
 // resumed with fin_schedule by who knows it: an AWE that already is explicit is what fin_awe_self says, before and after.
 // Inside any async body: one that had a stack becomes explicit. Where the block has been cancelled, the continuation runs
@@ -62,7 +66,8 @@ void fin_cont_end(void) __attribute__((noreturn));
 // The running AWE, where it is explicit: NULL otherwise. It has this address from its start to its end.
 struct fin_awe *fin_awe_self(void);
 
-// The continuation that an AWE waits with, or was started or continued with last; NULL where it is not explicit. Where that
+// The continuation that an AWE waits with, or was started or continued with last; NULL where it is not explicit. It is the
+// program's also where a function of the library waits several times, with continuations of its own. Where that
 // is one that the caller knows, the work that it would do may be done here instead (continuation recognition, 2.1).
 fin_cont *fin_cont_of(const struct fin_awe *a);
 // Its state, to be read and changed while it waits.

@@ -45,6 +45,9 @@ int fin_recv_on(struct fin_on *on, int fd, void *buffer, size_t bytes, int flags
                 size_t size);
 int fin_send_on(struct fin_on *on, int fd, const void *data, size_t bytes, int flags, fin_cont *cont, const void *state,
                 size_t size);
+// fin_sleep_until, then fin_send, in one wait: who ends the sleep begins the sending. The data is looked at only then.
+int fin_send_at_on(struct fin_on *on, uint64_t when, int fd, const void *data, size_t bytes, int flags, fin_cont *cont,
+                   const void *state, size_t size);
 // As fin_accept4 without an address; a shortage of descriptors is reported at once.
 int fin_accept_on(struct fin_on *on, int fd, int flags, fin_cont *cont, const void *state, size_t size);
 // As fin_acceptor_next (fin/stream.h), with the others in one line; a shortage of descriptors is reported at once. Where

@@ -137,8 +137,10 @@ static void decide(struct fin_rpc *r, struct call *c, const void *bytes, size_t 
         else
             put_back(r, c);
     }
-    if (w->awe) {
-        fin_schedule(w->awe);
+    if (w->awe && w->on) {
+        fin_rpc_decided_on(r, w);
+    } else if (w->awe) {
+        fin_schedule_decided(w->awe);
         w->awe = NULL;
     }
 }

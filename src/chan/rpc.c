@@ -19,7 +19,7 @@ static void wake(struct waiting *w) {
     struct fin_awe *a = w->awe;
     w->awe = NULL;
     if (a)
-        fin_schedule(a);
+        fin_schedule_decided(a);
 }
 
 static void end(struct fin_rpc *r, int why) {
@@ -41,14 +41,19 @@ static void promote(struct fin_rpc *r) {
 }
 
 static void join(struct fin_rpc *r, struct waiting *w) {
+    w->next = NULL;
     w->prev = r->last;
     *(r->last ? &r->last->next : &r->first) = w;
     r->last = w;
 }
 
-static void leave(struct fin_rpc *r, struct waiting *w) {
+static void unlink_waiting(struct fin_rpc *r, struct waiting *w) {
     *(w->prev ? &w->prev->next : &r->first) = w->next;
     *(w->next ? &w->next->prev : &r->last) = w->prev;
+}
+
+static void leave(struct fin_rpc *r, struct waiting *w) {
+    unlink_waiting(r, w);
     if (FIN_UNLIKELY(r->first != NULL))
         promote(r);
 }
@@ -83,8 +88,6 @@ static void handle(struct fin_rpc *r, const char *bytes, size_t n) {
     fin_chan_release(r->chan);
 }
 
-static bool of_this_wait(ssize_t n) { return n == -ECANCELED || n == -EMFILE || n == -ENFILE || n == -ENOMEM; }
-
 // Waits for a message and handles it. An error is that of this wait alone.
 static FIN_BLOCKING int read_one(struct fin_rpc *r, bool nc) {
     const void *bytes;
@@ -93,7 +96,7 @@ static FIN_BLOCKING int read_one(struct fin_rpc *r, bool nc) {
     r->reading = false;
     if (FIN_LIKELY(n >= 0))
         handle(r, bytes, (size_t)n);
-    else if (of_this_wait(n))
+    else if (fin_rpc_of_this_wait(n))
         return (int)n;
     else
         end(r, (int)n);
@@ -373,6 +376,18 @@ int fin_rpc_close(struct fin_rpc *r) {
 void fin_rpc_stop(struct fin_rpc *r, int why) {
     end(r, why);
     fin_bell_stop(&r->chan->in.ump); // the reader
+}
+
+void fin_rpc_end(struct fin_rpc *r, int why) { end(r, why); }
+void fin_rpc_promote(struct fin_rpc *r) { promote(r); }
+void fin_rpc_join(struct fin_rpc *r, struct waiting *w) { join(r, w); }
+void fin_rpc_unlink(struct fin_rpc *r, struct waiting *w) { unlink_waiting(r, w); }
+void fin_rpc_handle(struct fin_rpc *r, const void *bytes, size_t n) { handle(r, bytes, n); }
+bool fin_rpc_settled(const struct fin_rpc *r, const struct waiting *w) { return settled(r, w); }
+void fin_rpc_cancelled(void *waiting) { cancelled(waiting); }
+
+ssize_t fin_rpc_take_head(struct fin_rpc *r, void *request, size_t room, uint32_t *id) {
+    return take_head(r, request, room, id);
 }
 
 size_t fin_rpc_most(const struct fin_rpc *r) { return fin_chan_most(r->chan) - sizeof(uint64_t); }

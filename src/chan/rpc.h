@@ -10,10 +10,11 @@
 
 enum { RPC_REQUEST = 1, RPC_ANSWER = 2 };
 
-// An AWE that waits; in its frame, and on the list of its end all that time.
+// An AWE that waits; in its frame, or in the program's struct fin_rpc_on, and on the list of its end all that time.
 struct waiting {
     struct waiting *next, *prev;
-    struct fin_awe *awe; // while it is suspended
+    struct fin_awe *awe; // while it is suspended, and does not read
+    struct rpc_on *on;   // where it waits with a continuation
     uint32_t id;         // of the call whose answer it waits for; 0: for requests
     bool decided, cancelled, keep;
     void *buffer;
@@ -48,6 +49,20 @@ struct fin_rpc {
 
 // rpc.c: nothing more comes, and all who wait are told so.
 void fin_rpc_stop(struct fin_rpc *r, int why);
+// Its pieces, for those who wait with a continuation.
+void fin_rpc_end(struct fin_rpc *r, int why);
+void fin_rpc_promote(struct fin_rpc *r);
+void fin_rpc_join(struct fin_rpc *r, struct waiting *w);
+void fin_rpc_unlink(struct fin_rpc *r, struct waiting *w); // where it waits the caller promotes another
+void fin_rpc_handle(struct fin_rpc *r, const void *bytes, size_t n);
+ssize_t fin_rpc_take_head(struct fin_rpc *r, void *request, size_t room, uint32_t *id);
+bool fin_rpc_settled(const struct fin_rpc *r, const struct waiting *w);
+void fin_rpc_cancelled(void *waiting); // a cancel item
+static inline bool fin_rpc_of_this_wait(ssize_t n) {
+    return n == -ECANCELED || n == -EMFILE || n == -ENFILE || n == -ENOMEM;
+}
+// rpc_on.c: the answer that such a one waits for has come, and is where it wants it.
+void fin_rpc_decided_on(struct fin_rpc *r, struct waiting *w);
 
 // calls.c
 // Makes a call. 0; -ENOSPC, -ENOMEM.

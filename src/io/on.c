@@ -16,7 +16,7 @@ struct on {
     struct call call;
     bool polls; // the request is a wait for readiness, after which the call is tried again
     uint8_t unstarted;
-};
+}; // before the request begins its timer is that of its delay
 
 struct on_timer {
     struct waiter waiter; // first
@@ -31,6 +31,7 @@ struct on_ready {
     struct fin_awe *awe;
     struct call call;
     enum fin_io_kind kind;
+    struct fin_timer delay;
 };
 
 _Static_assert(sizeof(struct on) + _Alignof(struct on) - _Alignof(struct fin_on) <= sizeof(struct fin_on),
@@ -142,7 +143,7 @@ void fin_on_completed(struct io *io, struct waiter *w) {
     }
     if (again(on, result))
         return;
-    if (on->request.tag & TO_FD && result >= 0)
+    if (result >= 0 && on->request.tag & TO_FD)
         fin_io_take(io, on->request.position);
     if (result == -ECANCELED && !on->request.cancelled)
         result = -EAGAIN;
@@ -151,6 +152,18 @@ void fin_on_completed(struct io *io, struct waiter *w) {
     else if (result > 0 && on->call.off == UINT64_MAX && (uint32_t)result != on->call.len)
         fin_uring_short(&on->call, result);
     over(io, on->awe, &on->call, result);
+}
+
+static struct on *prepare(struct io *io, struct fin_on *storage, const struct call *c) {
+    struct on *on = on_of(storage);
+    struct request *r = &on->request;
+    on->call = *c;
+    r->waiter.awe = NULL;
+    r->io = io;
+    r->pending = r->tries = on->unstarted = 0;
+    r->flags = 0;
+    r->cancelled = r->withdrawn = false;
+    return on;
 }
 
 static void begin(struct fin_awe *a, void *arg) {
@@ -222,15 +235,73 @@ static FIN_LEAVES_FRAME int wait_for(enum fin_reason reason, struct fin_on *stor
         return wait_ready(reason, io, storage, c, cont, state, size);
     if (c->fd >= FIXED || !(io->can.ops >> c->op & 1) || fin_io_nothing(c))
         return done_at_once(reason, io, storage, c, fin_io_run(*c), cont, state, size);
-    struct on *on = on_of(storage);
+    struct on *on = prepare(io, storage, c);
     struct request *r = &on->request;
-    on->call = *c;
-    r->waiter.awe = NULL;
-    r->io = io;
-    r->pending = r->tries = on->unstarted = 0;
-    r->flags = 0;
-    r->cancelled = r->withdrawn = false;
     return fin_cont_wait(reason, cont, state, size, cancelled_by(&r->waiter, fin_uring_cancel, r), begin, on);
+}
+
+// ---- an operation that begins at its time: who ends the sleep begins it
+
+static void delay_over(struct fin_timer *t) {
+    struct on *on = FIN_OF(struct on, request.again, t);
+    cancelled_by(&on->request.waiter, fin_uring_cancel, &on->request);
+    start_call(on);
+}
+
+static void cancel_delay(void *storage) {
+    struct on *on = storage;
+    fin_timer_remove(&on->request.again);
+    on->request.cancelled = true;
+    fin_io_resume(on->request.io, &on->request.waiter, -ECANCELED);
+}
+
+static void begin_delay(struct fin_awe *a, void *on) { ((struct on *)on)->awe = a; }
+
+static void delay_over_ready(struct fin_timer *t) {
+    struct on_ready *on = FIN_OF(struct on_ready, delay, t);
+    cancelled_by(&on->ready.waiter, fin_epoll_cancel, &on->ready);
+    ready(on, 0);
+}
+
+static void cancel_delay_ready(void *storage) {
+    struct on_ready *on = storage;
+    fin_timer_remove(&on->delay);
+    over(on->ready.io, on->awe, &on->call, -ECANCELED);
+}
+
+static void begin_delay_ready(struct fin_awe *a, void *on) { ((struct on_ready *)on)->awe = a; }
+
+static FIN_LEAVES_FRAME int wait_until_for(struct fin_on *storage, uint64_t when, const struct call *c, fin_cont *cont,
+                                           const void *state, size_t size) {
+    struct io *io;
+    int error = may_wait(FIN_FOR_IO, &io, cont, state, size);
+    if (error)
+        return error;
+    bool epoll = io->backend == &fin_io_epoll;
+    if (c->fd >= FIXED || (!epoll && !(io->can.ops >> c->op & 1))) {
+        error = fin_sleep_until(when);
+        return done_at_once(FIN_FOR_IO, io, storage, c, error ? error : fin_io_run(*c), cont, state, size);
+    }
+    if (epoll) {
+        struct on_ready *on = (struct on_ready *)(void *)storage;
+        on->call = *c;
+        on->kind = FIN_IO_SOCKET;
+        on->ready = (struct ready_waiter){.io = io, .events = events_of(c)};
+        fin_timer_add(io, &on->delay, when, delay_over_ready);
+        return fin_cont_wait(FIN_FOR_IO, cont, state, size, cancelled_by(&on->ready.waiter, cancel_delay_ready, on),
+                             begin_delay_ready, on);
+    }
+    struct on *on = prepare(io, storage, c);
+    struct fin_cancel_item *item = cancelled_by(&on->request.waiter, cancel_delay, on);
+    fin_timer_add(io, &on->request.again, when, delay_over);
+    return fin_cont_wait(FIN_FOR_IO, cont, state, size, item, begin_delay, on);
+}
+
+int fin_send_at_on(struct fin_on *on, uint64_t when, int fd, const void *data, size_t bytes, int flags, fin_cont *cont,
+                   const void *state, size_t size) {
+    const struct call c = {
+        .op = IORING_OP_SEND, .fd = fd, .addr = data, .len = fin_io_most(bytes), .flags = (uint32_t)flags | MSG_NOSIGNAL};
+    return wait_until_for(on, when, &c, cont, state, size);
 }
 
 static void begin_sleep(struct fin_awe *a, void *arg) { ((struct on_timer *)arg)->awe = a; }
