@@ -15,6 +15,9 @@
 // the outermost cancels the finish block and is rethrown where the block ends. Functions that block may be called too; the
 // coroutine then keeps a stack for that time. Inside a coroutine a finish block is fin::finish: Clang refuses the macro
 // there, and a co_await inside the block would give -EBUSY.
+//
+// A task begins when its turn has come: what it refers to must be there then, and until its end. Of a coroutine that is a
+// lambda that includes the closure with its captures: give it parameters instead, which the coroutine keeps.
 #ifndef FIN_CORO_HPP
 #define FIN_CORO_HPP
 
@@ -76,7 +79,7 @@ template <> struct promise_of<void> : task_promise {
 };
 
 // co_await of an operation: start(storage, continuation, state, size) is a function of <fin/on.h> or, with another storage,
-// of <fin/sync_on.h>, with its arguments.
+// of <fin/sync_on.h>, <fin/chan_on.h> or <fin/rpc_on.h>, with its arguments.
 template <class Start, class Storage = fin_on> class operation {
 public:
     explicit operation(Start s) : start_(std::move(s)) {}
@@ -99,6 +102,8 @@ private:
 };
 
 template <class Start> auto sync_operation(Start s) { return operation<Start, fin_sync_on>(std::move(s)); }
+template <class Start> auto chan_operation(Start s) { return operation<Start, fin_chan_on>(std::move(s)); }
+template <class Start> auto rpc_operation(Start s) { return operation<Start, fin_rpc_on>(std::move(s)); }
 
 } // namespace detail
 
@@ -210,9 +215,62 @@ inline auto send(int fd, const void *data, size_t size, int flags = 0) {
     return detail::operation(
         [=](fin_on *on, fin_cont *c, void *s, size_t n) { return fin_send_on(on, fd, data, size, flags, c, s, n); });
 }
+// Sleeps until `when`, and sends then.
+inline auto send_at(uint64_t when, int fd, const void *data, size_t size, int flags = 0) {
+    return detail::operation([=](fin_on *on, fin_cont *c, void *s, size_t n) {
+        return fin_send_at_on(on, when, fd, data, size, flags, c, s, n);
+    });
+}
 inline auto accept(int fd, int flags = 0) {
     return detail::operation(
         [=](fin_on *on, fin_cont *c, void *s, size_t n) { return fin_accept_on(on, fd, flags, c, s, n); });
+}
+inline auto openat(int dir, const char *path, int flags, mode_t mode = 0) {
+    return detail::operation([=](fin_on *on, fin_cont *c, void *s, size_t n) {
+        return fin_openat_on(on, dir, path, flags, mode, c, s, n);
+    });
+}
+// <fin/stream.h>: the next connection, or piece.
+inline auto next(fin_acceptor *a) {
+    return detail::operation(
+        [=](fin_on *on, fin_cont *c, void *s, size_t n) { return fin_acceptor_next_on(a, on, c, s, n); });
+}
+inline auto next(fin_receiver *r, void *&piece) {
+    return detail::operation(
+        [r, &piece](fin_on *on, fin_cont *c, void *s, size_t n) { return fin_receiver_next_on(r, &piece, on, c, s, n); });
+}
+// <fin/chan.h> and <fin/waitset.h>
+inline auto recv(fin_chan *chan, void *buffer, size_t size) {
+    return detail::chan_operation(
+        [=](fin_chan_on *on, fin_cont *c, void *s, size_t n) { return fin_chan_recv_on(chan, buffer, size, on, c, s, n); });
+}
+inline auto send(fin_chan *chan, const void *data, size_t size) {
+    return detail::chan_operation(
+        [=](fin_chan_on *on, fin_cont *c, void *s, size_t n) { return fin_chan_send_on(chan, data, size, on, c, s, n); });
+}
+inline auto send_recv(fin_chan *chan, const void *data, size_t size, void *buffer, size_t room) {
+    return detail::chan_operation([=](fin_chan_on *on, fin_cont *c, void *s, size_t n) {
+        return fin_chan_send_recv_on(chan, data, size, buffer, room, on, c, s, n);
+    });
+}
+inline auto dispatch(fin_waitset *w) {
+    return detail::chan_operation(
+        [=](fin_chan_on *on, fin_cont *c, void *s, size_t n) { return fin_waitset_dispatch_on(w, on, c, s, n); });
+}
+// <fin/rpc.h>
+inline auto call(fin_rpc *r, const void *request, size_t size, void *answer, size_t room) {
+    return detail::rpc_operation([=](fin_rpc_on *on, fin_cont *c, void *s, size_t n) {
+        return fin_rpc_call_on(r, request, size, answer, room, on, c, s, n);
+    });
+}
+inline auto accept(fin_rpc *r, void *request, size_t room, uint32_t &id) {
+    return detail::rpc_operation([=, &id](fin_rpc_on *on, fin_cont *c, void *s, size_t n) {
+        return fin_rpc_accept_on(r, request, room, &id, on, c, s, n);
+    });
+}
+inline auto serve(fin_rpc *r, fin_rpc_fn *fn, void *arg) {
+    return detail::rpc_operation(
+        [=](fin_rpc_on *on, fin_cont *c, void *s, size_t n) { return fin_rpc_serve_on(r, fn, arg, on, c, s, n); });
 }
 // <fin/sync.h>: 0 or -ECANCELED. A mutex locked so is the task's, and may be kept while it awaits other things.
 inline auto lock(fin_mutex &m) {
