@@ -59,7 +59,7 @@ static FIN_BLOCKING int dispatch_or_sleep(struct chan_on *on) {
         bool cancelled = fin_cancelled();
         fin_latch_acquire(&w->waiters.latch);
         int r = w->closed ? -ESHUTDOWN : cancelled ? -ECANCELED : 0;
-        struct fin_waitset_source *s = r == 0 ? fin_waitset_find(w) : NULL;
+        struct fin_waitset_source *s = r == 0 ? fin_waitset_find(w, false) : NULL;
         if (s)
             call(on, s); // does not return
         if (r == 0)

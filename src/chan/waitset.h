@@ -56,14 +56,18 @@ static inline bool fin_waitset_any(const struct fin_waitset *w, int group) { ret
 // All with the latch of the set.
 void fin_waitset_place(struct fin_waitset *w, struct fin_waitset_source *s); // on no list: into a group, by what is in it
 void fin_waitset_enlist(struct fin_waitset *w, struct fin_waitset_source *s, int group);
+static inline void fin_waitset_unlink(struct fin_waitset *w, struct fin_waitset_source *s) {
+    w->count[s->group]--;
+    fin_link_remove(&s->link);
+}
 // Disarms it, too.
 void fin_waitset_delist(struct fin_waitset *w, struct fin_waitset_source *s);
 void fin_waitset_hear(struct fin_waitset *w); // what the kernel tells
 void fin_waitset_given_back(struct fin_waitset *w, struct fin_waitset_holder_ *h); // its handler has returned
 void fin_waitset_release(struct fin_waitset *w); // the latch
 
-// An event, on no list; NULL: there is none.
-struct fin_waitset_source *fin_waitset_find(struct fin_waitset *w);
+// The next event's, off its list; NULL: there is none. `all`: of those whose senders ring, too, without waiting for that.
+struct fin_waitset_source *fin_waitset_find(struct fin_waitset *w, bool all);
 // Calls its handler; without the latch afterwards.
 FIN_BLOCKING void fin_waitset_call(struct fin_waitset *w, struct fin_waitset_source *s);
 void fin_waitset_arm_all(struct fin_waitset *w);

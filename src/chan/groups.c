@@ -1,0 +1,186 @@
+// SPDX-License-Identifier: BSD-2-Clause
+// The groups that the members of a waitset are in, and how an event is found there. See waitset.h for the invariants.
+// (models/waitset.pml)
+#define _GNU_SOURCE
+#include <sys/epoll.h>
+
+#include "chan/wait.h"
+#include "chan/waitset.h"
+
+enum {
+    FEW = 64,        // as many are looked at for the price of a system call: they stay polled until somebody sleeps
+    SILENCE = 64,    // looks in vain until one of more goes idle: as much as it costs to have it ring
+    HEAR_EVERY = 32, // looks for an event between two at what the kernel tells
+    EVENTS = 64,     // taken from the kernel at a time
+};
+
+static struct ump_rx *rx_of(struct fin_waitset_source *s) { return &s->chan->in.ump; }
+
+void fin_waitset_enlist(struct fin_waitset *w, struct fin_waitset_source *s, int group) {
+    s->group = (uint8_t)group;
+    w->count[group]++;
+    fin_link_back(&w->group[group], &s->link);
+}
+
+void fin_waitset_delist(struct fin_waitset *w, struct fin_waitset_source *s) {
+    fin_waitset_unlink(w, s);
+    if (s->armed)
+        fin_ump_disarm(rx_of(s));
+    s->armed = false;
+}
+
+static void to_group(struct fin_waitset *w, struct fin_waitset_source *s, int group) {
+    fin_waitset_delist(w, s);
+    fin_waitset_enlist(w, s, group);
+}
+
+// Its end is told once.
+static bool has_event(struct fin_waitset_source *s, bool deep) {
+    if (!s->chan)
+        return s->triggered;
+    int found = fin_chan_look(s->chan, deep || s->triggered);
+    s->triggered = false;
+    return found == FIN_CHAN_HAS_MESSAGE || (found == FIN_CHAN_HAS_ENDED && !s->told);
+}
+
+// Puts those on a list of no group into one. First all are armed, then looked at (htm 5.2.1): a message that comes between
+// is found, one that comes later rings.
+static void arm(struct fin_waitset *w, struct fin_link *members) {
+    bool barrier = false;
+    for (struct fin_link *l = members->next; l != members; l = l->next) {
+        struct fin_waitset_source *s = FIN_SOURCE_OF(l);
+        s->armed = true;
+        fin_ump_arm(rx_of(s));
+        barrier |= !rx_of(s)->alone;
+    }
+    if (barrier)
+        fin_ump_barrier();
+    for (struct fin_link *l = members->next, *next; l != members; l = next) {
+        struct fin_waitset_source *s = FIN_SOURCE_OF(l);
+        next = l->next;
+        fin_waitset_enlist(w, s, has_event(s, rx_of(s)->meeting) ? PENDING : rx_of(s)->meeting ? ASIDE : IDLE);
+    }
+}
+
+static void arm_one(struct fin_waitset *w, struct fin_waitset_source *s) {
+    struct fin_link one;
+    fin_link_init(&one);
+    fin_link_back(&one, &s->link);
+    arm(w, &one);
+}
+
+void fin_waitset_place(struct fin_waitset *w, struct fin_waitset_source *s) {
+    s->silence = 0;
+    if (has_event(s, false))
+        fin_waitset_enlist(w, s, PENDING);
+    else if (!s->chan)
+        fin_waitset_enlist(w, s, ASIDE);
+    else if (rx_of(s)->alone || fin_waitset_sleepers(w) || w->monitor)
+        arm_one(w, s);
+    else
+        fin_waitset_enlist(w, s, POLLED);
+}
+
+void fin_waitset_arm_all(struct fin_waitset *w) {
+    struct fin_link all, *head = &w->group[POLLED];
+    if (fin_link_empty(head))
+        return;
+    fin_link_between(&all, head->prev, head->next);
+    fin_link_init(head);
+    w->count[POLLED] = 0;
+    arm(w, &all);
+}
+
+void fin_waitset_hear(struct fin_waitset *w) {
+    struct epoll_event e[EVENTS];
+    w->ticks = HEAR_EVERY;
+    int n = epoll_wait(w->epoll, e, EVENTS, 0);
+    for (int i = 0; i < n; i++) {
+        struct fin_waitset_source *s = e[i].data.ptr;
+        if (!s)
+            w->rung = false; // the leader may not have heard it: it is rung again where there is need
+        if (!s || __atomic_load_n(&s->set, __ATOMIC_RELAXED) != w)
+            continue; // one that is being moved is looked at afterwards
+        if (s->held || s->group == PENDING) {
+            s->triggered = true;
+        } else if (has_event(s, true)) {
+            to_group(w, s, PENDING);
+        } else if (s->armed) { // rung for nothing: its number is used up
+            fin_waitset_delist(w, s);
+            arm_one(w, s);
+        }
+    }
+    if (n == EVENTS)
+        w->ticks = 1;
+}
+
+// The next of the polled ones that has an event, fair to all; those that were silent for long are not polled any more.
+static struct fin_waitset_source *poll_once(struct fin_waitset *w) {
+    struct fin_link silent;
+    struct fin_waitset_source *found = NULL;
+    fin_link_init(&silent);
+    for (uint32_t n = w->count[POLLED]; n && !found; n--) {
+        struct fin_waitset_source *s = FIN_SOURCE_OF(w->group[POLLED].next);
+        fin_waitset_unlink(w, s);
+        if (has_event(s, false))
+            found = s;
+        else if (++s->silence >= SILENCE && w->count[POLLED] >= FEW)
+            fin_link_back(&silent, &s->link);
+        else
+            fin_waitset_enlist(w, s, POLLED);
+    }
+    if (!fin_link_empty(&silent))
+        arm(w, &silent);
+    return found;
+}
+
+static struct fin_waitset_source *first_pending(struct fin_waitset *w) {
+    while (fin_waitset_any(w, PENDING)) {
+        struct fin_waitset_source *s = FIN_SOURCE_OF(w->group[PENDING].next);
+        fin_waitset_delist(w, s);
+        if (has_event(s, false))
+            return s;
+        fin_waitset_place(w, s); // somebody received it
+    }
+    return NULL;
+}
+
+// One of the polled ones for each pending one: so a member that always has an event keeps no other from its turn.
+static void look_at_next(struct fin_waitset *w) {
+    struct fin_waitset_source *s = FIN_SOURCE_OF(w->group[POLLED].next);
+    fin_waitset_unlink(w, s);
+    fin_waitset_enlist(w, s, has_event(s, false) ? PENDING : POLLED);
+}
+
+// Without waiting for the kernel to tell.
+static struct fin_waitset_source *look_at_idle(struct fin_waitset *w) {
+    if (w->count[IDLE] > FEW) {
+        fin_waitset_hear(w);
+        return first_pending(w);
+    }
+    for (struct fin_link *l = w->group[IDLE].next; l != &w->group[IDLE]; l = l->next) {
+        struct fin_waitset_source *s = FIN_SOURCE_OF(l);
+        if (has_event(s, false)) {
+            fin_waitset_delist(w, s);
+            return s;
+        }
+    }
+    return NULL;
+}
+
+struct fin_waitset_source *fin_waitset_find(struct fin_waitset *w, bool all) {
+    if (w->epoll >= 0 && --w->ticks == 0)
+        fin_waitset_hear(w);
+    if (fin_waitset_any(w, PENDING) && fin_waitset_any(w, POLLED))
+        look_at_next(w);
+    struct fin_waitset_source *s = first_pending(w);
+    if (!s)
+        s = poll_once(w);
+    if (!s && all)
+        s = look_at_idle(w);
+    if (!s)
+        return NULL;
+    s->triggered = false;
+    s->told = s->chan && fin_chan_look(s->chan, false) == FIN_CHAN_HAS_ENDED;
+    return s;
+}
