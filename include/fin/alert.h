@@ -58,7 +58,8 @@ FIN_BLOCKING int fin_waitset_dispatch_monitored_nc(struct fin_waitset *w);
 // Returns how often it aborted. Alerts are to be disabled. Not cancelled.
 FIN_BLOCKING int fin_monitored_step(void (*fn)(void *state), void *state);
 
-// What interrupts a computation on this machine, and what a step is: "signal; steps are transactions", or why they are not.
+// What interrupts a computation on this machine, and what a step is: "signal, ...; steps are transactions", or why they are
+// not.
 const char *fin_alert_backend(void);
 
 #ifdef __cplusplus

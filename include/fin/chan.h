@@ -114,6 +114,11 @@ int fin_chan_release(struct fin_chan *c);
 // The longest message that can be sent, in bytes: about half of the options' size. Does not block.
 size_t fin_chan_most(const struct fin_chan *c);
 
+// What a receiver's wait does between looking and sleeping on this machine, for some microseconds: "umwait", "mwaitx" or
+// "wfet", by which the processor itself waits for the sender's store; or "looks", where it has none of them, or the
+// environment says FIN_DOZE=0. Does not block.
+const char *fin_chan_backend(void);
+
 // Closes this end. What it sent can be received still. Returns 0; -EBUSY where an AWE is in one of the calls above, or
 // between reserve and commit, or peek and release. Does not block.
 int fin_chan_close(struct fin_chan *c);

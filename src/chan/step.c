@@ -50,5 +50,6 @@ int fin_monitored_step(void (*fn)(void *state), void *state) {
 }
 
 const char *fin_alert_backend(void) {
-    return have_transactions() ? "signal; steps are transactions" : "signal; steps are plain: no RTM on this processor";
+    return have_transactions() ? "signal, as Linux has no user interrupts; steps are transactions"
+                               : "signal, as Linux has no user interrupts; steps are plain: no RTM on this processor";
 }

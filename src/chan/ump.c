@@ -145,6 +145,8 @@ int fin_ump_await_message(struct ump_rx *rx, bool nc) {
     int r = look(came_message, rx, nc);
     if (r == -ECANCELED)
         return r;
+    if (r != 0 && !other_work(fin_here()))
+        fin_ump_doze(rx);
     while (!fin_ump_arrived(rx)) {
         if (rx->gone) // seen before the ring was looked at: nothing can come after that
             return fin_ump_end_of(rx);

@@ -1,0 +1,115 @@
+// SPDX-License-Identifier: BSD-2-Clause
+// Steps that are transactions, with a stand-in for the processor's (stand_in/rtm.h): a message that comes in the middle of
+// a step aborts it, is handled, and the step runs again as if it had not begun; one that comes before its first look
+// likewise; a step that aborts for no message is tried three times and then runs plainly; so does one that messages
+// abort again and again.
+#include "alert.h"
+
+#include "../../src/chan/step.c"
+
+enum { AT_MOST = 200 };
+
+static struct fin_chan *from;
+static unsigned wanted, sent; // messages: the sender sends as many as are wanted
+static bool over;
+static unsigned value;
+static unsigned conflicts; // that are still to come, in each step
+static bool by_message;
+
+static void sends(void *unused) {
+    (void)unused;
+    while (!__atomic_load_n(&over, __ATOMIC_ACQUIRE)) {
+        if (__atomic_load_n(&wanted, __ATOMIC_ACQUIRE) != sent) {
+            CHECK_EQ(fin_chan_send(from, &sent, sizeof sent), 0);
+            sent++;
+        }
+        fin_sleep(1000);
+    }
+}
+
+// One comes now.
+static void message_comes(void) {
+    struct fin_runtime *rt = fin_here();
+    __atomic_store_n(&wanted, wanted + 1, __ATOMIC_RELEASE);
+    while (!__atomic_load_n(&rt->alerted, __ATOMIC_ACQUIRE)) {
+    }
+}
+
+static bool conflict(void) {
+    if (conflicts == 0)
+        return false;
+    conflicts--;
+    if (by_message)
+        message_comes();
+    return true;
+}
+
+static void once_at_begin(void) {
+    rtm.at_begin = NULL;
+    message_comes();
+}
+
+static void step(void *state) {
+    unsigned *v = state;
+    *v += 1;
+    transaction_point();
+    *v += 1;
+}
+
+static void one(unsigned aborts, unsigned messages) {
+    unsigned before = value, seen = handled;
+    rtm.begun = rtm.aborted = rtm.committed = 0;
+    CHECK_EQ(fin_monitored_step(step, &value), (int)aborts);
+    CHECK_EQ(value, before + 2);
+    CHECK_EQ(handled, seen + messages);
+    CHECK_EQ(rtm.aborted, aborts);
+    CHECK(!rtm.active);
+}
+
+static void scenes(void) {
+    one(0, 0);
+    CHECK_EQ(rtm.committed, 1);
+    by_message = true;
+    conflicts = 1;
+    one(1, 1);
+    CHECK_EQ(rtm.committed, 1);
+    conflicts = 5;
+    one(5, 5);
+    CHECK_EQ(rtm.committed, 1);
+    rtm.at_begin = once_at_begin;
+    one(1, 1);
+    CHECK_EQ(rtm.committed, 1);
+    conflicts = AT_MOST;
+    one(MOST, MOST);
+    CHECK_EQ(rtm.committed, 0);
+    conflicts = 0;
+    by_message = false;
+    conflicts = 2;
+    one(2, 0);
+    CHECK_EQ(rtm.committed, 1);
+    conflicts = AT_MOST;
+    one(TRIES, 0);
+    CHECK_EQ(rtm.committed, 0);
+}
+
+int main(void) {
+    struct fin_thread_handle sender;
+    needs_signals();
+    open_set(PAIR, 1);
+    from = a;
+    rtm.state = &value;
+    rtm.size = sizeof value;
+    rtm.conflict = conflict;
+    CHECK_EQ(fin_waitset_monitor(w), 0);
+    CHECK_EQ(fin_thread_start(&sender, sends, NULL), 0);
+    fin_finish_as(all) {
+        fin_async_call(serve, NULL);
+        scenes();
+        fin_cancel_as(all);
+    }
+    __atomic_store_n(&over, true, __ATOMIC_RELEASE);
+    fin_thread_join_nc(&sender);
+    fin_waitset_close(w);
+    close_both();
+    return 0;
+}
