@@ -88,9 +88,16 @@ FIN_BLOCKING ssize_t fin_chan_recv(struct fin_chan *c, void *buffer, size_t size
 FIN_BLOCKING ssize_t fin_chan_recv_nc(struct fin_chan *c, void *buffer, size_t size);
 ssize_t fin_chan_try_recv(struct fin_chan *c, void *buffer, size_t size); // -EAGAIN instead of waiting. Not cancelled
 
-// The same with up to FIN_CHAN_FDS descriptors that travel with the message: copies arrive, the sender keeps its own. *count
-// is room before, and the number of those that came afterwards; -EMSGSIZE where there is no room for them, too. A receiver
-// that asks for none closes them. -EMFILE where this process cannot have more: they are lost, the message stays.
+// fin_chan_send, and where that returned 0, fin_chan_recv: a call, or the answer to one and the wait for the next. Between
+// AWEs of one thread the receiver runs at once, before others that can run, and this one waits: neither is queued.
+// -ECANCELED: nothing was received; the message may have been sent. `data` and `buffer` may be the same.
+FIN_BLOCKING ssize_t fin_chan_send_recv(struct fin_chan *c, const void *data, size_t size, void *buffer, size_t room);
+FIN_BLOCKING ssize_t fin_chan_send_recv_nc(struct fin_chan *c, const void *data, size_t size, void *buffer, size_t room);
+
+// As fin_chan_send and fin_chan_recv, with up to FIN_CHAN_FDS descriptors that travel with the message: copies arrive, the
+// sender keeps its own. *count is room before, and the number of those that came afterwards; -EMSGSIZE where there is no
+// room for them, too. A receiver that asks for none closes them. -EMFILE where this process cannot have more: they are
+// lost, the message stays.
 FIN_BLOCKING int fin_chan_send_fds(struct fin_chan *c, const void *data, size_t size, const int *fds, unsigned count);
 FIN_BLOCKING int fin_chan_send_fds_nc(struct fin_chan *c, const void *data, size_t size, const int *fds, unsigned count);
 FIN_BLOCKING ssize_t fin_chan_recv_fds(struct fin_chan *c, void *buffer, size_t size, int *fds, unsigned *count);

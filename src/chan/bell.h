@@ -20,6 +20,7 @@ struct lmp_waiter; // lmp.c
 
 struct meeting {
     struct lmp_waiter *waiter;      // of one thread: who waits for a message
+    bool news;                      // of one thread: there may be something in the ring, or the sender be gone
     struct fin_event message, room; // rings so far
     struct fin_latch latch;         // of the rest
     struct parcel *first, *last;

@@ -122,15 +122,11 @@ static void store(struct call *c, const void *bytes, size_t size) {
 
 static void decide(struct fin_rpc *r, struct call *c, const void *bytes, size_t size) {
     struct waiting *w = c->waiting;
-    w->decided = true;
-    w->result = (ssize_t)size;
     if (FIN_LIKELY(size <= w->room)) {
-        if (size <= FIN_RPC_LINE)
-            ump_copy_line(w->buffer, bytes, size);
-        else
-            memcpy(w->buffer, bytes, size);
+        fin_rpc_give(w, bytes, size);
         put_back(r, c);
     } else {
+        w->decided = true;
         w->result = -EMSGSIZE;
         if (w->keep)
             store(c, bytes, size);

@@ -168,11 +168,7 @@ static FIN_BLOCKING __attribute__((noinline)) ssize_t recv_slowly(struct fin_cha
     return recv_any(c, &(struct place){buffer, size, NULL, NULL}, nc);
 }
 
-// From an AWE of this thread.
-static FIN_BLOCKING __attribute__((noinline)) ssize_t recv_here(struct fin_chan *c, void *buffer, size_t size, bool nc) {
-    ssize_t n = fin_lmp_recv(c, buffer, size, nc);
-    if (FIN_LIKELY(n != -EAGAIN))
-        return n;
+ssize_t fin_chan_recv_there(struct fin_chan *c, void *buffer, size_t size, bool nc) {
     uint64_t header = quick_header(c, size);
     return header != 0 ? take_quickly(&c->in.ump, header, buffer) : recv_slowly(c, buffer, size, nc);
 }
@@ -184,7 +180,7 @@ static FIN_BLOCKING __attribute__((noinline)) ssize_t recv_later(struct fin_chan
 
 static inline FIN_BLOCKING ssize_t recv_quickly(struct fin_chan *c, void *buffer, size_t size, bool nc) {
     if (c->in.ump.alone)
-        return recv_here(c, buffer, size, nc);
+        return fin_lmp_recv(c, buffer, size, nc);
     uint64_t header = quick_header(c, size);
     return FIN_LIKELY(header != 0) ? take_quickly(&c->in.ump, header, buffer) : recv_later(c, buffer, size, nc);
 }

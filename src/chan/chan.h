@@ -65,6 +65,9 @@ static inline void in_give(struct fin_chan *c) {
 // send.c: sends the word and the data as one message. As fin_chan_send and fin_chan_send_nc.
 FIN_BLOCKING int fin_chan_send_behind(struct fin_chan *c, uint64_t word, const void *data, size_t size, bool nc);
 
+// chan.c: as fin_chan_recv, of an end whose sender is on this thread, where there is more to it than to wait for that one.
+FIN_BLOCKING ssize_t fin_chan_recv_there(struct fin_chan *c, void *buffer, size_t size, bool nc);
+
 // For those who wait with a continuation. send.c: without waiting; 0, -EAGAIN, or why not.
 int fin_chan_send_now(struct fin_chan *c, const void *data, size_t size); // not cancelled
 int fin_chan_send_behind_now(struct fin_chan *c, uint64_t word, const void *data, size_t size);

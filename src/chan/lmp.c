@@ -4,6 +4,7 @@
 #include "core/dispatch.h"
 
 void fin_lmp_wake(struct meeting *m) {
+    m->news = true;
     struct lmp_waiter *w = m->waiter;
     if (w && !w->buffer && w->size == LMP_PEEKS)
         fin_lmp_tell_peek(w, -EAGAIN);
@@ -20,38 +21,138 @@ static void cancelled(void *waiter) {
         fin_lmp_go_on(w, -ECANCELED);
 }
 
-static inline FIN_BLOCKING ssize_t wait_for(struct meeting *at, void *buffer, size_t size, bool nc) {
-    struct lmp_waiter w;
-    w.at = at;
-    w.buffer = buffer;
-    w.size = size;
-    w.on = NULL;
-    w.item.link.next = NULL;
-    if (!nc) {
-        w.item.fn = cancelled;
-        w.item.arg = &w;
-        cancel_link(written_block(fin_here()->thread.current), &w.item);
+// Leaves word. The AWE is to stop now, and then left() follows.
+static inline void wait_at(struct lmp_waiter *w, struct meeting *at, void *buffer, size_t size, bool nc) {
+    w->at = at;
+    w->buffer = buffer;
+    w->size = size;
+    w->on = NULL;
+    w->item.fn = nc ? NULL : cancelled;
+    if (FIN_LIKELY(!nc)) {
+        w->item.arg = w;
+        cancel_link(written_block(fin_here()->thread.current), &w->item);
+    } else {
+        w->item.link.next = NULL;
     }
-    at->waiter = &w;
-    fin_suspend(&w.awe);
-    if (w.item.link.next)
-        fin_link_remove(&w.item.link);
-    return w.result;
+    at->waiter = w;
 }
 
-ssize_t fin_lmp_recv(struct fin_chan *c, void *buffer, size_t size, bool nc) {
-    struct ump_rx *rx = &c->in.ump;
-    if (FIN_UNLIKELY(!c->in.quick || rx->watched || ump_look(rx) != 0 || rx->gone || rx->peer->closed))
-        return -EAGAIN;
+static inline ssize_t left(struct lmp_waiter *w) {
+    if (w->item.link.next)
+        fin_link_remove(&w->item.link);
+    return w->result;
+}
+
+// The turn, where nobody has it: `quick`.
+static inline void begin(struct fin_chan *c) {
     c->in.turn.mutex.locked = true;
     c->in.quick = false;
-    ssize_t n = wait_for(rx->meeting, buffer, size, nc);
-    in_give(c);
+}
+
+static inline ssize_t end(struct fin_chan *c, struct lmp_waiter *w) {
+    ssize_t n = left(w);
+    if (FIN_UNLIKELY(c->in.turn.mutex.waiters.first != NULL)) {
+        in_give(c);
+    } else {
+        c->in.turn.mutex.locked = false;
+        c->in.quick = true;
+    }
     return n;
 }
 
-int fin_lmp_await(struct ump_rx *rx, bool nc) {
+static FIN_BLOCKING FIN_ARCH_RETURNS_BY_JUMP __attribute__((noinline)) ssize_t recv_waiting(struct fin_chan *c, void *buffer,
+                                                                                            size_t size, bool nc) {
+    struct lmp_waiter w;
+    begin(c);
+    wait_at(&w, c->in.ump.meeting, buffer, size, nc);
+    fin_suspend(&w.awe);
+    ssize_t n = end(c, &w);
+    return FIN_LIKELY(n != -EAGAIN) ? n : fin_chan_recv_there(c, w.buffer, w.size, !w.item.fn);
+}
+
+static inline bool is_plain(const struct fin_chan *c) {
+    const struct ump_rx *rx = &c->in.ump;
+    return FIN_LIKELY(c->in.quick && !rx->watched && !rx->meeting->news);
+}
+
+// The same, of an end whose sender is on this thread, after a look at what news there is.
+static __attribute__((noinline)) bool is_plain_after_all(struct fin_chan *c) {
+    struct ump_rx *rx = &c->in.ump;
+    if (c->in.quick && !rx->watched)
+        rx->meeting->news = ump_look(rx) != 0 || rx->gone || rx->peer->closed;
+    return is_plain(c);
+}
+
+static FIN_BLOCKING __attribute__((noinline)) ssize_t recv_slowly(struct fin_chan *c, void *buffer, size_t size, bool nc) {
+    return (is_plain_after_all(c) ? recv_waiting : fin_chan_recv_there)(c, buffer, size, nc);
+}
+
+ssize_t fin_lmp_recv(struct fin_chan *c, void *buffer, size_t size, bool nc) {
+    return is_plain(c) ? recv_waiting(c, buffer, size, nc) : recv_slowly(c, buffer, size, nc);
+}
+
+bool fin_lmp_is_plain(struct fin_chan *c) { return c->in.ump.alone && (is_plain(c) || is_plain_after_all(c)); }
+
+ssize_t fin_lmp_read(struct fin_chan *c, struct lmp_waiter *w, bool nc) {
     if (!nc && cancelled_here())
         return -ECANCELED;
-    return wait_for(rx->meeting, NULL, 0, nc) == -ECANCELED ? -ECANCELED : 0;
+    begin(c);
+    wait_at(w, c->in.ump.meeting, NULL, 0, nc);
+    w->on = FIN_LMP_TAKES;
+    fin_suspend(&w->awe);
+    return end(c, w);
+}
+
+int fin_lmp_await(struct ump_rx *rx, bool nc) {
+    struct lmp_waiter w;
+    if (!nc && cancelled_here())
+        return -ECANCELED;
+    wait_at(&w, rx->meeting, NULL, 0, nc);
+    fin_suspend(&w.awe);
+    return left(&w) == -ECANCELED ? -ECANCELED : 0;
+}
+
+// ---- a message, and the stack with it, to an AWE that waits; then this one waits for the next (continuations 3.3)
+
+static FIN_BLOCKING FIN_ARCH_RETURNS_BY_JUMP __attribute__((noinline)) ssize_t hand_over(struct fin_chan *c,
+                                                                                         const void *data, size_t size,
+                                                                                         void *buffer, size_t room,
+                                                                                         bool nc) {
+    struct lmp_waiter w, *to = c->out.ump.meeting->waiter;
+    FIN_AWE_HERE_(a);
+    begin(c);
+    wait_at(&w, c->in.ump.meeting, buffer, room, nc);
+    fin_lmp_put(to, data, size);
+    to->at->waiter = NULL;
+    FIN_ARCH_BLOCK_(fin_core_hand_over_, a, fin_self, &w.awe, to->awe);
+    ssize_t n = end(c, &w);
+    return FIN_LIKELY(n != -EAGAIN) ? n : fin_chan_recv_there(c, w.buffer, w.size, !w.item.fn);
+}
+
+// Does somebody wait for such a message who can go on here and now? The run queue has its turn all the same, whenever it is
+// time to look for events.
+static inline bool may_hand_over(const struct fin_runtime *rt, const struct fin_chan *c, size_t size) {
+    const struct lmp_waiter *to = c->out.here ? c->out.ump.meeting->waiter : NULL;
+    return to && to->buffer && size <= to->size && size <= c->out.most && !to->on && fin_may_hand_over(rt, to->awe);
+}
+
+static FIN_BLOCKING __attribute__((noinline)) ssize_t send_then_recv(struct fin_chan *c, const void *data, size_t size,
+                                                                     void *buffer, size_t room, bool nc) {
+    int r = nc ? fin_chan_send_nc(c, data, size) : fin_chan_send(c, data, size);
+    return r != 0 ? r : nc ? fin_chan_recv_nc(c, buffer, room) : fin_chan_recv(c, buffer, room);
+}
+
+static inline FIN_BLOCKING ssize_t send_recv(struct fin_chan *c, const void *data, size_t size, void *buffer, size_t room,
+                                             bool nc) {
+    const struct fin_runtime *rt = fin_rt(fin_self);
+    return FIN_LIKELY(rt && may_hand_over(rt, c, size) && is_plain(c)) ? hand_over(c, data, size, buffer, room, nc)
+                                                                       : send_then_recv(c, data, size, buffer, room, nc);
+}
+
+ssize_t fin_chan_send_recv(struct fin_chan *c, const void *data, size_t size, void *buffer, size_t room) {
+    return FIN_UNLIKELY(cancelled_here()) ? -ECANCELED : send_recv(c, data, size, buffer, room, false);
+}
+
+ssize_t fin_chan_send_recv_nc(struct fin_chan *c, const void *data, size_t size, void *buffer, size_t room) {
+    return send_recv(c, data, size, buffer, room, true);
 }

@@ -18,9 +18,13 @@ struct lmp_waiter {
     void *buffer; // NULL: it only wants to know
     size_t size;  // with a buffer of NULL: 0, or
     ssize_t result;
-    struct fin_chan *on; // where it waits with a continuation: the receiver's end
+    struct fin_chan *on; // where it waits with a continuation: the receiver's end. NULL, or FIN_LMP_TAKES: then it has
+    // what takes what fin_chan_send_behind sends, in the sender, and ends the wait if it likes; false: not that one
+    bool (*take)(struct lmp_waiter *w, uint64_t word, const void *data, size_t size);
+    void *arg;
 };
 enum { LMP_PEEKS = 1 }; // it is that of a struct chan_on which peeks (on.h), and has no `on`
+#define FIN_LMP_TAKES ((struct fin_chan *)1)
 
 // recv_on.c: the same for one with a continuation. It has its message, -ECANCELED, or (-EAGAIN) something has happened.
 void fin_lmp_tell_on(struct lmp_waiter *w, ssize_t result);
@@ -29,7 +33,7 @@ void fin_lmp_tell_peek(struct lmp_waiter *w, ssize_t result); // and for one tha
 // Pre: both ends are on this thread; nobody else has the turn.
 
 static inline void fin_lmp_go_on(struct lmp_waiter *w, ssize_t result) {
-    if (FIN_UNLIKELY(w->on != NULL)) {
+    if (FIN_UNLIKELY(w->on != NULL) && w->on != FIN_LMP_TAKES) {
         fin_lmp_tell_on(w, result);
         return;
     }
@@ -38,12 +42,18 @@ static inline void fin_lmp_go_on(struct lmp_waiter *w, ssize_t result) {
     fin_schedule_own(fin_rt(fin_self), w->awe);
 }
 
-// The message goes to who waits. Pre: it wants one, and has room.
-static inline void fin_lmp_give(struct lmp_waiter *w, const void *data, size_t size) {
+// Pre: it wants a message, and has room.
+static inline void fin_lmp_put(struct lmp_waiter *w, const void *data, size_t size) {
     if (FIN_LIKELY(size <= UMP_FIRST))
         ump_copy_line(w->buffer, data, size);
     else
         memcpy(w->buffer, data, size);
+    w->result = (ssize_t)size;
+}
+
+// The message goes to who waits. Pre: as above.
+static inline void fin_lmp_give(struct lmp_waiter *w, const void *data, size_t size) {
+    fin_lmp_put(w, data, size);
     fin_lmp_go_on(w, (ssize_t)size);
 }
 // A message is in the ring: whoever waits is to look.
@@ -51,8 +61,13 @@ void fin_lmp_arrived(struct ump_tx *tx);
 // The same where the sender is gone.
 void fin_lmp_wake(struct meeting *m);
 
-// Waits for a message that is copied to the buffer: its length; -ECANCELED; -EAGAIN: it is not that simple. Pre: the block
-// is not cancelled, unless nc.
+// Is there no more to it than to wait for a message? Of any channel.
+bool fin_lmp_is_plain(struct fin_chan *c);
+// Waits at such an end. What its `take` ended the wait with; -ECANCELED; or -EAGAIN: there is something in the ring, or the
+// sender is gone.
+FIN_BLOCKING ssize_t fin_lmp_read(struct fin_chan *c, struct lmp_waiter *w, bool nc);
+
+// As fin_chan_recv. Pre: the block is not cancelled, unless nc.
 FIN_BLOCKING ssize_t fin_lmp_recv(struct fin_chan *c, void *buffer, size_t size, bool nc);
 // Waits until there is something in the ring, or the sender is gone: 0; -ECANCELED. Pre: neither is so.
 FIN_BLOCKING int fin_lmp_await(struct ump_rx *rx, bool nc);

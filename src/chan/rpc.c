@@ -7,13 +7,13 @@
 // become it, or there is a head and whoever waits for requests has been woken. promote() restores it.
 #include <stdlib.h>
 
-#include <fin/async.h>
 #include <fin/cancel.h>
 
+#include "chan/lmp.h"
 #include "chan/rpc.h"
 #include "core/dispatch.h"
 
-enum { FLOOD = 64, TURNS = 16, ON_STACK = 512 };
+enum { FLOOD = 64 };
 
 static void wake(struct waiting *w) {
     struct fin_awe *a = w->awe;
@@ -88,11 +88,40 @@ static void handle(struct fin_rpc *r, const char *bytes, size_t n) {
     fin_chan_release(r->chan);
 }
 
-// Waits for a message and handles it. An error is that of this wait alone.
-static FIN_BLOCKING int read_one(struct fin_rpc *r, bool nc) {
-    const void *bytes;
+// In the AWE that sends, on the same thread: does what the reader would. That stays the reader unless it has its own.
+static bool taken(struct lmp_waiter *w, uint64_t word, const void *data, size_t size) {
+    struct fin_rpc *r = w->arg;
+    struct waiting *reader = r->reader;
+    if ((uint32_t)word == RPC_ANSWER) {
+        fin_rpc_answered(r, (uint32_t)(word >> 32), data, size);
+    } else if ((uint32_t)word == RPC_REQUEST && !r->client && reader->id == 0 && reader->buffer && size <= reader->room) {
+        fin_rpc_give(reader, data, size);
+        reader->request = (uint32_t)(word >> 32);
+    } else {
+        return false;
+    }
+    if (reader->decided)
+        fin_lmp_go_on(w, 0);
+    return true;
+}
+
+static FIN_BLOCKING ssize_t read_here(struct fin_rpc *r, struct waiting *reader, bool nc) {
+    struct lmp_waiter w = {.take = taken, .arg = r};
     r->reading = true;
-    ssize_t n = nc ? fin_chan_peek_nc(r->chan, &bytes) : fin_chan_peek(r->chan, &bytes);
+    r->reader = reader;
+    ssize_t n = fin_lmp_read(r->chan, &w, nc);
+    r->reading = false;
+    return n;
+}
+
+// Waits for a message and handles it. An error is that of this wait alone.
+static FIN_BLOCKING int read_one(struct fin_rpc *r, struct waiting *reader, bool nc) {
+    const void *bytes;
+    ssize_t n = fin_lmp_is_plain(r->chan) ? read_here(r, reader, nc) : -EAGAIN;
+    if (n != -EAGAIN)
+        return (int)n;
+    r->reading = true;
+    n = nc ? fin_chan_peek_nc(r->chan, &bytes) : fin_chan_peek(r->chan, &bytes);
     r->reading = false;
     if (FIN_LIKELY(n >= 0))
         handle(r, bytes, (size_t)n);
@@ -124,7 +153,7 @@ static bool settled(const struct fin_rpc *r, const struct waiting *w) {
     return w->decided || r->end != 0 || (w->id == 0 && r->head);
 }
 
-// The call's result, 0 for a request that is at the head, or why there will be none.
+// The call's result, the length of a request that it was given, 0 for one that is at the head, or why there will be none.
 static FIN_BLOCKING ssize_t await(struct fin_rpc *r, struct waiting *w, bool nc) {
     ssize_t error = 0;
     join(r, w);
@@ -133,7 +162,7 @@ static FIN_BLOCKING ssize_t await(struct fin_rpc *r, struct waiting *w, bool nc)
             stop_here(w, nc);
             error = w->cancelled ? -ECANCELED : 0;
         } else {
-            error = read_one(r, nc);
+            error = read_one(r, w, nc);
             if (r->head && w->id != 0)
                 promote(r);
         }
@@ -207,16 +236,14 @@ ssize_t fin_rpc_call_nc(struct fin_rpc *r, const void *request, size_t size, voi
     return call(r, request, size, answer, room, true);
 }
 
-// 0: there is a request at the head.
-static FIN_BLOCKING int await_head(struct fin_rpc *r, bool nc) {
-    struct waiting w = {.id = 0};
+ssize_t fin_rpc_await_request(struct fin_rpc *r, struct waiting *w, bool nc) {
     if (!nc && cancelled_here())
         return -ECANCELED;
-    return r->head ? 0 : r->end != 0 ? r->end : (int)await(r, &w, nc);
+    return r->head ? 0 : r->end != 0 ? r->end : await(r, w, nc);
 }
 
-// Pre: there is a head. Its length as it was when it was checked.
-static ssize_t take_head(struct fin_rpc *r, void *request, size_t room, uint32_t *id) {
+// The length is as it was when it was checked.
+ssize_t fin_rpc_take_head(struct fin_rpc *r, void *request, size_t room, uint32_t *id) {
     size_t size = r->size;
     if (size > room) {
         promote(r); // another one may have more room
@@ -231,11 +258,15 @@ static ssize_t take_head(struct fin_rpc *r, void *request, size_t room, uint32_t
 }
 
 static FIN_BLOCKING ssize_t accept(struct fin_rpc *r, void *request, size_t room, uint32_t *id, bool nc) {
-    int error;
+    struct waiting w = {.id = 0, .buffer = request, .room = room};
+    ssize_t n;
     do { // another one may take it before this one runs
-        error = await_head(r, nc);
-    } while (error == 0 && !r->head);
-    return error != 0 ? error : take_head(r, request, room, id);
+        n = fin_rpc_await_request(r, &w, nc);
+    } while (n >= 0 && !w.decided && !r->head);
+    if (!w.decided)
+        return n < 0 ? n : fin_rpc_take_head(r, request, room, id);
+    *id = w.request;
+    return n;
 }
 
 ssize_t fin_rpc_accept(struct fin_rpc *r, void *request, size_t room, uint32_t *id) {
@@ -263,7 +294,7 @@ ssize_t fin_rpc_poll(struct fin_rpc *r, void *request, size_t room, uint32_t *id
             handle(r, bytes, (size_t)n);
     }
     if (r->head)
-        return take_head(r, request, room, id);
+        return fin_rpc_take_head(r, request, room, id);
     if (r->first)
         promote(r);
     return r->end != 0 ? r->end : -EAGAIN;
@@ -292,60 +323,6 @@ int fin_rpc_reply(struct fin_rpc *r, uint32_t id, const void *answer, size_t siz
 
 int fin_rpc_reply_nc(struct fin_rpc *r, uint32_t id, const void *answer, size_t size) {
     return send_word(r, id, RPC_ANSWER, answer, size, true);
-}
-
-struct serving {
-    struct fin_rpc *rpc;
-    fin_rpc_fn *fn;
-    void *arg;
-    struct fin_sem room; // for requests that are worked on: the other side may send more than it may
-    int error;
-};
-
-// The request moves to this async's own stack, where it fits.
-static void serve_one(void *arg) {
-    struct serving *s = arg;
-    struct fin_rpc *r = s->rpc;
-    uint64_t on_stack[ON_STACK / 8];
-    uint32_t id;
-    void *request = r->size <= sizeof on_stack ? on_stack : malloc(r->size);
-    if (!request) {
-        s->error = -ENOMEM;
-        return;
-    }
-    ssize_t n = take_head(r, request, r->size, &id);
-    s->fn(r, id, request, (size_t)n, s->arg);
-    if (request != on_stack)
-        free(request);
-    fin_sem_post(&s->room);
-}
-
-// 0: there is room for a request, and there is one, unless another AWE took it meanwhile.
-static FIN_BLOCKING int await_request(struct serving *s) {
-    int error = fin_sem_wait(&s->room);
-    return error == 0 ? await_head(s->rpc, false) : error;
-}
-
-int fin_rpc_serve(struct fin_rpc *r, fin_rpc_fn *fn, void *arg) {
-    struct serving s = {.rpc = r, .fn = fn, .arg = arg};
-    int error = 0;
-    r->inside++;
-    fin_sem_init(&s.room, FIN_RPC_MOST);
-    fin_finish {
-        for (unsigned n = 1; error == 0; n++) {
-            error = await_request(&s);
-            if (error == 0 && r->head) {
-                fin_async_call(serve_one, &s);
-                error = s.error;
-            } else {
-                fin_sem_post(&s.room);
-            }
-            if (n % TURNS == 0)
-                fin_yield(); // a client without pauses keeps nobody else from running
-        }
-    }
-    r->inside--;
-    return error;
 }
 
 int fin_rpc_open(struct fin_rpc **out, struct fin_chan *c, unsigned flags) {
@@ -385,10 +362,6 @@ void fin_rpc_unlink(struct fin_rpc *r, struct waiting *w) { unlink_waiting(r, w)
 void fin_rpc_handle(struct fin_rpc *r, const void *bytes, size_t n) { handle(r, bytes, n); }
 bool fin_rpc_settled(const struct fin_rpc *r, const struct waiting *w) { return settled(r, w); }
 void fin_rpc_cancelled(void *waiting) { cancelled(waiting); }
-
-ssize_t fin_rpc_take_head(struct fin_rpc *r, void *request, size_t room, uint32_t *id) {
-    return take_head(r, request, room, id);
-}
 
 size_t fin_rpc_most(const struct fin_rpc *r) { return fin_chan_most(r->chan) - sizeof(uint64_t); }
 uint64_t fin_rpc_strays(const struct fin_rpc *r) { return r->strays; }

@@ -16,8 +16,9 @@ struct waiting {
     struct fin_awe *awe; // while it is suspended, and does not read
     struct rpc_on *on;   // where it waits with a continuation
     uint32_t id;         // of the call whose answer it waits for; 0: for requests
+    uint32_t request;    // id of the request that it was given
     bool decided, cancelled, keep;
-    void *buffer;
+    void *buffer; // NULL, of one that waits for requests: it only wants to know
     size_t room;
     ssize_t result;
 };
@@ -34,13 +35,14 @@ struct call {
 struct fin_rpc {
     struct fin_chan *chan;
     struct waiting *first, *last;
-    bool reading; // an AWE is in fin_chan_peek
-    bool head;    // a request is being peeked at, these are its
+    bool reading; // an AWE is in fin_chan_peek, or waits for what this thread sends; then it is
+    struct waiting *reader;
+    bool head; // a request is being peeked at, these are its
     uint32_t id;
     const char *bytes;
     size_t size;
-    int end;          // 0, or why nothing comes any more
-    unsigned inside;  // dispatch loops, and polls that let others run
+    int end;         // 0, or why nothing comes any more
+    unsigned inside; // dispatch loops, and polls that let others run
     bool client;
     struct call *calls;
     uint32_t count, free, last_free; // `free`: index of the first, or `count` where there is none
@@ -55,7 +57,6 @@ void fin_rpc_promote(struct fin_rpc *r);
 void fin_rpc_join(struct fin_rpc *r, struct waiting *w);
 void fin_rpc_unlink(struct fin_rpc *r, struct waiting *w); // where it waits the caller promotes another
 void fin_rpc_handle(struct fin_rpc *r, const void *bytes, size_t n);
-ssize_t fin_rpc_take_head(struct fin_rpc *r, void *request, size_t room, uint32_t *id);
 bool fin_rpc_settled(const struct fin_rpc *r, const struct waiting *w);
 void fin_rpc_cancelled(void *waiting); // a cancel item
 static inline bool fin_rpc_of_this_wait(ssize_t n) {
@@ -63,6 +64,21 @@ static inline bool fin_rpc_of_this_wait(ssize_t n) {
 }
 // rpc_on.c: the answer that such a one waits for has come, and is where it wants it.
 void fin_rpc_decided_on(struct fin_rpc *r, struct waiting *w);
+
+// Waits for a request. Not negative: there was one at the head, or w was given it.
+FIN_BLOCKING ssize_t fin_rpc_await_request(struct fin_rpc *r, struct waiting *w, bool nc);
+// Takes the request at the head: its length, or -EMSGSIZE. Pre: there is one.
+ssize_t fin_rpc_take_head(struct fin_rpc *r, void *request, size_t room, uint32_t *id);
+
+// What one waits for, for which it has room.
+static inline void fin_rpc_give(struct waiting *w, const void *bytes, size_t size) {
+    if (size <= FIN_RPC_LINE)
+        ump_copy_line(w->buffer, bytes, size);
+    else
+        memcpy(w->buffer, bytes, size);
+    w->decided = true;
+    w->result = (ssize_t)size;
+}
 
 // calls.c
 // Makes a call. 0; -ENOSPC, -ENOMEM.

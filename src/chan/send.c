@@ -156,6 +156,12 @@ static FIN_BLOCKING __attribute__((noinline)) int send_behind_slowly(struct fin_
     return send_any(c, &(struct message){data, size, NULL, 0, &word}, nc);
 }
 
+// To who waits for such on this thread.
+static inline bool hand_behind(struct fin_chan *c, uint64_t word, const void *data, size_t size) {
+    struct lmp_waiter *w = c->out.here ? c->out.ump.meeting->waiter : NULL;
+    return w && w->on == FIN_LMP_TAKES && size <= c->out.most - sizeof word && w->take(w, word, data, size);
+}
+
 static inline bool quick_behind(const struct fin_chan *c, size_t size) {
     bool usual = c->out.quick || (c->out.here && !fin_trace_on);
     return FIN_LIKELY(size <= UMP_FIRST - sizeof(uint64_t) && usual && ump_room(&c->out.ump, 1));
@@ -176,6 +182,8 @@ static inline int put_behind_quickly(struct fin_chan *c, uint64_t word, const vo
 int fin_chan_send_behind(struct fin_chan *c, uint64_t word, const void *data, size_t size, bool nc) {
     if (!nc && FIN_UNLIKELY(cancelled_here()))
         return -ECANCELED;
+    if (hand_behind(c, word, data, size))
+        return 0;
     return quick_behind(c, size) ? put_behind_quickly(c, word, data, size) : send_behind_slowly(c, word, data, size, nc);
 }
 

@@ -24,4 +24,7 @@ void fin_arch_jump(void *ip, void *sp, void *fp, void *bx);
 // the body had returned.
 static inline void *fin_arch_site(const struct fin_body *body);
 
+// FIN_ARCH_RETURNS_BY_JUMP is put before a function that has waited whenever it returns: where the machine can, it does so
+// by a jump. Of a return a processor expects that it goes behind the latest call, and that was another AWE's.
+
 #endif

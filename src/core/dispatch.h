@@ -90,12 +90,9 @@ static inline struct fin_finish_block *written_block(struct fin_finish_block *b)
 }
 
 static inline bool block_cancelled(const struct fin_finish_block *b) {
-    for (; b; b = b->parent) {
-        if (b->flags & FIN_FINISH_CANCELLED)
-            return true;
-        if (b->flags & FIN_FINISH_NC)
-            return false;
-    }
+    for (; b; b = b->parent)
+        if (b->flags & (FIN_FINISH_CANCELLED | FIN_FINISH_NC))
+            return b->flags & FIN_FINISH_CANCELLED;
     return false;
 }
 
@@ -284,6 +281,13 @@ static inline bool tick(struct fin_runtime *rt) {
         return true;
     rt->ticks = 1;
     return false;
+}
+
+// awe.c: reached through FIN_ARCH_BLOCK_ only. As fin_core_suspend_, and runs `to` instead of the first of the queue. Pre:
+// fin_may_hand_over(); only this thread looks at the slots that the two are in.
+void fin_core_hand_over_(struct fin_awe *a, struct fin_thread *t, struct fin_awe **slot, struct fin_awe *to);
+static inline bool fin_may_hand_over(const struct fin_runtime *rt, const struct fin_awe *to) {
+    return rt->ticks > 1 && plain(rt) && fin_state(to) == (rt->tag | FIN_AWE_SUSPENDED);
 }
 
 // Makes one of this thread that is suspended one that take_plain_for() can take, before another thread wakes it.

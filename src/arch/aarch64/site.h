@@ -18,6 +18,8 @@ static inline __attribute__((always_inline)) void fin_arch_resume(const struct f
                      : "memory");
 }
 
+#define FIN_ARCH_RETURNS_BY_JUMP
+
 static inline void *fin_arch_site(const struct fin_body *body) { return body->resume; }
 
 #endif

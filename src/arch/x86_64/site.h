@@ -15,6 +15,16 @@ static inline __attribute__((always_inline)) void fin_arch_resume(const struct f
                      : "memory");
 }
 
+// See core/arch.h. Compilers refuse it where a shadow stack checks returns.
+#if defined(__has_attribute) && !(defined(__CET__) && __CET__ & 2)
+#if __has_attribute(function_return)
+#define FIN_ARCH_RETURNS_BY_JUMP __attribute__((function_return("thunk-extern")))
+#endif
+#endif
+#ifndef FIN_ARCH_RETURNS_BY_JUMP
+#define FIN_ARCH_RETURNS_BY_JUMP
+#endif
+
 // The call of the body left its return address below the struct fin_body; FIN_ARCH_LAZY_HERE_ says it in `resume`.
 static inline void *fin_arch_site(const struct fin_body *body) {
     bool here = body->entry == NULL && !(body->block->flags & FIN_FINISH_EAGER);

@@ -48,4 +48,16 @@ fin_async_done_:
         .cfi_endproc
         SIZE(fin_async_done_)
 
+        .p2align 4
+// Where functions with FIN_ARCH_RETURNS_BY_JUMP go instead of returning; the compiler's name for it.
+        HIDDEN(__x86_return_thunk)
+__x86_return_thunk:
+        .cfi_startproc
+        popq    %rcx
+        .cfi_adjust_cfa_offset -8
+        .cfi_register rip, rcx
+        jmp     *%rcx
+        .cfi_endproc
+        SIZE(__x86_return_thunk)
+
         .section .note.GNU-stack, "", @progbits

@@ -1,0 +1,65 @@
+// SPDX-License-Identifier: BSD-2-Clause
+// The dispatch loop (ac-extensions 5.3): each request in an async of its own.
+#include <stdlib.h>
+
+#include <fin/async.h>
+#include <fin/cancel.h>
+
+#include "chan/rpc.h"
+
+enum { TURNS = 16, ON_STACK = 512 };
+
+struct serving {
+    struct fin_rpc *rpc;
+    fin_rpc_fn *fn;
+    void *arg;
+    struct fin_sem room; // for requests that are worked on: the other side may send more than it may
+    int error;
+};
+
+// The request moves to this async's own stack, where it fits.
+static void serve_one(void *arg) {
+    struct serving *s = arg;
+    struct fin_rpc *r = s->rpc;
+    uint64_t on_stack[ON_STACK / 8];
+    uint32_t id;
+    void *request = r->size <= sizeof on_stack ? on_stack : malloc(r->size);
+    if (!request) {
+        s->error = -ENOMEM;
+        return;
+    }
+    ssize_t n = fin_rpc_take_head(r, request, r->size, &id);
+    s->fn(r, id, request, (size_t)n, s->arg);
+    if (request != on_stack)
+        free(request);
+    fin_sem_post(&s->room);
+}
+
+// 0: there is room for a request, and there is one, unless another AWE took it meanwhile.
+static FIN_BLOCKING int await_next(struct serving *s) {
+    struct waiting w = {.id = 0};
+    int error = fin_sem_wait(&s->room);
+    return error == 0 ? (int)fin_rpc_await_request(s->rpc, &w, false) : error;
+}
+
+int fin_rpc_serve(struct fin_rpc *r, fin_rpc_fn *fn, void *arg) {
+    struct serving s = {.rpc = r, .fn = fn, .arg = arg};
+    int error = 0;
+    r->inside++;
+    fin_sem_init(&s.room, FIN_RPC_MOST);
+    fin_finish {
+        for (unsigned n = 1; error == 0; n++) {
+            error = await_next(&s);
+            if (error == 0 && r->head) {
+                fin_async_call(serve_one, &s);
+                error = s.error;
+            } else {
+                fin_sem_post(&s.room);
+            }
+            if (n % TURNS == 0)
+                fin_yield(); // a client without pauses keeps nobody else from running
+        }
+    }
+    r->inside--;
+    return error;
+}
