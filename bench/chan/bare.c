@@ -114,3 +114,58 @@ double stream_copy(long n) {
     }
     return bench_since(start, (double)n);
 }
+
+double stream_fill(long n) {
+    static char through[16 << 10] __attribute__((aligned(64)));
+    uint64_t start = bench_ticks();
+    for (long i = 0; i < n; i++) {
+        char *at = through + (size_t)i * LARGE % sizeof through;
+        bench_fill(at, (uint64_t)i);
+        bench_sum(at);
+    }
+    return bench_since(start, (double)n);
+}
+
+// The other way to an n:1 channel (htm 3.4): a sender claims its line by compare-and-swap, then fills it. A line says to
+// whom it belongs by its number: of the message that may go there, and one more when it is there.
+static struct {
+    uint64_t number;
+    uint64_t words[7];
+} __attribute__((aligned(64))) claimed[RING];
+static struct {
+    uint64_t next;
+} __attribute__((aligned(128))) claims;
+
+static void claim_lines(void *n) {
+    for (uint64_t i = 0; i < *(uint64_t *)n; i++) {
+        uint64_t mine = __atomic_load_n(&claims.next, __ATOMIC_RELAXED);
+        for (;;) {
+            uint64_t number = __atomic_load_n(&claimed[mine % RING].number, __ATOMIC_ACQUIRE);
+            if (number != mine)
+                mine = __atomic_load_n(&claims.next, __ATOMIC_RELAXED);
+            else if (__atomic_compare_exchange_n(&claims.next, &mine, mine + 1, true, __ATOMIC_RELAXED, __ATOMIC_RELAXED))
+                break;
+        }
+        for (int k = 0; k < 7; k++)
+            claimed[mine % RING].words[k] = i;
+        __atomic_store_n(&claimed[mine % RING].number, mine + 1, __ATOMIC_RELEASE);
+    }
+}
+
+static void drain_claimed(void *n) {
+    uint64_t to[7];
+    for (uint64_t i = 0; i < *(uint64_t *)n; i++) {
+        while (__atomic_load_n(&claimed[i % RING].number, __ATOMIC_ACQUIRE) != i + 1) {
+        }
+        memcpy(to, claimed[i % RING].words, sizeof to);
+        __asm__ volatile("" : : "r"(to) : "memory");
+        __atomic_store_n(&claimed[i % RING].number, i + RING, __ATOMIC_RELEASE);
+    }
+}
+
+double stream_claimed(long n) {
+    for (uint64_t i = 0; i < RING; i++)
+        claimed[i].number = i;
+    claims.next = 0;
+    return two_sides(claim_lines, drain_claimed, &n, n);
+}

@@ -6,6 +6,30 @@
 
 #include "rows.h"
 
+// Two processes of their own, which print what they measured.
+static void table_mpi(const char *what, const char *title, long n) {
+    static const struct {
+        const char *program, *name;
+    } rivals[] = {{"openmpi", "Open MPI"}, {"mpich", "MPICH"}};
+    struct bench_row rows[BENCH_COUNT(rivals)];
+    char table[16];
+    size_t count = 0;
+    for (size_t i = 0; i < BENCH_COUNT(rivals); i++) {
+        double v[3];
+        if (!bench_rival(rivals[i].program, what, bench_options.quick ? n / 4 : n, v, 3)) {
+            bench_skip(rivals[i].name, BENCH_NO_RIVAL);
+            continue;
+        }
+        rows[count++] = (struct bench_row){.name = rivals[i].name,
+                                           .median = v[0] * BENCH_CYCLES_PER_TICK,
+                                           .lo = v[1] * BENCH_CYCLES_PER_TICK,
+                                           .hi = v[2] * BENCH_CYCLES_PER_TICK};
+    }
+    snprintf(table, sizeof table, "mpi-%s", what);
+    if (count > 0)
+        bench_print(table, title, "cycles", rows, count);
+}
+
 static void table_trip(void) {
     struct bench_row rows[] = {
         {"bare: a cache line each way, by hand", trip_bare, 2000},
@@ -13,23 +37,40 @@ static void table_trip(void) {
         {"fin_chan as between processes", trip_process, 2000, NULL, 1, 1.15},
         {"pipe", trip_pipe, 100},
         {"Unix socket", trip_socket, 100},
-        {"ZeroMQ, a pair within the process", trip_zeromq, 50},
-        {"ZeroMQ, a pair as between processes", trip_zeromq_ipc, 50},
+        {NULL},
+        {NULL},
+        {NULL},
     };
-    bench_table("trip", "round trip of one line between two processors", "cycles", rows,
-                BENCH_COUNT(rows) - (have_zeromq ? 0 : 2));
+    size_t count = BENCH_COUNT(rows) - 3;
+    if (have_zeromq) {
+        rows[count++] = (struct bench_row){"ZeroMQ, a pair within the process", trip_zeromq, 50};
+        rows[count++] = (struct bench_row){"ZeroMQ, a pair as between processes", trip_zeromq_ipc, 50};
+    }
+    if (have_rte_ring)
+        rows[count++] = (struct bench_row){"rte_ring (DPDK), elements of a line", trip_rte_ring, 2000};
+    bench_table("trip", "round trip of one line between two processors", "cycles", rows, count);
     if (!have_zeromq)
         bench_skip("ZeroMQ", "libzmq is not there");
-    struct bench_row local[] = {
-        {"fin_chan between AWEs of one thread", trip_local, 20000, NULL, 0, 0, 60},
+    if (!have_rte_ring)
+        bench_skip("rte_ring", "DPDK is not there");
+    table_mpi("trip", "the same by MPI, between two processes", 2000);
+}
+
+static void table_local(void) {
+    struct bench_row rows[] = {
+        {"fin_chan_send_recv: the stack is handed over", trip_handed, 20000, NULL, 0, 0, 60},
+        {"fin_chan_send, fin_chan_recv", trip_local, 20000},
         {"fin_rpc_call between AWEs of one thread", call_local, 20000},
     };
-    bench_table("local", "round trip between two AWEs of one thread", "cycles", local, BENCH_COUNT(local));
-    struct bench_row asleep[] = {
+    bench_table("local", "round trip between two AWEs of one thread", "cycles", rows, BENCH_COUNT(rows));
+}
+
+static void table_asleep(void) {
+    struct bench_row rows[] = {
         {"futex", trip_futex, 50},
         {"fin_chan", trip_asleep, 50, NULL, 1, 1.2},
     };
-    bench_table("asleep", "a sleeping receiver: from the send to the answer", "cycles", asleep, BENCH_COUNT(asleep));
+    bench_table("asleep", "a sleeping receiver: from the send to the answer", "cycles", rows, BENCH_COUNT(rows));
 }
 
 // The papers' unit is messages in 10,000 cycles: 20, 15 and 17.
@@ -52,59 +93,110 @@ static void table_stream(void) {
         {"Unix socket, 64 bytes", stream_socket, 2000},
         {NULL},
         {NULL},
+        {NULL},
+        {NULL},
     };
-    size_t count = BENCH_COUNT(rows) - 2;
+    size_t count = BENCH_COUNT(rows) - 4;
     if (have_lockfree)
         rows[count++] = (struct bench_row){"boost::lockfree::spsc_queue of 64 bytes", stream_lockfree, 200000};
     if (have_zeromq)
         rows[count++] = (struct bench_row){"ZeroMQ, a pair within the process", stream_zeromq, 2000};
+    if (have_rte_ring) {
+        rows[count++] = (struct bench_row){"rte_ring (DPDK), elements of a line", stream_rte_ring, 100000};
+        rows[count++] = (struct bench_row){"the same, 32 at a time", stream_rte_bursts, 200000};
+    }
     bench_table("stream", "messages one way between two processors", "cycles", rows, count);
     if (!have_lockfree)
         bench_skip("boost::lockfree::spsc_queue", "Boost is not there");
     if (!have_zeromq)
         bench_skip("ZeroMQ", "libzmq is not there");
-    struct bench_row large[] = {
+    if (!have_rte_ring)
+        bench_skip("rte_ring", "DPDK is not there");
+    table_mpi("stream", "messages of 56 bytes one way, by MPI", 20000);
+}
+
+static void table_shared(void) {
+    struct bench_row rows[] = {
+        {"fin_chan, an end of one thread", stream_chan, 200000},
+        {"fin_chan, an end for several (FIN_CHAN_SHARED)", stream_shared, 100000, NULL, 1},
+        {"by hand: lines claimed by compare-and-swap", stream_claimed, 100000, NULL, 1},
+    };
+    bench_table("shared", "n:1: messages one way from where several threads may send, one of which does", "cycles", rows,
+                BENCH_COUNT(rows));
+}
+
+static void table_large(void) {
+    struct bench_row rows[] = {
         {"memcpy in and out, on one processor", stream_copy, 2000},
         {"bare: memcpy in here, out there, by hand", stream_large_bare, 2000, NULL, 1},
         {"fin_chan", stream_large, 2000, NULL, 1, 1.5},
         {"pipe", stream_pipe_large, 1000},
+        {"filled and summed, on one processor", stream_fill, 2000},
+        {"fin_chan, filled and summed in place", stream_large_in_place, 2000, NULL, 5},
     };
-    bench_table("large", "messages of 4 KiB one way", "cycles", large, BENCH_COUNT(large));
+    bench_table("large", "messages of 4 KiB one way", "cycles", rows, BENCH_COUNT(rows));
 }
 
 static void table_waits(void) {
     struct bench_row rows[] = {
-        {"fin_waitset, 1 channel", waitset_1, 2000},
-        {"fin_waitset, 30 channels", waitset_30, 2000},
-        {"fin_waitset, 1,000 channels", waitset_1000, 2000},
-        {"epoll, 1 eventfd", epoll_1, 500},
+        {"fin_waitset, 1 channel", waitset_1, 2000},         {"fin_waitset, 30 channels", waitset_30, 2000},
+        {"fin_waitset, 1,000 channels", waitset_1000, 2000}, {"epoll, 1 eventfd", epoll_1, 500},
         {"epoll, 1,000 eventfds", epoll_1000, 500},
     };
     bench_table("waits", "send, find the event among so many, receive; one processor", "cycles", rows, BENCH_COUNT(rows));
 }
 
+static void table_all_alerts(void) {
+    for (int channels = 1; channels <= 100; channels *= 10)
+        table_alerts(channels);
+}
+
+static const struct {
+    const char *name;
+    void (*run)(void);
+} tables[] = {
+    {"trip", table_trip},         {"local", table_local},   {"asleep", table_asleep}, {"calls", table_calls},
+    {"stream", table_stream},     {"shared", table_shared}, {"large", table_large},   {"waits", table_waits},
+    {"alerts", table_all_alerts}, {"rtm", table_rtm},
+};
+
+static bool wanted(size_t i) { return !bench_options.table || strcmp(bench_options.table, tables[i].name) == 0; }
+
+static int usage(const char *program) {
+    printf("usage: %s [--quick] [--csv FILE] [--rivals DIR] [--table NAME]\ntables:", program);
+    for (size_t i = 0; i < BENCH_COUNT(tables); i++)
+        printf(" %s", tables[i].name);
+    printf("\n");
+    return 2;
+}
+
 int main(int argc, char **argv) {
     for (int i = 1; i < argc; i++) {
-        if (strcmp(argv[i], "--quick") == 0)
+        const char **value = strcmp(argv[i], "--csv") == 0      ? &bench_options.csv
+                             : strcmp(argv[i], "--table") == 0  ? &bench_options.table
+                             : strcmp(argv[i], "--rivals") == 0 ? &bench_options.rivals
+                                                                : NULL;
+        if (value && i + 1 < argc)
+            *value = argv[++i];
+        else if (strcmp(argv[i], "--quick") == 0)
             bench_options.quick = true;
-        else if (strcmp(argv[i], "--csv") == 0 && i + 1 < argc)
-            bench_options.csv = argv[++i];
         else
-            return printf("usage: %s [--quick] [--csv FILE]\n", argv[0]), 2;
+            return usage(argv[0]);
     }
+    bool found = false;
+    for (size_t i = 0; i < BENCH_COUNT(tables); i++)
+        found |= wanted(i);
+    if (!found)
+        return usage(argv[0]);
     cpu_set_t cpus;
     if (sched_getaffinity(0, sizeof cpus, &cpus) != 0 || CPU_COUNT(&cpus) < 2) {
         fprintf(stderr, "skipped: there is one processor only\n");
         return 77;
     }
     bench_begin("fin-bench-chan");
-    table_trip();
-    table_calls();
-    table_stream();
-    table_waits();
-    for (int channels = 1; channels <= 100; channels *= 10)
-        table_alerts(channels);
-    table_rtm();
+    for (size_t i = 0; i < BENCH_COUNT(tables); i++)
+        if (wanted(i))
+            tables[i].run();
     bench_end();
     return 0;
 }

@@ -3,22 +3,19 @@
 #define _GNU_SOURCE
 #include "rows.h"
 
+#include <linux/futex.h>
 #include <pthread.h>
 #include <sched.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
+#include <sys/syscall.h>
+#include <unistd.h>
 
 #include <fin.h>
 
 static struct fin_chan *ends[2];
 static long count;
-
-struct side {
-    void (*fn)(void *);
-    void *arg;
-    uint32_t *state;
-};
 
 // The nth processor that we may use.
 static void pin(int n) {
@@ -36,38 +33,55 @@ static void pin(int n) {
     }
 }
 
-enum { READY = 1, GO, DONE };
+// The far side is one thread, which sleeps between its turns: what a thread costs at its beginning and end is in no row.
+enum { IDLE, CALLED, READY, GO };
 
-static FIN_BLOCKING void *far_side(void *side) {
-    struct side *s = side;
-    pin(1);
-    fin_yield(); // the thread has its runtime: making and ending one costs as much as hundreds of round trips
-    __atomic_store_n(s->state, READY, __ATOMIC_RELEASE);
-    while (__atomic_load_n(s->state, __ATOMIC_ACQUIRE) != GO) { // who came first would sleep, and have to be woken
+static struct {
+    void (*fn)(void *);
+    void *arg;
+    uint32_t state;
+} partner;
+
+static void await_state(uint32_t state) {
+    while (__atomic_load_n(&partner.state, __ATOMIC_ACQUIRE) != state) {
     }
-    s->fn(s->arg);
-    __atomic_store_n(s->state, DONE, __ATOMIC_RELEASE);
-    return NULL;
+}
+
+static FIN_BLOCKING void *far_side(void *unused) {
+    pin(1);
+    fin_yield(); // the thread has its runtime
+    for (;;) {
+        while (__atomic_load_n(&partner.state, __ATOMIC_ACQUIRE) == IDLE)
+            syscall(SYS_futex, &partner.state, FUTEX_WAIT_PRIVATE, IDLE, NULL, NULL, 0);
+        __atomic_store_n(&partner.state, READY, __ATOMIC_RELEASE);
+        await_state(GO); // who came first would sleep, and have to be woken
+        partner.fn(partner.arg);
+        __atomic_store_n(&partner.state, IDLE, __ATOMIC_RELEASE);
+    }
+    return unused;
+}
+
+static void begin_far_side(void) {
+    static pthread_t t;
+    if (!t && pthread_create(&t, NULL, far_side, NULL) != 0)
+        abort();
 }
 
 double two_sides(void (*near)(void *), void (*far)(void *), void *arg, long n) {
-    uint32_t state = 0;
-    struct side s = {far, arg, &state};
-    pthread_t t;
+    begin_far_side();
     pin(0);
     count = n;
-    if (pthread_create(&t, NULL, far_side, &s) != 0)
-        abort();
-    while (__atomic_load_n(&state, __ATOMIC_ACQUIRE) != READY)
+    partner.fn = far;
+    partner.arg = arg;
+    __atomic_store_n(&partner.state, CALLED, __ATOMIC_RELEASE);
+    syscall(SYS_futex, &partner.state, FUTEX_WAKE_PRIVATE, 1, NULL, NULL, 0);
+    while (__atomic_load_n(&partner.state, __ATOMIC_ACQUIRE) != READY)
         sched_yield();
-    __atomic_store_n(&state, GO, __ATOMIC_RELEASE);
+    __atomic_store_n(&partner.state, GO, __ATOMIC_RELEASE);
     uint64_t start = bench_ticks();
     near(arg);
-    while (__atomic_load_n(&state, __ATOMIC_ACQUIRE) != DONE) {
-    }
-    double cycles = bench_since(start, (double)n);
-    pthread_join(t, NULL);
-    return cycles;
+    await_state(IDLE);
+    return bench_since(start, (double)n);
 }
 
 static void check(bool good) {
@@ -119,6 +133,31 @@ double trip_local(long n) {
     fin_finish {
         fin_async_call(answer, &n);
         ask(&n);
+    }
+    return bench_since(start, (double)n);
+}
+
+static void ask_at_once(void *n) {
+    char p[MESSAGE] = {0};
+    for (long i = 0; i < *(long *)n; i++)
+        check(fin_chan_send_recv(ends[0], p, sizeof p, p, sizeof p) == sizeof p);
+}
+
+static void answer_at_once(void *n) {
+    char p[MESSAGE];
+    check(fin_chan_recv(ends[1], p, sizeof p) == sizeof p);
+    for (long i = 1; i < *(long *)n; i++)
+        check(fin_chan_send_recv(ends[1], p, sizeof p, p, sizeof p) == sizeof p);
+    check(fin_chan_send(ends[1], p, sizeof p) == 0);
+}
+
+double trip_handed(long n) {
+    static struct fin_chan *kept[2];
+    use(kept, FIN_CHAN_LOCAL, 0);
+    uint64_t start = bench_ticks();
+    fin_finish {
+        fin_async_call(answer_at_once, &n);
+        ask_at_once(&n);
     }
     return bench_since(start, (double)n);
 }
@@ -198,3 +237,33 @@ static void peek_all(void *size) {
 }
 
 double stream_in_place(long n) { return stream(fill_all, peek_all, MESSAGE, n); }
+
+static void fill_pages(void *unused) {
+    void *room;
+    (void)unused;
+    for (long i = 0; i < count; i++) {
+        check(fin_chan_reserve(ends[0], LARGE, &room) == 0);
+        bench_fill(room, (uint64_t)i);
+        fin_chan_commit(ends[0], LARGE);
+    }
+}
+
+static void sum_pages(void *unused) {
+    const void *bytes;
+    (void)unused;
+    for (long i = 0; i < count; i++) {
+        check(fin_chan_peek(ends[1], &bytes) == LARGE);
+        bench_sum(bytes);
+        fin_chan_release(ends[1]);
+    }
+}
+
+double stream_large_in_place(long n) { return stream(fill_pages, sum_pages, LARGE, n); }
+
+double stream_shared(long n) {
+    static struct fin_chan *kept[2];
+    size_t size = MESSAGE;
+    count = n;
+    use(kept, FIN_CHAN_SHARED, 0);
+    return two_sides(send_all, recv_all, &size, n);
+}

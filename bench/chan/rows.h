@@ -20,12 +20,14 @@ double trip_bare(long n);
 double trip_pair(long n);
 double trip_process(long n);
 double trip_local(long n);
+double trip_handed(long n); // by fin_chan_send_recv
 double trip_asleep(long n);
 double trip_futex(long n);
 double trip_pipe(long n);
 double trip_socket(long n);
 double trip_zeromq(long n);
 double trip_zeromq_ipc(long n);
+double trip_rte_ring(long n);
 
 // Calls (fin/rpc.h): one after the other; from 16 AWEs at a time; within a thread.
 double call_sync(long n);
@@ -33,15 +35,34 @@ double call_many(long n);
 double call_many_eager(long n);
 double call_local(long n);
 
+// Makes and uses what LARGE bytes hold.
+static inline void bench_fill(void *bytes, uint64_t number) {
+    __builtin_memset(bytes, (int)number, LARGE);
+    __asm__ volatile("" : : "r"(bytes) : "memory");
+}
+static inline void bench_sum(const void *bytes) {
+    const uint64_t *words = (const uint64_t *)bytes;
+    uint64_t sum = 0;
+    for (int i = 0; i < LARGE / 8; i++)
+        sum += words[i];
+    __asm__ volatile("" : : "r"(sum));
+}
+
 // Messages one way.
 double stream_chan(long n);
 double stream_in_place(long n);
 double stream_large(long n);
+double stream_large_in_place(long n); // made there, and used there
+double stream_fill(long n);           // the same on one processor
+double stream_shared(long n);         // at an end for several senders
+double stream_claimed(long n);        // by hand: senders claim their lines by compare-and-swap
 double stream_copy(long n); // no message: memcpy of as many bytes, there and away
 double stream_bare(long n); // by hand
 double stream_large_bare(long n);
 double stream_lockfree(long n);
 double stream_zeromq(long n);
+double stream_rte_ring(long n);
+double stream_rte_bursts(long n);
 double stream_pipe(long n);
 double stream_socket(long n);
 double stream_pipe_large(long n);
@@ -56,7 +77,7 @@ double epoll_1000(long n);
 void table_alerts(int channels);
 void table_rtm(void);
 
-extern const bool have_lockfree, have_zeromq;
+extern const bool have_lockfree, have_zeromq, have_rte_ring;
 
 #ifdef __cplusplus
 }

@@ -1,0 +1,101 @@
+// SPDX-License-Identifier: BSD-2-Clause
+// DPDK's rte_ring, with elements of a line: one producer, one consumer.
+#include "rows.h"
+
+#if HAVE_RTE_RING
+#include <stdlib.h>
+
+#include <rte_ring.h>
+#include <rte_ring_elem.h>
+
+enum { LINE = 64, SLOTS = 4096, BURST = 32 };
+
+struct line {
+    char bytes[LINE];
+};
+
+static struct rte_ring *ring[2];
+
+static void check(bool good) {
+    if (!good)
+        abort();
+}
+
+static void use(void) {
+    for (int i = 0; i < 2 && !ring[i]; i++) {
+        ssize_t size = rte_ring_get_memsize_elem(LINE, SLOTS);
+        check(size > 0 && (ring[i] = aligned_alloc(RTE_CACHE_LINE_SIZE, (size_t)size + 64 - (size_t)size % 64)) != NULL);
+        check(rte_ring_init(ring[i], i ? "fin-bench-1" : "fin-bench-0", SLOTS, RING_F_SP_ENQ | RING_F_SC_DEQ) == 0);
+    }
+}
+
+static void put(struct rte_ring *r, const struct line *l) {
+    while (rte_ring_sp_enqueue_elem(r, (void *)(uintptr_t)l, LINE) != 0) {
+    }
+}
+
+static void get(struct rte_ring *r, struct line *l) {
+    while (rte_ring_sc_dequeue_elem(r, l, LINE) != 0) {
+    }
+}
+
+static void ask(void *n) {
+    struct line l = {0};
+    for (long i = 0; i < *(long *)n; i++)
+        put(ring[0], &l), get(ring[1], &l);
+}
+
+static void answer(void *n) {
+    struct line l;
+    for (long i = 0; i < *(long *)n; i++)
+        get(ring[0], &l), put(ring[1], &l);
+}
+
+static void send_all(void *n) {
+    struct line l = {0};
+    for (long i = 0; i < *(long *)n; i++)
+        put(ring[0], &l);
+}
+
+static void recv_all(void *n) {
+    struct line l;
+    for (long i = 0; i < *(long *)n; i++)
+        get(ring[0], &l);
+}
+
+static void send_bursts(void *n) {
+    struct line l[BURST] = {0};
+    for (long i = 0; i < *(long *)n; i += BURST)
+        for (unsigned done = 0; done < BURST;)
+            done += rte_ring_sp_enqueue_burst_elem(ring[0], l + done, LINE, BURST - done, NULL);
+}
+
+static void recv_bursts(void *n) {
+    struct line l[BURST];
+    for (long i = 0; i < *(long *)n; i += BURST)
+        for (unsigned done = 0; done < BURST;)
+            done += rte_ring_sc_dequeue_burst_elem(ring[0], l + done, LINE, BURST - done, NULL);
+}
+
+double trip_rte_ring(long n) {
+    use();
+    return two_sides(ask, answer, &n, n);
+}
+
+double stream_rte_ring(long n) {
+    use();
+    return two_sides(send_all, recv_all, &n, n);
+}
+
+double stream_rte_bursts(long n) {
+    use();
+    return two_sides(send_bursts, recv_bursts, &n, n);
+}
+
+const bool have_rte_ring = true;
+#else
+const bool have_rte_ring = false;
+double trip_rte_ring(long n) { return (double)(0 * n); }
+double stream_rte_ring(long n) { return (double)(0 * n); }
+double stream_rte_bursts(long n) { return (double)(0 * n); }
+#endif
