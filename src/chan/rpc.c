@@ -249,7 +249,8 @@ ssize_t fin_rpc_take_head(struct fin_rpc *r, void *request, size_t room, uint32_
         promote(r); // another one may have more room
         return -EMSGSIZE;
     }
-    memcpy(request, r->bytes, size);
+    if (size > 0)
+        memcpy(request, r->bytes, size);
     *id = r->id;
     release_head(r);
     if (r->first)
