@@ -27,7 +27,9 @@ sys.path[:0] = [str(d) for d in PLACES[:1]]
 from fin_look import Gone, Look  # noqa: E402
 
 SHT_SYMTAB, SHT_DYNSYM, STT_OBJECT, STT_FUNC = 2, 11, 1, 2
-RATES = ('detached', 'suspended', 'compressed', 'woken_remotely', 'slept', 'cancelled', 'requests', 'completions', 'entered')
+RATES = {'detached': 'detached', 'suspended': 'suspended', 'compressed': 'compressed', 'woken_remotely': 'woken',
+         'slept': 'slept', 'cancelled': 'cancelled', 'requests': 'requests', 'completions': 'completed',
+         'entered': 'entered'}
 LIBC = ctypes.CDLL(None, use_errno=True)
 
 
@@ -178,7 +180,7 @@ def shown(process, before, seconds, options):
                  ''.join(f', {n:,} {s}' for s, n in states.most_common()) +
                  (f'; {plural(len(process.channels), "channel mapping")}, {memory // 1024:,} KiB' if memory else ''))
     lines.append('')
-    lines.append('   thread  state      AWEs    stacks   spare  ' + '  '.join(r[:10].rjust(10) for r in RATES))
+    lines.append('   thread  state      AWEs    stacks   spare  ' + '  '.join(r.rjust(10) for r in RATES.values()))
     for t in runtimes:
         now[t.rt] = t.stats
         rates = ''
@@ -191,6 +193,7 @@ def shown(process, before, seconds, options):
     lines.append('   ' + ('of each a second' if before else 'of each since the begin'))
     lines.append('')
     if options.awes:
+        lines.append('   thread  state      ' + 'entry'.ljust(34) + 'waits in'.ljust(34) + 'name'.ljust(18) + 'id')
         lines += [f'{t.tid:9}  {a.state:9}  {a.entry:32}  {a.where:32}  {a.name:16}  {"0x%x" % a.id if a.id else "-"}'
                   for t, a in awes]
     else:
@@ -225,6 +228,8 @@ def main():
             time.sleep(max(options.interval, 0.05))
     except (OSError, Gone):
         sys.exit(f'fin-top: process {options.pid} has ended')
+    except KeyError as e:
+        sys.exit(f'fin-top: process {options.pid} has another version of Fin in it, which does not say where {e} is')
     except (KeyboardInterrupt, BrokenPipeError):
         pass
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// Messages with room for control data, which may bring descriptors. The kernel makes those as the message comes, and that may
-// be while the thread of the AWE that waits for it ends: only the library can close them then, and the memory that
+// Messages with room for control data, which may bring descriptors. The kernel makes those as the message comes, and that
+// may be while the thread of the AWE that waits for it ends: only the library can close them then, and the memory that
 // the program wanted their numbers in may be gone. So the ring gets a header and room of ours, which the AWE copies as it
 // runs.
 #ifndef FIN_IO_MESSAGE_H

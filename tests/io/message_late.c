@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// Messages that come to a thread as it ends: nobody will hear of their descriptors, so the library closes them. The receivers'
-// frames are on stacks of their own, or on that of the thread, which is used again before the messages are looked at.
+// Messages that come to a thread as it ends: nobody will hear of their descriptors, so the library closes them. The
+// receivers' frames are on stacks of their own, or on that of the thread, which is used again before the messages are
+// looked at.
 #define _GNU_SOURCE
 #include <pthread.h>
 

@@ -93,6 +93,9 @@ def main():
         if build != '-':
             check_probes(lib)
         run(f'{place}/bin/fin-top', '--help')
+        for page in ('fin_sleep', 'fin::mutex') if build == '-' else ():
+            if not glob.glob(f'{place}/share/man/man3/{page}.3*'):
+                sys.exit(f'the packages have no man page {page}(3)')
         check_headers(os.path.join(place, 'include'), root, compilers)
         with_pkg_config(root, lib, compilers)
         if not shutil.which('cmake'):
