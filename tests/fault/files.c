@@ -1,10 +1,14 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// Files: made, written in several ways, read back, spliced, looked at, removed; also by number and from registered memory.
+// Files: made, written in several ways, read back, spliced, looked at, removed; also by number and from registered
+// memory; and folders.
 #define _GNU_SOURCE
 #include <fcntl.h>
 #include <fin/fixed.h>
 #include <fin/linked.h>
+#include <fin/xattr.h>
+#include <sys/mman.h>
 #include <sys/stat.h>
+#include <sys/statfs.h>
 #include <sys/uio.h>
 
 #include "fault.h"
@@ -33,6 +37,8 @@ static void in_many_ways(int fd, const char *data) {
     written(fd, data, fin_write(fd, data, 100), 0);
     fine(fin_fallocate(fd, 0, 0, 2 * SIZE));
     fine(fin_fsync(fd));
+    fine(fin_fdatasync(fd));
+    fine(fin_sync_file_range(fd, 0, SIZE, SYNC_FILE_RANGE_WRITE));
     if (fine(fin_ftruncate(fd, SIZE)) && fine(fin_statx(fd, "", AT_EMPTY_PATH, STATX_SIZE, &s)))
         CHECK_EQ(s.stx_size, SIZE);
 }
@@ -58,6 +64,16 @@ static void chained(int fd, const char *data) {
         written(fd, data, steps[0].result, 20);
 }
 
+static void doubled(int pipe, ssize_t n) {
+    int p[2];
+    if (!fine_errno(pipe2(p, O_CLOEXEC)))
+        return;
+    ssize_t m = fin_tee(pipe, p[1], (size_t)n, 0);
+    CHECK(!fine(m) || m == n);
+    close(p[0]);
+    close(p[1]);
+}
+
 static void spliced(int fd) {
     int p[2];
     off_t from = 0;
@@ -67,11 +83,102 @@ static void spliced(int fd) {
     if (fine(n)) {
         char back[1000];
         CHECK_EQ(from, n);
+        doubled(p[0], n);
         ssize_t m = fin_read(p[0], back, sizeof back);
         CHECK(!fine(m) || m == n);
     }
     close(p[0]);
     close(p[1]);
+}
+
+// Not every file system has attributes of users.
+static void attribute(ssize_t r) {
+    if (r != -EOPNOTSUPP)
+        fine(r);
+}
+
+static void attributes(int fd) {
+    static const char name[] = "user.fin";
+    char text[64];
+    attribute(fin_setxattr(path, name, "a", 1, 0));
+    attribute(fin_lsetxattr(path, name, "b", 1, 0));
+    attribute(fin_fsetxattr(fd, name, "c", 1, 0));
+    attribute(fin_getxattr(path, name, text, sizeof text));
+    attribute(fin_lgetxattr(path, name, text, sizeof text));
+    attribute(fin_fgetxattr(fd, name, text, sizeof text));
+    attribute(fin_listxattr(path, text, sizeof text));
+    attribute(fin_llistxattr(path, text, sizeof text));
+    attribute(fin_flistxattr(fd, text, sizeof text));
+    attribute(fin_removexattr(path, name));
+    attribute(fin_setxattr(path, name, "a", 1, 0));
+    attribute(fin_lremovexattr(path, name));
+    attribute(fin_setxattr(path, name, "a", 1, 0));
+    attribute(fin_fremovexattr(fd, name));
+}
+
+static void described(int fd) {
+    struct statfs s;
+    const struct timespec times[2] = {{.tv_sec = 1}, {.tv_sec = 2}};
+    fine(fin_fchmodat(AT_FDCWD, path, 0600, 0));
+    fine(fin_fchownat(AT_FDCWD, path, (uid_t)-1, (gid_t)-1, 0));
+    fine(fin_utimensat(AT_FDCWD, path, times, 0));
+    fine(fin_faccessat(AT_FDCWD, path, R_OK, 0));
+    fine(fin_statfs(path, &s));
+    fine(fin_fstatfs(fd, &s));
+    fine(fin_syncfs(fd));
+}
+
+static void mapped(int fd) {
+    void *p = mmap(NULL, SIZE, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+    if (!fine_errno(p == MAP_FAILED ? -1 : 0))
+        return;
+    fine(fin_madvise(p, SIZE, MADV_WILLNEED));
+    fine(fin_msync(p, SIZE, MS_SYNC));
+    munmap(p, SIZE);
+}
+
+static void copied(int fd) {
+    off_t from = 0, to = SIZE / 2;
+    ssize_t n = fin_copy_file_range(fd, &from, fd, &to, SIZE / 2, 0);
+    CHECK(!fine(n) || (from == n && to == SIZE / 2 + n));
+    int null = open("/dev/null", O_WRONLY | O_CLOEXEC);
+    if (!fine_errno(null))
+        return;
+    n = fin_sendfile(null, fd, &from, 100);
+    CHECK(!fine(n) || n <= 100);
+    close(null);
+}
+
+static void listed(const char *folder) {
+    char text[500];
+    int fd = open(folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    if (!fine_errno(fd))
+        return;
+    CHECK(fine(fin_getdents64(fd, text, sizeof text)) || spoiled());
+    close(fd);
+}
+
+static void in_folder(const char *above) {
+    char folder[64], a[80], b[80], text[16];
+    snprintf(folder, sizeof folder, "%s/fin-fault-folder-%d", above, (int)getpid());
+    snprintf(a, sizeof a, "%s/a", folder);
+    snprintf(b, sizeof b, "%s/b", folder);
+    if (!fine(fin_mkdir(folder, 0700)))
+        return;
+    if (fine(fin_symlinkat("nowhere", AT_FDCWD, a))) {
+        ssize_t n = fin_readlinkat(AT_FDCWD, a, text, sizeof text);
+        CHECK(!fine(n) || n == 7);
+        fine(fin_linkat(AT_FDCWD, a, AT_FDCWD, b, 0));
+        listed(folder);
+        fine(fin_rename(a, b));
+    }
+    unlink(b);
+    fine(fin_mknodat(AT_FDCWD, b, S_IFIFO | 0600, 0));
+    unlink(a);
+    unlink(b);
+    if (!fine(fin_unlinkat(AT_FDCWD, folder, AT_REMOVEDIR)))
+        rmdir(folder);
+    CHECK(access(folder, F_OK) != 0);
 }
 
 const int threads = 0;
@@ -89,6 +196,10 @@ void scenario(void) {
         registered(fd, data);
         chained(fd, data);
         spliced(fd);
+        copied(fd);
+        described(fd);
+        attributes(fd);
+        mapped(fd);
         if (!fine(fin_close(fd)))
             close_again(fd);
         fd = fin_open(path, O_RDONLY | O_CLOEXEC, 0);
@@ -98,4 +209,5 @@ void scenario(void) {
     if (access(path, F_OK) == 0 && !fine(fin_unlink(path)))
         unlink(path);
     CHECK(access(path, F_OK) != 0);
+    in_folder(folder);
 }

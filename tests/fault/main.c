@@ -85,6 +85,7 @@ static void body(long point, enum how how) {
     clean();
     was.blocks = points->blocks;
     was.mapped = points->mapped;
+    was.unknown = points->unknown;
     was.descriptors = open_descriptors();
     *points = was;
     points->ended = true;
@@ -125,6 +126,10 @@ static void in_child(long point, enum how how) {
     if (status != 0 && !told) {
         fprintf(stderr, "point %ld %s, %s: status 0x%x%s\n%s", point, how_names[how], points->name, (unsigned)status,
                 WIFSIGNALED(status) && WTERMSIG(status) == SIGALRM ? ": it hangs" : "", complaint);
+        exit(1);
+    }
+    if (points->unknown) {
+        fprintf(stderr, "the system call %d is in neither list of below.c\n", points->unknown);
         exit(1);
     }
     if (show && points->name[0])

@@ -13,6 +13,7 @@
 #include <sys/mman.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
+#include <sys/statfs.h>
 #include <sys/syscall.h>
 #include <sys/uio.h>
 #include <sys/wait.h>
@@ -155,6 +156,14 @@ int __wrap_pthread_key_create(pthread_key_t *key, void (*end)(void *)) {
     return fails("pthread_key_create", either(EAGAIN, 0)) ? EAGAIN : __real_pthread_key_create(key, end);
 }
 
+// These return the error.
+#define SAYS(name, parameters, arguments)                                                                                   \
+    int __real_##name parameters;                                                                                           \
+    int __wrap_##name parameters { return fails(#name, either(ENOMEM, 0)) ? ENOMEM : __real_##name arguments; }
+SAYS(pthread_setspecific, (pthread_key_t key, const void *value), (key, value))
+SAYS(pthread_getattr_np, (pthread_t t, pthread_attr_t *a), (t, a))
+SAYS(pthread_atfork, (void (*before)(void), void (*parent)(void), void (*child)(void)), (before, parent, child))
+
 POINT(int, dup2, (int from, int to), (from, to), -1, EBUSY, 0)
 POINT(int, getrlimit64, (int which, struct rlimit *r), (which, r), -1, EPERM, 0)
 
@@ -185,9 +194,38 @@ POINT(int, listen, (int fd, int n), (fd, n), -1, ENOBUFS, 0)
 POINT(int, ftruncate64, (int fd, off_t n), (fd, n), -1, ENOSPC, 0)
 POINT(int, fallocate64, (int fd, int mode, off_t at, off_t n), (fd, mode, at, n), -1, ENOSPC, EINTR)
 POINT(int, fsync, (int fd), (fd), -1, EIO, EINTR)
+POINT(int, fdatasync, (int fd), (fd), -1, EIO, EINTR)
+POINT(int, sync_file_range, (int fd, off_t at, off_t n, unsigned flags), (fd, at, n, flags), -1, EIO, 0)
 POINT(int, unlinkat, (int dir, const char *path, int flags), (dir, path, flags), -1, EIO, 0)
+POINT(int, mkdirat, (int dir, const char *path, mode_t mode), (dir, path, mode), -1, ENOSPC, 0)
+POINT(int, symlinkat, (const char *to, int dir, const char *path), (to, dir, path), -1, ENOSPC, 0)
+POINT(int, linkat, (int dir, const char *a, int to, const char *b, int flags), (dir, a, to, b, flags), -1, ENOSPC, 0)
+POINT(int, renameat2, (int dir, const char *a, int to, const char *b, unsigned flags), (dir, a, to, b, flags), -1, ENOSPC, 0)
+POINT(ssize_t, readlinkat, (int dir, const char *path, char *p, size_t n), (dir, path, p, n), -1, EIO, 0)
+POINT(ssize_t, getdents64, (int fd, void *p, size_t n), (fd, p, n), -1, EIO, 0)
+POINT(int, lstat64, (const char *path, struct stat *s), (path, s), -1, ENOMEM, 0)
+POINT(ssize_t, copy_file_range, (int in, off_t *from, int out, off_t *to, size_t n, unsigned flags),
+      (in, from, out, to, n, flags), -1, EIO, EINTR)
+POINT(int, msync, (void *p, size_t n, int flags), (p, n, flags), -1, EIO, 0)
+POINT(int, syncfs, (int fd), (fd), -1, EIO, 0)
+POINT(int, fchmodat, (int dir, const char *path, mode_t mode, int flags), (dir, path, mode, flags), -1, EIO, 0)
+POINT(int, fchownat, (int dir, const char *path, uid_t u, gid_t g, int flags), (dir, path, u, g, flags), -1, EIO, 0)
+POINT(int, utimensat, (int dir, const char *path, const struct timespec *t, int flags), (dir, path, t, flags), -1, EIO, 0)
+POINT(int, faccessat, (int dir, const char *path, int mode, int flags), (dir, path, mode, flags), -1, EIO, 0)
+POINT(int, mknodat, (int dir, const char *path, mode_t mode, dev_t number), (dir, path, mode, number), -1, ENOSPC, 0)
+POINT(int, statfs64, (const char *path, struct statfs *s), (path, s), -1, EIO, 0)
+// Of a path, of a link itself and of a descriptor.
+#define XATTR(before, type, of)                                                                                             \
+    POINT(int, before##setxattr, (type of, const char *n, const void *v, size_t s, int f), (of, n, v, s, f), -1, ENOSPC, 0) \
+    POINT(ssize_t, before##getxattr, (type of, const char *n, void *v, size_t s), (of, n, v, s), -1, EIO, 0)                \
+    POINT(ssize_t, before##listxattr, (type of, char *v, size_t s), (of, v, s), -1, EIO, 0)                                 \
+    POINT(int, before##removexattr, (type of, const char *n), (of, n), -1, EIO, 0)
+XATTR(, const char *, path)
+XATTR(l, const char *, path)
+XATTR(f, int, fd)
 POINT(int, statx, (int dir, const char *path, int flags, unsigned mask, struct statx *s), (dir, path, flags, mask, s), -1,
       ENOMEM, 0)
+POINT(ssize_t, tee, (int in, int out, size_t n, unsigned flags), (in, out, n, flags), -1, ENOMEM, EINTR)
 POINT(ssize_t, splice, (int in, off_t *from, int out, off_t *to, size_t n, unsigned flags), (in, from, out, to, n, flags),
       -1, ENOMEM, EINTR)
 
@@ -206,6 +244,8 @@ int __wrap_clone(int (*fn)(void *), void *stack, int flags, void *arg, ...) {
     return fails("clone", either(EAGAIN, 0)) ? -1 : __real_clone(fn, stack, flags, arg, pidfd);
 }
 
+POINT(int, chdir, (const char *path), (path), -1, EIO, 0)
+POINT(int, execvpe, (const char *path, char *const *argv, char *const *envp), (path, argv, envp), -1, ENOMEM, 0)
 POINT(int, waitid, (idtype_t type, id_t id, siginfo_t *i, int flags), (type, id, i, flags), -1, 0, EINTR)
 POINT(int, sigaltstack, (const stack_t *s, stack_t *old), (s, old), -1, ENOMEM, 0)
 
@@ -229,7 +269,6 @@ long __wrap_syscall(long n, ...) {
     int __real_##name parameters;                                                                                           \
     int __wrap_##name parameters { return fails(#name, either(hard, soft)) ? -errno : __real_##name arguments; }
 RING(io_uring_queue_init_params, (unsigned n, struct io_uring *r, struct io_uring_params *p), (n, r, p), EMFILE, ENOMEM)
-RING(io_uring_queue_init, (unsigned n, struct io_uring *r, unsigned flags), (n, r, flags), EMFILE, ENOMEM)
 RING(io_uring_register_ring_fd, (struct io_uring * r), (r), ENOMEM, 0)
 RING(io_uring_register_buf_ring, (struct io_uring * r, struct io_uring_buf_reg *b, unsigned flags), (r, b, flags), ENOMEM, 0)
 RING(io_uring_register_files, (struct io_uring * r, const int *fd, unsigned n), (r, fd, n), ENOMEM, 0)

@@ -21,6 +21,7 @@ struct points {
     long blocks, mapped; // live memory; pages mapped
     int descriptors, advice;
     int listener; // below.c: the child's descriptor plus one, or an error
+    int unknown;  // below.c: a system call in no list, or 0
     bool served, ended;
 };
 

@@ -21,7 +21,7 @@ static void run(void) {
 static void kill_one(void) {
     struct fin_process p;
     int status;
-    if (!fine(fin_spawn(&p, &(struct fin_spawn){.path = "sleep", .argv = sleeps})))
+    if (!fine(fin_spawn(&p, &(struct fin_spawn){.path = "sleep", .argv = sleeps, .directory = "/"})))
         return;
     if (!fine(fin_kill(&p, SIGTERM)))
         kill(p.pid, SIGTERM);

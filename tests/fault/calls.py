@@ -1,0 +1,53 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: BSD-2-Clause
+"""calls.py LIBRARY POINT...: what the library calls of others is a point, or is here, with the reason why it is none."""
+import re
+import subprocess
+import sys
+
+NO_POINTS = {
+    'given what the library gives them they do not fail': '''
+        atexit clock_gettime dladdr eventfd_read eventfd_write getauxval getenv getpid getsockopt getpeername gettid
+        kill lseek64 nanosleep posix_fadvise64 pthread_attr_destroy pthread_attr_getstack pthread_attr_init
+        pthread_attr_setdetachstate pthread_cond_broadcast pthread_cond_destroy pthread_cond_init pthread_cond_signal
+        pthread_cond_timedwait pthread_cond_wait pthread_condattr_destroy pthread_condattr_init pthread_condattr_setclock
+        pthread_detach pthread_join pthread_mutex_init pthread_mutex_lock pthread_mutex_trylock pthread_mutex_unlock pthread_once pthread_self
+        pthread_setname_np pthread_sigmask raise sched_yield setpgid setsid shutdown sigaction sigaddset sigdelset
+        sigemptyset sigfillset sigismember signal sigprocmask sysconf
+        io_uring_free_probe io_uring_queue_exit io_uring_unregister_buf_ring __io_uring_get_cqe
+        __libc_current_sigrtmax __libc_current_sigrtmin''',
+    'no system call': '''
+        memcpy memmove memset snprintf vsnprintf strcmp strcpy strerror strlen strncat strnlen strtol strtoul strtoull
+        __errno_location __cxa_get_globals __tls_get_addr _GLOBAL_OFFSET_TABLE_ __libc_stack_end environ stderr''',
+    'the end of the process': '_exit abort',
+    'of memory files, or of what was just read or written; below.c has them': 'fstat64 fstatfs64',
+    'reports and traces: where they cannot be written nothing else changes': '''
+        backtrace closedir flock fprintf fputc fwrite opendir printf process_vm_readv readdir64 setenv''',
+    'a name is left behind that the next listener takes': 'unlink',
+}
+NO_CALLS = r'__(asan|lsan|tsan|ubsan|sanitizer|start|stop)_'  # of sanitizers, and the ends of sections
+
+
+def called_by(library):
+    here, called = set(), set()
+    for line in subprocess.run(['nm', library], capture_output=True, text=True, check=True).stdout.splitlines():
+        symbol = re.fullmatch(r'[0-9a-f ]* ([A-Za-z]) (\S+)', line)
+        if symbol:
+            (called if symbol[1] in 'Uw' else here).add(symbol[2])
+    return {name for name in called - here if not re.match(NO_CALLS, name)}
+
+
+def main():
+    library, *points = sys.argv[1:]
+    called = called_by(library)
+    listed = {name for names in NO_POINTS.values() for name in names.split()}
+    wrong = [f'{name} is called, and neither a point nor listed in {sys.argv[0]}' for name in called - listed - set(points)]
+    wrong += [f'{name} is a point and listed' for name in listed & set(points)]
+    wrong += [f'{name} is listed, but not called' for name in listed - called]
+    wrong += [f'{name} is a point, but not called' for name in set(points) - called]
+    print('\n'.join(sorted(wrong)) or f'{len(points)} points, {len(listed)} without')
+    return 1 if wrong else 0
+
+
+if __name__ == '__main__':
+    sys.exit(main())
