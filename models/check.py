@@ -3,7 +3,7 @@
 """Checks models with SPIN: check.py [-DMORE] MODEL.pml...
 
 Each as it stands, where nothing may fail; and once for each way to make it wrong that its comment lists, where something
-must fail. The functions that it stands for must be where its comment says, and one of their files must name the model.
+must fail. The functions that it stands for must be where its comment says, and each of their files must name the model.
 `check.py MODEL.pml=N` shows how number N fails, step by step; with -DMORE some models are larger."""
 import os
 import pathlib
@@ -45,22 +45,25 @@ def show(directory, wrong):
 
 
 def check_source(model):
-    """Reads `It stands for: a, b (src/x.h, y.c); c (src/z.c).`"""
+    """Reads `It stands for: a, b (src/x.h, y.c); c (src/z.c).` What stands for something else is named somewhere all the same."""
+    name = os.path.basename(model)
     text = open(model).read().replace('\n// ', ' ')
     stands = re.search(r'It stands for: (.*)', text)
-    named = not stands
-    for functions, files in re.findall(r'([^();]+)\((src/[^)]+)\)', stands.group(1)) if stands else []:
+    if not stands:
+        named = any(name in p.read_text() for p in (TOP / 'src').rglob('*.c'))
+        return named or print(f'{model}: no source names it')
+    wrong = []
+    for functions, files in re.findall(r'([^();]+)\((src/[^)]+)\)', stands.group(1)):
         first, *others = files.split(', ')
-        paths = [TOP / first, *((TOP / first).with_name(f) for f in others)]
-        source = '\n'.join(p.read_text() for p in paths)
-        named |= 'models/' + os.path.basename(model) in source
-        missing = [f for f in re.findall(r'\w+', functions) if not re.search(rf'\b{f}\b', source)]
-        if missing:
-            print(f'{model}: {missing} not in {files}')
-            return False
-    if not named:
-        print(f'{model}: none of the files that it stands for names it')
-    return named
+        source = {p: p.read_text() for p in (TOP / first, *((TOP / first).with_name(f) for f in others))}
+        wrong += [f'{p.name} does not name it' for p in source if name not in source[p]]
+        for f in re.findall(r'\w+', functions):
+            begins = re.compile(rf'^[a-zA-Z_].*\b{f}\(.*[^;]$', re.M)
+            if not any(begins.search(s) for s in source.values()):
+                wrong.append(f'{f} is not in {files}')
+    for what in wrong:
+        print(f'{model}: {what}')
+    return not wrong
 
 
 def check(model, define):

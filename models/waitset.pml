@@ -3,8 +3,8 @@
 // may be cancelled; one may leave after an event.
 //
 // It stands for: arm, fin_waitset_place, fin_waitset_arm_all, fin_waitset_hear, poll_once, first_pending, fin_waitset_find,
-// fin_waitset_next_follower, fin_waitset_release, fin_waitset_rung, sleep_in, await, fin_waitset_given_back, call
-// (src/chan/groups.c, dispatch.c).
+// fin_waitset_next_follower, fin_waitset_release, fin_waitset_rung, sleep_in, await, fin_waitset_given_back,
+// fin_waitset_call (src/chan/groups.c, dispatch.c).
 //
 // Two channels: one between processes, whose ring is a packet that the kernel tells through the epoll, once; one within the
 // process, whose sender rings by fin_waitset_rung. What chan.pml has of arming and of memory is one step each here.

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-2-Clause
 // How the events of a waitset are waited for, and handled. See waitset.h for the invariants.
-// (models/waitset.pml)
+// (models/waitset.pml, move.pml)
 #define _GNU_SOURCE
 #include <poll.h>
 #include <sys/eventfd.h>

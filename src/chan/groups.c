@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-2-Clause
 // The groups that the members of a waitset are in, and how an event is found there. See waitset.h for the invariants.
-// (models/waitset.pml)
+// (models/waitset.pml, move.pml)
 #define _GNU_SOURCE
 #include <sys/epoll.h>
 

@@ -74,6 +74,7 @@ static void go_on(struct ump_tx *tx, uint32_t lines) {
     }
 }
 
+// Room, as the receiver says by now. (models/chan.pml)
 bool fin_ump_refresh(struct ump_tx *tx, uint32_t lines) {
     uint64_t armed = __atomic_load_n(&tx->peer->armed, __ATOMIC_RELAXED);
     uint64_t consumed = __atomic_load_n(&tx->peer->consumed, __ATOMIC_ACQUIRE);

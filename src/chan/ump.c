@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// The slow half of UMP: acknowledging, arming and waiting. See ump.h for the protocol.
+// The slow half of UMP: acknowledging, arming and waiting. See ump.h for the protocol. (models/chan.pml)
 #define _GNU_SOURCE
 #include <linux/membarrier.h>
 #include <pthread.h>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// Who is in a waitset. See waitset.h for its locks.
+// Who is in a waitset. See waitset.h for its locks. (models/move.pml)
 #define _GNU_SOURCE
 #include <stdlib.h>
 #include <sys/epoll.h>

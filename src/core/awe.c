@@ -78,7 +78,7 @@ static int why_not(uint32_t state) {
                                                                                                                 : -EINVAL;
 }
 
-// Runs at the tail or the head of the queue of this thread, or goes to the inbox of the owner.
+// Runs at the tail or the head of the queue of this thread, or goes to the inbox of the owner. (models/awe.pml, sleep.pml)
 static inline __attribute__((always_inline)) int schedule(struct fin_awe *a, bool front, uint32_t way) {
     struct fin_runtime *rt = fin_rt(fin_self);
     if (rt && fin_state_here(rt, fin_state(a))) {

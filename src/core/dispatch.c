@@ -116,7 +116,7 @@ void fin_find_work(void *arg) {
     while (fin_link_empty(&rt->queue)) {
         fin_stack_trim(rt);
         // The flag goes up before the last look at the inbox and for alerts, and only we take it down: a waker that pushed
-        // before that look is seen by it, one that pushed after it sees the flag. (models/sleep.pml)
+        // before that look is seen by it, one that pushed after it sees the flag. (models/sleep.pml, full.pml)
         __atomic_store_n(&rt->asleep, 1, __ATOMIC_SEQ_CST);
 #ifdef __aarch64__
         __atomic_thread_fence(__ATOMIC_SEQ_CST); // says the same again, for an emulator that lets the load pass the store

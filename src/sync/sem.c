@@ -5,7 +5,7 @@
 
 void fin_sem_init(struct fin_sem *s, int value) { *s = (struct fin_sem)FIN_SEM_INIT(value); }
 
-// Invariant: while somebody waits the value is not positive.
+// Invariant: while somebody waits the value is not positive. (models/wait.pml)
 static inline FIN_BLOCKING __attribute__((always_inline)) int wait(struct fin_sem *s, const struct fin_how *how) {
     int r = fin_how_begin(how);
     if (r)

@@ -65,6 +65,7 @@ static void cancel(void *arg) {
 }
 
 // The AWE can be resumed from here on, but this thread does not do so before this function has returned: w stays.
+// (models/wait.pml)
 static void stopped(void *arg) {
     struct fin_waiter *w = arg;
     fin_latch_release(&w->at->latch);

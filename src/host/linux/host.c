@@ -101,6 +101,7 @@ void fin_host_release(void *p, size_t size) { madvise(p, size, MADV_DONTNEED); }
 
 static long futex(uint32_t *word, int op, uint32_t value) { return syscall(SYS_futex, word, op, value, NULL, NULL, 0); }
 
+// A wake that comes before the sleep is not lost. (models/sleep.pml)
 void fin_host_sleep(struct fin_runtime *rt) {
     if (__atomic_exchange_n(&rt->futex, 0, __ATOMIC_ACQUIRE) == 0)
         futex(&rt->futex, FUTEX_WAIT_PRIVATE, 0);
