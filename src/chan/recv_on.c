@@ -51,11 +51,13 @@ static int peek_here(struct chan_on *on) {
 
 void fin_lmp_tell_peek(struct lmp_waiter *w, ssize_t result) {
     struct chan_on *on = (struct chan_on *)((char *)w - offsetof(struct chan_on, wait.lmp));
-    if (result == -EAGAIN) {
+    if (result == -EAGAIN)
+        result = fin_chan_peek_now(on->chan, &on->bytes);
+    if (result == -EAGAIN) { // no message: the sender may have gone
         fin_bell_empty(&on->chan->in.ump);
         result = fin_chan_peek_now(on->chan, &on->bytes);
         if (result == -EAGAIN)
-            return; // it is still to come
+            return;
     }
     w->at->waiter = NULL;
     on->peeked(on, result);

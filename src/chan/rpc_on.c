@@ -41,10 +41,11 @@ static int finish(struct rpc_on *on, ssize_t n) {
 
 // It goes on with the program's continuation: there is nothing left to do (continuations 2.1: recognition).
 static void recognized(struct rpc_on *on, struct fin_awe *a, ssize_t n) {
-    fin_rt(fin_self)->known[FIN_FOR_MESSAGE]++;
+    struct fin_runtime *rt = fin_rt(fin_self);
+    rt->known[FIN_FOR_MESSAGE]++;
     fin_cont_instead(a, on->kept.cont, on->kept.state, on->kept.size);
     fin_cont_result(a, (int)n);
-    fin_schedule_decided(a);
+    fin_schedule_own(rt, a);
 }
 
 void fin_rpc_decided_on(struct fin_rpc *r, struct waiting *w) {
@@ -78,7 +79,7 @@ static void peeked(struct chan_on *chan, ssize_t n) {
     } else {
         fin_cont_instead(a, woken, &on, sizeof on);
         fin_cont_result(a, 0);
-        fin_schedule_decided(a);
+        fin_schedule_own(fin_rt(fin_self), a);
     }
 }
 
@@ -121,13 +122,14 @@ static ssize_t await(struct rpc_on *on, int error) {
     struct fin_rpc *r = on->rpc;
     struct waiting *w = &on->w;
     for (unsigned n = 1; !fin_rpc_settled(r, w) && error == 0; n++) {
-        if (w->cancelled || fin_cancelled())
+        bool waits = r->reading || r->head, alone = r->chan->in.ump.alone; // which looks whether a message is there itself
+        if (w->cancelled || ((waits || !alone) && fin_cancelled()))
             error = -ECANCELED;
-        else if (r->reading || r->head)
+        else if (waits)
             error = wait_for_reader(on);
         else if (n % FLOOD == 0) // what nobody asked for keeps nobody else from running
             error = fin_cont_go_on(FIN_FOR_TURN, woken, &on, sizeof on, 0);
-        else if (!read_one(r))
+        else if (alone || !read_one(r))
             error = wait_for_message(on);
         else if (r->head && w->id != 0)
             fin_rpc_promote(r);
