@@ -11,9 +11,7 @@ struct fin_awe *fin_awe_self(void) {
     return e ? awe_of(e) : NULL;
 }
 
-static inline bool is_explicit(uint32_t state) {
-    return state == FIN_AWE_RUNNING_CONT || (fin_state_waits(state) && state & FIN_AWE_EXPLICIT);
-}
+static bool is_explicit(uint32_t state) { return fin_state_waits(state) && state & FIN_AWE_EXPLICIT; }
 
 fin_cont *fin_cont_of_program(const struct fin_cont_record *e, const void **state) {
     fin_cont *cont = e->cont;
@@ -27,32 +25,27 @@ fin_cont *fin_cont_of_program(const struct fin_cont_record *e, const void **stat
     return cont;
 }
 
-// One that anybody may schedule waits with the program's.
-static inline bool is_plain(uint32_t state, const struct fin_cont_record *e) {
-    return FIN_LIKELY((state & FIN_AWE_KIND) == FIN_AWE_SUSPENDED) || !fin_is_inner((const void *)(uintptr_t)e->cont);
+// With what is in its record: it runs, or waits so that anybody may schedule it, which is no wait of the library's.
+static inline bool is_plain(uint32_t state) {
+    const uint32_t plain = FIN_AWE_SUSPENDED | FIN_AWE_EXPLICIT;
+    return FIN_LIKELY(state == FIN_AWE_RUNNING_CONT ||
+                      (fin_state_waits(state) && (state & (FIN_AWE_KIND | FIN_AWE_EXPLICIT)) == plain));
 }
 
-static __attribute__((noinline)) fin_cont *kept_cont(const struct fin_cont_record *e) {
+static __attribute__((noinline)) fin_cont *waits_with(const struct fin_awe *a) {
     const void *state;
-    return fin_cont_of_program(e, &state);
+    return is_explicit(fin_state(a)) ? fin_cont_of_program(record_of(a), &state) : NULL;
 }
 
-static __attribute__((noinline)) void *kept_state(const struct fin_cont_record *e) {
-    const void *state;
-    fin_cont_of_program(e, &state);
+static __attribute__((noinline)) void *state_of(const struct fin_awe *a) {
+    const void *state = NULL;
+    if (is_explicit(fin_state(a)))
+        fin_cont_of_program(record_of(a), &state);
     return (void *)(uintptr_t)state;
 }
 
-fin_cont *fin_cont_of(const struct fin_awe *a) {
-    uint32_t state = fin_state(a);
-    const struct fin_cont_record *e = record_of(a);
-    return !is_explicit(state) ? NULL : is_plain(state, e) ? e->cont : kept_cont(e);
-}
-
-void *fin_cont_state(struct fin_awe *a) {
-    uint32_t state = fin_state(a);
-    return !is_explicit(state) ? NULL : is_plain(state, record_of(a)) ? record_of(a)->data : kept_state(record_of(a));
-}
+fin_cont *fin_cont_of(const struct fin_awe *a) { return is_plain(fin_state(a)) ? record_of(a)->cont : waits_with(a); }
+void *fin_cont_state(struct fin_awe *a) { return is_plain(fin_state(a)) ? record_of(a)->data : state_of(a); }
 
 // Two that hand over to one another do not keep a timeout from them. With an empty queue nobody would look.
 static void look(struct fin_runtime *rt) {

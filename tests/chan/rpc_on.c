@@ -138,7 +138,10 @@ static void loop(enum kind kind, bool cancelled) {
     ended = 0;
     open_rpc(kind);
     fin_finish_as(all) {
-        fin_async_cont(begin_to_serve, &why, sizeof why);
+        struct fin_awe *waits = fin_async_cont(begin_to_serve, &why, sizeof why);
+        fin_yield();
+        CHECK(fin_cont_of(waits) == served); // not the library's own, nor its state
+        CHECK_EQ(*(int *)fin_cont_state(waits), why);
         all_call();
         slow_and_quick();
         CHECK_EQ(fin_rpc_close(server), -EBUSY);
