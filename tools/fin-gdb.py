@@ -155,9 +155,12 @@ def thread_of(tid):
 
 
 def function_at(pc):
-    block, name = gdb.block_for_pc(pc), '0x%x' % pc
+    block, name = gdb.block_for_pc(pc), None
     while block and not block.is_global:  # past what is inlined there
         name, block = block.function.name if block.function else name, block.superblock
+    if not name:  # without debugging information: by the table of symbols
+        symbol = re.match(r'(.+?)(?: \+ \d+)? in section', gdb.execute('info symbol 0x%x' % pc, to_string=True))
+        name = symbol[1] if symbol else '0x%x' % pc
     return name
 
 
@@ -270,7 +273,9 @@ class Fin(gdb.Command):
         super().__init__('fin', gdb.COMMAND_USER, prefix=True)
 
     def invoke(self, argument, from_tty):
-        gdb.execute('finish ' + argument, from_tty)
+        if argument:  # which finish has none of
+            raise gdb.GdbError('fin awes, fin awe or fin core; see "help fin". fin alone is finish.')
+        gdb.execute('finish', from_tty)
 
 
 class FinAwes(gdb.Command):

@@ -83,6 +83,19 @@ def check(output, name, expected):
         fail('too many AWEs in "%s"' % name, output)
 
 
+def without_information(script, program, directory):
+    """The list needs no debugging information."""
+    bare = os.path.join(directory, 'program')
+    if not shutil.which('strip'):
+        return
+    subprocess.run(['strip', '-g', '-o', bare, program], check=True)
+    text = gdb('-ex', 'source ' + script, *commands('break stop_here', 'run', 'fin awes', 'fin nothing'), bare)
+    entries = re.findall(r'^\d+ +\d+ +\w+ +(?:-|deep|saved one) +(\S+(?: in \S+)?)', text, re.M)
+    expected = {entry for entry, *_ in AWES if re.fullmatch(r'\w+', entry)} | {'async in work'}
+    if not expected <= {re.sub(r'\.[\w.]+$', '', e) for e in entries} or 'fin awes, fin awe or fin core' not in text:
+        fail('%s are not all listed without debugging information' % expected, text)
+
+
 def main():
     script, program = sys.argv[1:]
     if not shutil.which('gdb'):
@@ -112,6 +125,7 @@ def main():
             fail('the program did not end well', live)
         post_mortem = gdb('-ex', 'source ' + script, *look('core'), program, core)
         check(post_mortem, 'core', FIRST)
+        without_information(script, program, directory)
     return 0
 
 
