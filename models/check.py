@@ -45,7 +45,8 @@ def show(directory, wrong):
 
 
 def check_source(model):
-    """Reads `It stands for: a, b (src/x.h, y.c); c (src/z.c).` What stands for something else is named somewhere all the same."""
+    """Reads `It stands for: a, b (src/x.h, y.c); c (src/z.c).` What stands for something else is named somewhere all
+    the same."""
     name = os.path.basename(model)
     text = open(model).read().replace('\n// ', ' ')
     stands = re.search(r'It stands for: (.*)', text)

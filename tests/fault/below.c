@@ -3,10 +3,10 @@
 // Seccomp asks the parent about each; it lets them pass, and answers one of them itself. What a child runs by execve is left
 // alone.
 //
-// A second list has what Linux cannot refuse, given arguments that are right: to wake a futex, to unmap a whole mapping, to
-// look at a clock, a name, an identity or a signal mask, to get random bytes, to write to an eventfd or to a pipe with room;
-// brk, behind which malloc falls back on mmap; and close, which does its work whatever it returns (points.c has that). A call
-// in neither list is a failure.
+// A second list has what Linux cannot refuse, given arguments that are right: to wake a futex, to unmap a whole mapping,
+// to look at a clock, a name, an identity or a signal mask, to get random bytes, to write to an eventfd or to a pipe
+// with room; brk, behind which malloc falls back on mmap; and close, which does its work whatever it returns (points.c
+// has that). A call in neither list is a failure.
 #define _GNU_SOURCE
 #include <fcntl.h>
 #include <linux/audit.h>

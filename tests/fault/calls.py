@@ -11,8 +11,9 @@ NO_POINTS = {
         kill lseek64 nanosleep posix_fadvise64 pthread_attr_destroy pthread_attr_getstack pthread_attr_init
         pthread_attr_setdetachstate pthread_cond_broadcast pthread_cond_destroy pthread_cond_init pthread_cond_signal
         pthread_cond_timedwait pthread_cond_wait pthread_condattr_destroy pthread_condattr_init pthread_condattr_setclock
-        pthread_detach pthread_join pthread_mutex_init pthread_mutex_lock pthread_mutex_trylock pthread_mutex_unlock pthread_once pthread_self
-        pthread_setname_np pthread_sigmask raise sched_yield setpgid setsid shutdown sigaction sigaddset sigdelset
+        pthread_detach pthread_join pthread_mutex_init pthread_mutex_lock pthread_mutex_trylock pthread_mutex_unlock
+        pthread_once pthread_self pthread_setname_np pthread_sigmask raise sched_yield setpgid setsid shutdown
+        sigaction sigaddset sigdelset
         sigemptyset sigfillset sigismember signal sigprocmask sysconf
         io_uring_free_probe io_uring_queue_exit io_uring_unregister_buf_ring __io_uring_get_cqe
         __libc_current_sigrtmax __libc_current_sigrtmin''',
