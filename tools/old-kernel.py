@@ -64,7 +64,7 @@ def archive(root, path):
 def fill(root, tests, kinds):
     for directory in ('bin', 't', 'proc', 'sys', 'dev', 'tmp', 'etc', 'usr', 'lib64', 'lib/x86_64-linux-gnu'):
         os.makedirs(os.path.join(root, directory))
-    programs = {p: shutil.which(p) or f'/sbin/{p}' for p in PROGRAMS} | {'sh': shutil.which('bash')}
+    programs = {p: shutil.which(p) or f'/sbin/{p}' for p in PROGRAMS} | {'sh': shutil.which('dash') or shutil.which('bash')}
     for name, path in programs.items():
         shutil.copy(os.path.realpath(path), os.path.join(root, 'bin', name))
     for path in tests:
