@@ -61,6 +61,15 @@ struct fin_receiver;
 int fin_receiver_next_on(struct fin_receiver *r, void **piece, struct fin_on *on, fin_cont *cont, const void *state,
                          size_t size);
 
+// As fin_buffers_recv (fin/stream.h), without flags; *piece is set when the continuation runs. Where buffers are lacking one
+// is waited for with the stack, and then not before there is data.
+struct fin_buffers;
+struct fin_buffers_on {
+    uint64_t room[44];
+};
+int fin_buffers_recv_on(struct fin_buffers *b, int fd, void **piece, struct fin_buffers_on *on, fin_cont *cont,
+                        const void *state, size_t size);
+
 #ifdef __cplusplus
 }
 #endif

@@ -3,6 +3,7 @@
 #ifndef FIN_IO_BUFFERS_H
 #define FIN_IO_BUFFERS_H
 
+#include <fin/on.h>
 #include <fin/stream.h>
 
 #include "io/io.h"
@@ -33,6 +34,10 @@ struct fin_buffers {
 uint32_t fin_buffers_taken(struct fin_buffers *b, int result, uint32_t flags);
 void fin_buffers_put_index(struct fin_buffers *b, uint32_t index);
 static inline void *fin_buffers_at(struct fin_buffers *b, uint32_t index) { return b->memory + index * b->size; }
+
+// on.c: receives with a continuation into a buffer that the kernel takes from the group; which, say the flags.
+int fin_on_receive(struct fin_on *on, int fd, uint32_t most, uint16_t group, fin_cont *cont, const void *state, size_t size);
+uint32_t fin_on_flags(struct fin_on *on);
 
 // Receives after a lack of buffers was seen.
 FIN_BLOCKING ssize_t fin_buffers_recv_late(struct fin_buffers *b, int fd, void **piece, bool nc);

@@ -7,6 +7,7 @@
 #include <fcntl.h>
 #include <poll.h>
 
+#include "io/buffers.h"
 #include "io/call.h"
 #include "io/uring.h"
 
@@ -326,6 +327,15 @@ int fin_on_readable(struct fin_on *on, int fd, fin_cont *cont, const void *state
     struct call c = {.op = IORING_OP_POLL_ADD, .fd = fd, .flags = POLLIN};
     return wait_for(FIN_FOR_MESSAGE, on, &c, cont, state, size);
 }
+
+int fin_on_receive(struct fin_on *on, int fd, uint32_t most, uint16_t group, fin_cont *cont, const void *state,
+                   size_t size) {
+    const struct call c = {
+        .op = IORING_OP_RECV, .fd = fd, .len = most, .sqe_flags = IOSQE_BUFFER_SELECT, .buf_index = group};
+    return wait_for(FIN_FOR_IO, on, &c, cont, state, size);
+}
+
+uint32_t fin_on_flags(struct fin_on *on) { return on_of(on)->request.flags; }
 
 #define ON(name, parameters, ...)                                                                                           \
     int name parameters { return wait_for(FIN_FOR_IO, on, &(struct call){__VA_ARGS__}, cont, state, size); }

@@ -1,0 +1,63 @@
+// SPDX-License-Identifier: BSD-2-Clause
+// Receiving into a buffer of many, with a continuation: as in buffers.c. The AWE waits for the kernel to receive, or, where
+// that has no buffer or knows of none, for data; and then, with a stack, for a buffer.
+#include <poll.h>
+
+#include "core/kept.h"
+#include "io/buffers.h"
+#include "io/uring.h"
+
+// In the program's struct fin_buffers_on.
+struct buffers_on {
+    struct fin_kept kept; // first: the address of this is the state of our continuations
+    struct fin_buffers *buffers;
+    void **piece;
+    int fd;
+    struct fin_on on;
+};
+_Static_assert(sizeof(struct buffers_on) <= sizeof(struct fin_buffers_on), "room for a wait");
+
+static int end(struct buffers_on *w, ssize_t n) {
+    w->buffers->users--;
+    return fin_cont_call(FIN_FOR_IO, w->kept.cont, w->kept.state, w->kept.size, (int)n);
+}
+
+// There is data, which the others that lack a buffer may take first.
+static FIN_INNER FIN_BLOCKING void readable(void *state, int result) {
+    struct buffers_on *w = *(struct buffers_on **)state;
+    end(w, result < 0 ? result : fin_buffers_recv_late(w->buffers, w->fd, w->piece, false));
+}
+
+static int await_data(struct buffers_on *w) {
+    return end(w, fin_poll_on(&w->on, w->fd, POLLIN, readable, &w, sizeof w)); // where it was refused
+}
+
+static FIN_INNER void received(void *state, int n) {
+    struct buffers_on *w = *(struct buffers_on **)state;
+    uint32_t index = fin_buffers_taken(w->buffers, n, fin_on_flags(&w->on));
+    if (index != NO_PIECE)
+        *w->piece = fin_buffers_at(w->buffers, index);
+    if (n == -ENOBUFS)
+        await_data(w);
+    else
+        end(w, n);
+}
+
+int fin_buffers_recv_on(struct fin_buffers *b, int fd, void **piece, struct fin_buffers_on *on, fin_cont *cont,
+                        const void *state, size_t size) {
+    struct buffers_on *w = (struct buffers_on *)(void *)on;
+    int begun = fin_owned_here(&b->owned) ? fin_cont_begin(cont, size, true) : -EXDEV;
+    if (begun < 0)
+        return begun;
+    *piece = NULL;
+    if (begun > 0)
+        return fin_cont_call(FIN_FOR_IO, cont, state, size, -ECANCELED);
+    fin_keep(&w->kept, cont, state, size);
+    w->buffers = b;
+    w->piece = piece;
+    w->fd = fd;
+    b->users++;
+    if (!b->ring)
+        return await_data(w);
+    return end(w, fin_on_receive(&w->on, fd, (uint32_t)b->size, b->group, received, &w, sizeof w));
+}
