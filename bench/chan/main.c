@@ -14,6 +14,7 @@ static void table_mpi(const char *what, const char *title, long n) {
     struct bench_row rows[BENCH_COUNT(rivals)];
     char table[16];
     size_t count = 0;
+    unpin(); // two that poll for one another on one processor take for ever
     for (size_t i = 0; i < BENCH_COUNT(rivals); i++) {
         double v[3];
         if (!bench_rival(rivals[i].program, what, bench_options.quick ? n / 4 : n, v, 3)) {

@@ -17,9 +17,15 @@
 static struct fin_chan *ends[2];
 static long count;
 
-// The nth processor that we may use.
+static cpu_set_t all; // processors that we may use
+
+void unpin(void) {
+    if (CPU_COUNT(&all) > 0)
+        sched_setaffinity(0, sizeof all, &all);
+}
+
+// To the nth of them.
 static void pin(int n) {
-    static cpu_set_t all;
     if (CPU_COUNT(&all) == 0)
         sched_getaffinity(0, sizeof all, &all);
     for (int cpu = 0; cpu < CPU_SETSIZE; cpu++) {

@@ -13,6 +13,9 @@ extern "C" {
 // operation of the near side, until both have ended.
 double two_sides(void (*near)(void *), void (*far)(void *), void *arg, long n);
 
+// The near side may run on all processors again: what is started from here may, too.
+void unpin(void);
+
 enum { MESSAGE = 56, LARGE = 4096 };
 
 // Round trips.
