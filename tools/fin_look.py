@@ -116,6 +116,8 @@ class Runtime:
         look, name = self.look, self.look.function(cont)
         if name and 'continue_routine' in name:
             name = look.function(look.word(struct.unpack_from('<Q', data)[0])) or name
+            gcc = re.match(r'_Z.*?PZ(\w+?)E\d+_Z', name)  # a function of its own, which has the coroutine's frame
+            name = '_Z' + gcc.group(1) if gcc else re.sub(r'\(_Z\S*\.Frame \*\)$|\.(resume|actor)$', '', name)
         return readable(name)
 
     def explicit_at(self, at):
