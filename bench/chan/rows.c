@@ -269,7 +269,13 @@ double stream_large_in_place(long n) { return stream(fill_pages, sum_pages, LARG
 double stream_shared(long n) {
     static struct fin_chan *kept[2];
     size_t size = MESSAGE;
+    int fd[2];
+    if (!kept[0]) { // one end for several threads, the other for one
+        check(socketpair(AF_UNIX, SOCK_SEQPACKET, 0, fd) == 0);
+        check(fin_chan_offer(&kept[0], fd[0], &(struct fin_chan_options){0, FIN_CHAN_SHARED}) == 0);
+        check(fin_chan_take(&kept[1], fd[1], 0) == 0);
+    }
     count = n;
-    use(kept, FIN_CHAN_SHARED, 0);
+    use(kept, 0, 0);
     return two_sides(send_all, recv_all, &size, n);
 }

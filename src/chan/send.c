@@ -137,8 +137,21 @@ static FIN_BLOCKING __attribute__((noinline)) int send_slowly(struct fin_chan *c
     return send_any(c, &(struct message){data, size, NULL, 0, NULL}, nc);
 }
 
+// The same half with the turn's latch, where several threads may send. False: it is not that simple.
+static inline bool put_in_turn(struct fin_chan *c, const void *data, size_t size, int *result) {
+    if (size > UMP_FIRST || FIN_UNLIKELY(fin_trace_on) || !turn_enter(&c->out.turn))
+        return false;
+    bool room = ump_room(&c->out.ump, 1);
+    if (FIN_LIKELY(room))
+        *result = put_quickly(c, data, size);
+    turn_leave(&c->out.turn);
+    return room;
+}
+
 static FIN_BLOCKING __attribute__((noinline)) int send_other(struct fin_chan *c, const void *data, size_t size, bool nc) {
-    return hand(c, data, size) ? 0 : send_slowly(c, data, size, nc);
+    int r = 0;
+    bool done = c->out.turn.shared ? put_in_turn(c, data, size, &r) : hand(c, data, size);
+    return done ? r : send_slowly(c, data, size, nc);
 }
 
 int fin_chan_send(struct fin_chan *c, const void *data, size_t size) {
