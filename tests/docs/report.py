@@ -121,7 +121,7 @@ def check_pages(directory):
         sys.exit(f'the page refers to {bad}, and has {parsed.plots} plots')
     drawn = re.findall(r'<text[^>]*>([^<]*)', page)
     for said in ('polling every 1,000', 'polling every 25', '-47.45', 'pipe', 'Seq', 'Tokio', 'goroutines',
-                 'published: MK40', 'under way at a time, at most', 'published 1274'):
+                 'published: MK40', '1167', '1480', 'under way at a time, at most', 'published 1274'):
         if said not in drawn:
             sys.exit(f'no plot has "{said}"')
     for item in ITEMS:

@@ -45,7 +45,7 @@ class Picked:
         self.found = bool(lines)
         self.unit = table.unit
         self.rows = [r for r in table.rows if any(w.search(r[0]) for w in words)]
-        self.lines = lines
+        self.lines, self.columns = lines, re.split(r'  +', table.lines[0].strip()) if table.lines else []
         self.numbers = [(name, n, line) for line in lines for name, n in [numbers_of(line)]
                         if any(w.search(name + ' ') for w in words)]
         self.text = '\n'.join([table.title] + [line for line in table.lines[:1] if line not in lines] + lines)

@@ -131,8 +131,11 @@ ITEMS = [
          [('components', 'Instructions of a null call', 'with stacks', 'fin_rpc_call')],
          'Instructions, counted by callgrind; loads and stores are not. The path through a kernel does not exist here: it '
          'is "other" of what was published.',
-         plots=[Stacked('instructions', ('client and server', 'block, handoff or switch', 'send and receive', 'other'),
-                        {'published: MK40': (41, 166, 598, 362), 'published: MK32': (41, 500, 593, 346)})]),
+         plots=[Stacked('instructions', {
+             'published: MK40': {'client and server': 41, 'block, handoff or switch': 166, 'send and receive': 598,
+                                 'other': 362},
+             'published: MK32': {'client and server': 41, 'block, handoff or switch': 500, 'send and receive': 593,
+                                 'other': 346}})]),
 ]
 
 # (paper, tables and figures that show no measurement, what they show, where it is here)

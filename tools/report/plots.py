@@ -155,17 +155,18 @@ class Said:
 
 
 class Stacked:
-    """The parts that a row's total consists of: as many numbers as `parts` has names. `paper`: rows that were published."""
+    """The parts that a row's total, its last column, consists of. `paper`: rows that were published, by names of columns."""
 
-    def __init__(self, unit, parts, paper):
-        self.unit, self.parts, self.paper = unit, parts, paper
+    def __init__(self, unit, paper):
+        self.unit, self.paper = unit, paper
 
     def of(self, ours, rivals):
-        rows = [(name, n[:len(self.parts)]) for side in (ours, rivals) for picked in side
-                for name, n, _ in picked.numbers if len(n) >= len(self.parts)]
+        parts = ours[0].columns[:-1] if ours else []
+        rows = [(name, n[:-1]) for side in (ours, rivals) for picked in side for name, n, _ in picked.numbers
+                if len(n) == len(parts) + 1]
         if not rows:
             return []
-        rows += [(name, list(n)) for name, n in self.paper.items()]
+        rows += [(name, [published.get(part, 0) for part in parts]) for name, published in self.paper.items()]
         most = max(sum(n) for _, n in rows)
         out = []
         for i, (name, n) in enumerate(rows):
@@ -178,7 +179,7 @@ class Stacked:
                 x += WIDTH * value / most
             out.append(text(x + 6, y + 14, figure(sum(n))))
         y = len(rows) * LINE + 18
-        for part, name in enumerate(self.parts):
+        for part, name in enumerate(parts):
             out.append(text(LEFT + 170 * (part % 3), y + 18 * (part // 3), name, colour=[OURS, *SERIES][part]))
         title = next(iter(tables(ours, rivals)))
         return [(f'{title}: {self.unit}', svg(LEFT + WIDTH + 130, y + 40, out))]
