@@ -47,10 +47,13 @@ static int place_descriptors(struct start *s) {
     int above = FIRST_OTHER_FD;
     for (size_t i = 0; i < how->fd_count; i++)
         if (how->fds[i].child >= above)
-            above = how->fds[i].child + 1;
+            above = how->fds[i].child < INT_MAX ? how->fds[i].child + 1 : INT_MAX;
     int report = fcntl(s->report, F_DUPFD_CLOEXEC, above);
-    if (report < 0)
+    if (report < 0) {
+        if (errno == EINVAL) // beyond what the process may have
+            errno = above > FIRST_OTHER_FD ? EBADF : EMFILE;
         return -1;
+    }
     s->report = report;
     for (size_t i = 0; i < how->fd_count; i++) {
         int own = how->fds[i].own, null = -1;

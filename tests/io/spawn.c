@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: BSD-2-Clause
 // What a child has: arguments, environment, directory, signals, process group, and the descriptors that it was given only,
 // also where they change places. What cannot be started is an error of the call, and leaves neither process nor descriptor.
+#include <limits.h>
+
 #include "child.h"
 
 static char text[4096];
@@ -40,6 +42,8 @@ static void errors(void) {
     CHECK_EQ(fin_spawn(&p, &how), -EBADF);
     how.fds = &(struct fin_spawn_fd){-5, 1};
     CHECK_EQ(fin_spawn(&p, &how), -EINVAL);
+    how.fds = &(struct fin_spawn_fd){INT_MAX, 1}; // no process may have as many
+    CHECK_EQ(fin_spawn(&p, &how), -EBADF);
     CHECK_EQ(fin_spawn(&p, &(struct fin_spawn){.path = "/bin/true"}), -EINVAL);
     fin_finish {
         fin_cancel();
