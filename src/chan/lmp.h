@@ -25,6 +25,7 @@ struct lmp_waiter {
 };
 enum { LMP_PEEKS = 1 }; // it is that of a struct chan_on which peeks (on.h), and has no `on`
 #define FIN_LMP_TAKES ((struct fin_chan *)1)
+static inline bool lmp_has_continuation(const struct lmp_waiter *w) { return (uintptr_t)w->on > (uintptr_t)FIN_LMP_TAKES; }
 
 // recv_on.c: the same for one with a continuation. It has its message, -ECANCELED, or (-EAGAIN) something has happened.
 void fin_lmp_tell_on(struct lmp_waiter *w, ssize_t result);
@@ -33,7 +34,7 @@ void fin_lmp_tell_peek(struct lmp_waiter *w, ssize_t result); // and for one tha
 // Pre: both ends are on this thread; nobody else has the turn.
 
 static inline void fin_lmp_go_on(struct lmp_waiter *w, ssize_t result) {
-    if (FIN_UNLIKELY(w->on != NULL) && w->on != FIN_LMP_TAKES) {
+    if (FIN_UNLIKELY(lmp_has_continuation(w))) {
         fin_lmp_tell_on(w, result);
         return;
     }

@@ -242,7 +242,7 @@ int fin_chan_recv_on(struct fin_chan *c, void *buffer, size_t size, struct fin_c
 // is to be looked at first.
 static inline struct lmp_waiter *can_hand_over(const struct fin_runtime *rt, const struct fin_chan *c, size_t size) {
     struct lmp_waiter *w = c->out.here ? c->out.ump.meeting->waiter : NULL;
-    return FIN_LIKELY(w && w->on && size <= w->size && size <= UMP_FIRST && rt->ticks > 1) ? w : NULL;
+    return FIN_LIKELY(w && lmp_has_continuation(w) && size <= w->size && size <= UMP_FIRST && rt->ticks > 1) ? w : NULL;
 }
 
 static __attribute__((noinline)) int send_recv_slowly(struct fin_chan *c, const void *data, size_t size, void *buffer,

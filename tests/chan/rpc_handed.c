@@ -120,6 +120,40 @@ static void request_to_a_client(void) {
     CHECK_EQ(n, -EPROTO);
 }
 
+static struct fin_on sleep_on;
+static struct fin_chan_on bare_on;
+static int bare_result;
+
+static void bare_received(void *state, int n) {
+    (void)state;
+    bare_result = n;
+    fin_cont_end();
+}
+
+static void sends_nothing(void *state, int result) {
+    (void)result;
+    fin_chan_send_recv_on(a, NULL, 0, NULL, 0, &bare_on, bare_received, state, 0);
+}
+
+static void sleeps_first(void *state, int result) {
+    (void)result;
+    fin_sleep_on(&sleep_on, 1, sends_nothing, state, 0);
+}
+
+// From an end that does not know of requests, without a stack: not even a word.
+static void no_word(void) {
+    open_kind(LOCAL, 4096, 0);
+    CHECK_EQ(fin_rpc_open(&server, b, 0), 0);
+    fin_finish {
+        fin_async_cont(sleeps_first, NULL, 0);
+        accepts((void *)0);
+        CHECK_EQ(taken[0], -EPROTO);
+        CHECK_EQ(fin_rpc_close(server), 0);
+    }
+    CHECK_EQ(bare_result, -ESHUTDOWN);
+    CHECK_EQ(fin_chan_close(a), 0);
+}
+
 int main(void) {
     alarm(30);
     open_rpc(LOCAL);
@@ -136,5 +170,6 @@ int main(void) {
     open_rpc(LOCAL);
     request_to_a_client();
     close_rpc();
+    no_word();
     return 0;
 }
