@@ -5,6 +5,7 @@
 #include <limits.h>
 #include <linux/openat2.h>
 #include <sys/uio.h>
+#include <unistd.h>
 
 #include "io/call.h"
 
@@ -120,6 +121,8 @@ static FIN_BLOCKING int open_at(int dir, const char *path, int flags, mode_t mod
 static FIN_BLOCKING int open_at_2(int dir, const char *path, const struct open_how *how, size_t size, bool nc) {
     if (size < sizeof *how)
         return -EINVAL;
+    if (size > (size_t)sysconf(_SC_PAGESIZE)) // which the system does not look at, either
+        return -E2BIG;
     for (size_t i = sizeof *how; i < size; i++)
         if (((const char *)how)[i])
             return -E2BIG;

@@ -62,6 +62,8 @@ static void sizes(void) {
     close(fd);
     large.more = 1;
     CHECK_EQ(fin_openat2(dir, "f", &large.how, sizeof large), -E2BIG);
+    static uint64_t page[65536 / 8 + 1];
+    CHECK_EQ(fin_openat2(dir, "f", (struct open_how *)page, (size_t)getpagesize() + 1), -E2BIG);
     fin_finish {
         fin_cancel();
         CHECK_EQ(open_with("never", O_WRONLY | O_CREAT, 0), -ECANCELED);
