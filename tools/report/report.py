@@ -50,7 +50,7 @@ STEPS = [
     Step('cont', 'Explicit continuations', './run cont', '--quick', 60, 20, ['bench/cont/fin-bench-cont']),
     Step('components', 'Instructions of a null call by component', './run cont', '', 20, 20,
          ['bench/cont/components.py', '{build}/bench/cont/fin-bench-cont']),
-    Step('chan', 'Channels and RPC', './run chan', '--quick', 90, 30, ['bench/chan/fin-bench-chan']),
+    Step('chan', 'Channels and RPC', './run chan', '--quick', 150, 45, ['bench/chan/fin-bench-chan']),
     Step('relay', 'The dispatch loop (ac-extensions 6.1)', './run relay', '', 20, 20, ['examples/relay']),
     Step('commit', 'Two-phase commit between processes (ac 5.2)', './run commit', '', 20, 20, ['examples/commit']),
     io('reads', 'Random reads (ac figure 11)', '--repetitions 1', 200, 60),
