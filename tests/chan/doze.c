@@ -79,8 +79,22 @@ static void for_real(void) {
     fin_thread_join_nc(&t);
 }
 
+static void forbidden(void) {
+    open_kind(PAIR, 4096, 0);
+    CHECK(!doze_stand_in(&b->in.ump));
+    CHECK_EQ(doze.watched, 0);
+    CHECK_EQ(strcmp(backend_stand_in(), "looks"), 0);
+    CHECK_EQ(strcmp(fin_chan_backend(), "looks"), 0);
+    for_real();
+    close_both();
+}
+
 int main(void) {
     alarm(30);
+    if (getenv("FIN_DOZE")) {
+        forbidden();
+        return 0;
+    }
     for (enum kind kind = PAIR; kind < KINDS; kind++) {
         open_kind(kind, 4096, 0);
         scenes();
