@@ -77,6 +77,8 @@ static void peeked(struct chan_on *chan, ssize_t n) {
         fin_rpc_unlink(r, &on->w);
         recognized(on, a, fin_rpc_take_head(r, on->w.buffer, on->w.room, on->id));
     } else {
+        if (r->head && on->w.id != 0)
+            fin_rpc_promote(r);
         fin_cont_instead(a, woken, &on, sizeof on);
         fin_cont_result(a, 0);
         fin_schedule_own(fin_rt(fin_self), a);
