@@ -6,7 +6,7 @@
 void fin_lmp_wake(struct meeting *m) {
     m->news = true;
     struct lmp_waiter *w = m->waiter;
-    if (w && !w->buffer && w->size == LMP_PEEKS)
+    if (w && w->on == FIN_LMP_PEEKS)
         fin_lmp_tell_peek(w, -EAGAIN);
     else if (w)
         fin_lmp_go_on(w, -EAGAIN);

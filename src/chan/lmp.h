@@ -16,16 +16,16 @@ struct lmp_waiter {
     struct fin_cancel_item item;
     struct meeting *at;
     void *buffer; // NULL: it only wants to know
-    size_t size;  // with a buffer of NULL: 0, or
+    size_t size;
     ssize_t result;
-    struct fin_chan *on; // where it waits with a continuation: the receiver's end. NULL, or FIN_LMP_TAKES: then it has
-    // what takes what fin_chan_send_behind sends, in the sender, and ends the wait if it likes; false: not that one
+    struct fin_chan *on; // where it waits with a continuation: the receiver's end. NULL, or one of the two below
+    // Of FIN_LMP_TAKES: takes what fin_chan_send_behind sends, in the sender, and ends the wait if it likes; false: not that
     bool (*take)(struct lmp_waiter *w, uint64_t word, const void *data, size_t size);
     void *arg;
 };
-enum { LMP_PEEKS = 1 }; // it is that of a struct chan_on which peeks (on.h), and has no `on`
 #define FIN_LMP_TAKES ((struct fin_chan *)1)
-static inline bool lmp_has_continuation(const struct lmp_waiter *w) { return (uintptr_t)w->on > (uintptr_t)FIN_LMP_TAKES; }
+#define FIN_LMP_PEEKS ((struct fin_chan *)2) // it is that of a struct chan_on which peeks (on.h)
+static inline bool lmp_has_continuation(const struct lmp_waiter *w) { return (uintptr_t)w->on > (uintptr_t)FIN_LMP_PEEKS; }
 
 // recv_on.c: the same for one with a continuation. It has its message, -ECANCELED, or (-EAGAIN) something has happened.
 void fin_lmp_tell_on(struct lmp_waiter *w, ssize_t result);

@@ -43,8 +43,8 @@ static void cancelled_peek(void *waiter) {
 }
 
 static int peek_here(struct chan_on *on) {
-    struct lmp_waiter *w = leave_word(on, on->chan, NULL, LMP_PEEKS);
-    w->on = NULL;
+    struct lmp_waiter *w = leave_word(on, on->chan, NULL, 0);
+    w->on = FIN_LMP_PEEKS;
     w->item.fn = cancelled_peek;
     return fin_cont_suspend(FIN_FOR_MESSAGE, on->kept.cont, on->kept.state, on->kept.size, &w->item, waits, w);
 }

@@ -16,6 +16,18 @@ static void one(size_t size, unsigned number) {
     CHECK_EQ(q[size], 0xee);
 }
 
+// Nothing is written to it, whatever room it is said to have.
+static void receives_nothing(void *room) { CHECK_EQ(fin_chan_recv(b, NULL, (size_t)(uintptr_t)room), 0); }
+
+static void to_no_buffer(void) {
+    for (uintptr_t room = 0; room < 3; room++) {
+        fin_finish {
+            fin_async_call(receives_nothing, (void *)room);
+            CHECK_EQ(fin_chan_send(a, NULL, 0), 0);
+        }
+    }
+}
+
 int main(void) {
     for (enum kind kind = 0; kind < KINDS; kind++) {
         open_kind(kind, 0, 0);
@@ -26,6 +38,7 @@ int main(void) {
             one(size, (unsigned)size);
         for (int i = 0; i < 10; i++)
             one(most, (unsigned)i);
+        to_no_buffer();
         CHECK_EQ(fin_chan_send(a, p, most + 1), -EMSGSIZE);
         CHECK_EQ(fin_chan_try_send(a, p, most + 1), -EMSGSIZE);
         CHECK_EQ(fin_chan_try_recv(b, q, sizeof q), -EAGAIN);
