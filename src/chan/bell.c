@@ -257,7 +257,8 @@ void fin_bell_stop(struct ump_rx *rx) {
     rx->gone = true;
     if (rx->meeting) {
         fin_event_advance(&rx->meeting->message, 1);
-        fin_lmp_wake(rx->meeting);
+        if (rx->alone)
+            fin_lmp_wake(rx->meeting);
     } else {
         shutdown(rx->fd, SHUT_RD);
     }
@@ -268,7 +269,8 @@ void fin_bell_end(struct ump_tx *tx, struct ump_rx *rx) {
         fin_bell_drop_fds(rx);
     if (tx->meeting) {
         meeting_ring(tx->meeting);
-        fin_lmp_wake(tx->meeting);
+        if (tx->alone)
+            fin_lmp_wake(tx->meeting);
         fin_event_advance(&rx->meeting->room, 1);
     } else {
         close(tx->fd);

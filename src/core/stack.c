@@ -108,7 +108,9 @@ void fin_stack_end(struct fin_runtime *rt) {
         fin_stack_each(rt, fin_track_stack_end);
     for (struct fin_slab *s = rt->slabs, *next; s; s = next) {
         next = s->next;
-        fin_host_unmap(s->base, s->stacks * rt->stack_size);
+        // but for what this thread stands on: musl's pthread_exit does not go back to the stack that the thread came with
+        if ((uintptr_t)__builtin_frame_address(0) - (uintptr_t)s->base >= s->stacks * rt->stack_size)
+            fin_host_unmap(s->base, s->stacks * rt->stack_size);
         fin_host_unmap(s, sizeof *s);
     }
     if (rt->thread.spare)

@@ -66,16 +66,17 @@ static void copy(struct msghdr *m, const struct message *own) {
     memcpy(m->msg_control, own->control, own->m.msg_controllen);
 }
 
-// On epoll the AWE itself receives it. Where there is no memory the message goes where the program wants it, whatever may
-// become of its descriptors.
+// On epoll the AWE itself receives it.
 ssize_t fin_message_recv(struct call c, struct msghdr *m) {
     struct io *io;
     int error = fin_io_here(&io);
     if (error)
         return error;
-    struct message *own = io->backend == &fin_io_uring ? new_message(io, m) : NULL;
-    if (!own)
+    if (io->backend != &fin_io_uring)
         return run(c);
+    struct message *own = new_message(io, m);
+    if (!own)
+        return -ENOMEM;
     c.addr = &own->m;
     c.message = true;
     ssize_t n = run(c);

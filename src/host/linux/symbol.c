@@ -67,8 +67,8 @@ static bool from_file(const Dl_info *d, const void *ip, char *buffer, size_t siz
         f.start = mmap(NULL, f.size, PROT_READ, MAP_PRIVATE, fd, 0);
         if (f.start != MAP_FAILED) {
             name = in_file(&f, (uintptr_t)d->dli_fbase, (uintptr_t)ip);
-            if (name)
-                snprintf(buffer, size, "%s", name);
+            if (name) // without what compilers make of it: .cold, .part.0, .lto_priv.0
+                snprintf(buffer, size, "%.*s", (int)strcspn(name, "."), name);
             munmap((void *)f.start, f.size);
         }
     }
