@@ -28,6 +28,7 @@ FIN_BLOCKING int fin_connect(int fd, const struct sockaddr *address, socklen_t s
 FIN_BLOCKING int fin_connect_nc(int fd, const struct sockaddr *address, socklen_t size);
 
 // Send and receive. MSG_NOSIGNAL is always set. MSG_WAITALL is a hint, which not every kernel follows: fin_recv_all is sure.
+// fin_recvmsg with room for control data may need memory: -ENOMEM, and nothing was received.
 FIN_BLOCKING ssize_t fin_send(int fd, const void *data, size_t size, int flags);
 FIN_BLOCKING ssize_t fin_send_nc(int fd, const void *data, size_t size, int flags);
 FIN_BLOCKING ssize_t fin_recv(int fd, void *buffer, size_t size, int flags);
