@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
 // As rpc_cancel, without stacks: callers that are cancelled at any moment while others are not. Each of these gets its own
 // answer, late ones meet nobody; of recv a cancelled one did nothing. What is in a cancelled block is told so at once.
-#include "rpc.h"
+#include "rpc_cancels.h"
 
 enum { MOST = 12 };
 
@@ -13,26 +13,6 @@ struct wait {
 
 static struct wait asking[MOST], waiting[MOST];
 static struct fin_rpc_on serving;
-static unsigned seed = 9, answers, cancels, requests;
-
-static void pause_a_little(void) {
-    for (unsigned n = next_random(&seed) % 30; n; n--)
-        fin_yield();
-    if (next_random(&seed) % 16 == 0)
-        CHECK_EQ(fin_sleep_nc(1), 0);
-}
-
-static void handle(struct fin_rpc *r, uint32_t id, void *request, size_t size, void *unused) {
-    uint64_t x;
-    (void)unused;
-    CHECK_EQ(size, sizeof x);
-    memcpy(&x, request, sizeof x);
-    if (x % 3)
-        pause_a_little();
-    uint64_t y = answer_to(x);
-    CHECK_EQ(fin_rpc_reply_nc(r, id, &y, sizeof y), 0);
-    requests++;
-}
 
 static void served(void *state, int result) {
     (void)state;
