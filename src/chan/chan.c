@@ -208,6 +208,16 @@ ssize_t fin_chan_recv_fds_nc(struct fin_chan *c, void *buffer, size_t size, int 
     return recv_any(c, &(struct place){buffer, size, fds, count}, true);
 }
 
+static __attribute__((noinline, cold)) ssize_t peek_traced(const struct fin_chan *c, ssize_t n) {
+    if (n >= 0)
+        fin_chan_trace(c, false);
+    return n;
+}
+
+static inline ssize_t peeked(const struct fin_chan *c, ssize_t n) {
+    return FIN_UNLIKELY(fin_trace_on) ? peek_traced(c, n) : n;
+}
+
 static FIN_BLOCKING ssize_t peek(struct fin_chan *c, const void **bytes, bool nc) {
     int r = in_take(c, nc);
     if (r != 0)
@@ -225,7 +235,7 @@ static FIN_BLOCKING ssize_t peek(struct fin_chan *c, const void **bytes, bool nc
         return r;
     }
     *bytes = ump_bytes(&c->in.ump);
-    return (ssize_t)ump_size(c->in.peeked);
+    return peeked(c, (ssize_t)ump_size(c->in.peeked));
 }
 
 static inline bool quick_peek(struct fin_chan *c) {
@@ -266,7 +276,7 @@ ssize_t fin_chan_try_peek(struct fin_chan *c, const void **bytes) {
         *bytes = ump_bytes(&c->in.ump);
     }
     in_leave(c);
-    return r == 0 ? (ssize_t)ump_size(c->in.peeked) : r;
+    return peeked(c, r == 0 ? (ssize_t)ump_size(c->in.peeked) : r);
 }
 
 ssize_t fin_chan_peek_now(struct fin_chan *c, const void **bytes) {
@@ -277,7 +287,7 @@ ssize_t fin_chan_peek_now(struct fin_chan *c, const void **bytes) {
         return r != 0 ? r : gone ? fin_ump_end_of(&c->in.ump) : -EAGAIN;
     }
     *bytes = ump_bytes(&c->in.ump);
-    return (ssize_t)ump_size(c->in.peeked);
+    return peeked(c, (ssize_t)ump_size(c->in.peeked));
 }
 
 int fin_chan_release(struct fin_chan *c) {

@@ -24,7 +24,7 @@ void fin_chan_out_give(struct fin_chan *c) {
     if (!turn_give(&c->out.turn))
         return;
     c->out.quick = !c->out.ump.alone && !fin_trace_on;
-    c->out.here = c->out.ump.alone;
+    c->out.here = c->out.ump.alone && !fin_trace_on;
 }
 
 struct message {
@@ -249,15 +249,24 @@ static FIN_BLOCKING int reserve(struct fin_chan *c, size_t size, void **room, bo
 int fin_chan_reserve(struct fin_chan *c, size_t size, void **room) { return reserve(c, size, room, false); }
 int fin_chan_reserve_nc(struct fin_chan *c, size_t size, void **room) { return reserve(c, size, room, true); }
 
-int fin_chan_commit(struct fin_chan *c, size_t used) {
-    if (used >= c->out.reserved)
-        return -EINVAL;
+static inline __attribute__((always_inline)) int commit(struct fin_chan *c, size_t used) {
     c->out.reserved = 0;
     ump_publish(&c->out.ump, used, UMP_MESSAGE);
     if (c->out.ump.alone)
         fin_lmp_arrived(&c->out.ump);
     fin_chan_out_give(c);
     return 0;
+}
+
+static __attribute__((noinline, cold)) int commit_traced(struct fin_chan *c, size_t used) {
+    fin_chan_trace(c, true);
+    return commit(c, used);
+}
+
+int fin_chan_commit(struct fin_chan *c, size_t used) {
+    if (used >= c->out.reserved)
+        return -EINVAL;
+    return FIN_UNLIKELY(fin_trace_on) ? commit_traced(c, used) : commit(c, used);
 }
 
 void fin_chan_abandon(struct fin_chan *c) {

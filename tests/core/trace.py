@@ -43,6 +43,18 @@ def check_slices(events):
                 fail('two slices of a thread overlap', events)
 
 
+def check_messages(events):
+    """20 messages to the other process, a call there and its answer; two of a thread to itself."""
+    messages = arrows(events, 'message').values()
+    if not all(len(a) == 2 and a['s']['ts'] <= a['f']['ts'] for a in messages):
+        fail('a message has no end, or ends before it begins', events)
+    ways = collections.Counter((a['s']['pid'], a['f']['pid']) for a in messages)
+    if sorted(ways.values()) != [1, 2, 21] or [n for (s, f), n in ways.items() if s == f] != [2]:
+        fail(f'messages from and to: {ways}', events)
+    if any(a['s']['tid'] == a['f']['tid'] for a in messages if a['s']['pid'] == a['f']['pid']):
+        fail('a message of a thread to itself is none between two tracks', events)
+
+
 def check_crash(directory):
     """What a program that aborts did until then."""
     name = os.path.join(directory, 'crash')
@@ -77,9 +89,7 @@ def main():
     marks = [e['name'] for e in events if e['ph'] == 'i']
     if 'woke it' not in marks or 'cancel' not in marks:
         fail('no marks', events)
-    between = [a for a in arrows(events, 'message').values() if len(a) == 2 and a['s']['pid'] != a['f']['pid']]
-    if len(between) != 20 or any(a['s']['ts'] > a['f']['ts'] for a in between):
-        fail(f'{len(between)} of 20 messages go from one process to the other', events)
+    check_messages(events)
     if not any(len(a) == 2 and a['s']['tid'] != a['f']['tid'] for a in arrows(events, 'wake').values()):
         fail('nobody wakes another', events)
 

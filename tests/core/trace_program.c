@@ -35,6 +35,50 @@ static void receives(void *arg) {
     }
 }
 
+static void waits_for_message(void *arg) {
+    int n;
+    const void *bytes;
+    CHECK_EQ((int)fin_chan_recv(arg, &n, sizeof n), (int)sizeof n);
+    CHECK_EQ((int)fin_chan_peek(arg, &bytes), (int)sizeof n);
+    CHECK_EQ(fin_chan_release(arg), 0);
+}
+
+// Between AWEs of one thread: one that waits for what is sent, one in place.
+static void within_thread(void) {
+    struct fin_chan *a, *b;
+    void *room;
+    int n = 1;
+    CHECK_EQ(fin_chan_pair(&a, &b, &(struct fin_chan_options){.flags = FIN_CHAN_LOCAL}), 0);
+    fin_finish {
+        fin_async_call(waits_for_message, b);
+        CHECK_EQ(fin_chan_send(a, &n, sizeof n), 0);
+        CHECK_EQ(fin_chan_reserve(a, sizeof n, &room), 0);
+        memcpy(room, &n, sizeof n);
+        CHECK_EQ(fin_chan_commit(a, sizeof n), 0);
+    }
+    fin_chan_close(a);
+    fin_chan_close(b);
+}
+
+// These two close it.
+static void answers(struct fin_chan *c) {
+    struct fin_rpc *r;
+    uint32_t id;
+    int n;
+    CHECK_EQ(fin_rpc_open(&r, c, 0), 0);
+    CHECK_EQ((int)fin_rpc_accept(r, &n, sizeof n, &id), (int)sizeof n);
+    CHECK_EQ(fin_rpc_reply(r, id, &n, sizeof n), 0);
+    CHECK_EQ(fin_rpc_close(r), 0);
+}
+
+static void asks(struct fin_chan *c) {
+    struct fin_rpc *r;
+    int n = 2;
+    CHECK_EQ(fin_rpc_open(&r, c, FIN_RPC_CLIENT), 0);
+    CHECK_EQ((int)fin_rpc_call(r, &n, sizeof n, &n, sizeof n), (int)sizeof n);
+    CHECK_EQ(fin_rpc_close(r), 0);
+}
+
 static int server(const char *name) {
     struct fin_chan_listener *l;
     struct fin_chan *c = NULL;
@@ -47,7 +91,8 @@ static int server(const char *name) {
         fin_sleep(1000000);
         fin_finish_as(inner) { fin_cancel_as(inner); }
     }
-    fin_chan_close(c);
+    answers(c);
+    within_thread();
     fin_chan_listener_close(l);
     return 0;
 }
@@ -62,7 +107,7 @@ static int client(const char *name) {
         CHECK_EQ(fin_chan_send(c, &i, sizeof i), 0);
         fin_sleep(100000);
     }
-    fin_chan_close(c);
+    asks(c);
     return 0;
 }
 
