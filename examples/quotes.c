@@ -21,6 +21,7 @@
 // ---- the server
 
 static uint64_t period = FIN_S; // from quote to quote
+static const uint64_t slack = FIN_MS; // for which a quote may wait for others, to leave together with them
 
 static FIN_BLOCKING void serve_client(int fd) {
     uint32_t price;
@@ -35,6 +36,7 @@ static FIN_BLOCKING void serve_client(int fd) {
 }
 
 static FIN_BLOCKING void serve(void *listener) {
+    fin_timer_slack(slack);
     fin_finish {
         for (;;) {
             int fd = fin_accept(*(int *)listener, NULL, NULL);
@@ -104,6 +106,7 @@ static void open_door(void *state, int result) {
 
 static FIN_BLOCKING void serve_without_stacks(void *listener) {
     struct door door = {.listener = *(int *)listener}, *d = &door;
+    fin_timer_slack(slack);
     fin_finish {
         EXPECT(fin_async_cont(open_door, &d, sizeof d));
     }

@@ -44,8 +44,8 @@ static void look(struct fin_poller *p, bool wait) {
             io->rt->expects = fin_timers_first(io) || io->backend->expects(io) || fin_io_offload_expects(io);
         struct fin_timer *first = fin_timers_first(io);
         if (first) {
-            uint64_t now = fin_now(), due = first->due;
-            ns = due <= now ? 0 : due - now > INT64_MAX ? INT64_MAX : (int64_t)(due - now);
+            uint64_t now = fin_now(), due = first->due, most = due - now + io->slack;
+            ns = due <= now ? 0 : most < io->slack || most > INT64_MAX ? INT64_MAX : (int64_t)most;
         }
     } else if (fin_link_empty(&io->rt->queue)) {
         return;
@@ -203,6 +203,7 @@ static int begin(struct fin_runtime *rt) {
         io->poller = (struct fin_poller){.poll = look, .wake = wake, .end = end};
     io->rt = rt;
     io->timers = (struct timers){0};
+    io->slack = 0;
     io->ending = false;
     io->can = (struct can){0};
     fin_link_init(&io->owned);

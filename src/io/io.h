@@ -115,6 +115,7 @@ struct io {
     const char *name;
     char features[160]; // what name points to, for a ring that has some
     struct timers timers;
+    uint64_t slack; // how long the thread sleeps on when a timer is due
     bool small;  // with queues that are full at once
     bool ending; // no AWE will run any more
     struct can can;

@@ -215,3 +215,11 @@ void fin_timeout_end_(struct fin_timer *timer) {
 }
 
 bool fin_timed_out(void) { return timed_out; }
+
+int fin_timer_slack(uint64_t ns) {
+    struct io *io;
+    int error = fin_io_here(&io);
+    if (error == 0)
+        io->slack = ns;
+    return error;
+}

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-2-Clause
 // The quote server in callbacks. All periods are the same, so clients are due in the order in which they were served: a list
-// does for the timers, and one wait for all.
+// does for the timers, and one wait for all, a little longer than for the first, so that several leave together.
 #include "uring.h"
 
 struct client {
@@ -9,6 +9,8 @@ struct client {
     struct quote quote;
     struct client *next;
 };
+
+enum { SLACK_NS = 1000000 }; // as timers in milliseconds have it, and Fin's server
 
 static struct client *first, **last = &first; // by the time of their next quote
 
@@ -63,7 +65,7 @@ static int64_t serve_due(void) {
             last = &first;
         send_quote(c);
     }
-    return first ? (int64_t)(first->quote.due - now) : -1;
+    return first ? (int64_t)(first->quote.due - now) + SLACK_NS : -1;
 }
 
 void quotes(int listener) {
