@@ -1,14 +1,11 @@
 // SPDX-License-Identifier: BSD-2-Clause
 // <fin/sync.h> and <fin/thread.h> as classes. Names and meaning are the standard library's, for std::lock_guard,
-// std::unique_lock, std::scoped_lock and the like; what waits is the AWE. The functions with the standard names are not
-// cancelled; those named ..._cancellable return 0 or -ECANCELED, as the C functions do.
+// std::unique_lock, std::scoped_lock and the like, which <mutex> has: this header needs none of them. What waits is the AWE.
+// The functions with the standard names are not cancelled; those named ..._cancellable return 0 or -ECANCELED, as the C
+// functions do.
 #ifndef FIN_SYNC_HPP
 #define FIN_SYNC_HPP
 
-#include <cerrno>
-#include <functional>
-#include <memory>
-#include <mutex>
 #include <system_error>
 #include <utility>
 
@@ -37,24 +34,25 @@ private:
     fin_mutex m_ = FIN_MUTEX_INIT;
 };
 
-// No wake-up is spurious: a wait without a predicate is of use.
+// No wake-up is spurious: a wait without a predicate is of use. A Lock is a std::unique_lock<fin::mutex>, or what has a
+// mutex() as that has.
 class condition_variable {
 public:
     constexpr condition_variable() noexcept = default;
     condition_variable(const condition_variable &) = delete;
     condition_variable &operator=(const condition_variable &) = delete;
 
-    FIN_BLOCKING void wait(std::unique_lock<mutex> &lock) { fin_cond_wait_nc(&c_, lock.mutex()->native_handle()); }
-    template <class Predicate> FIN_BLOCKING void wait(std::unique_lock<mutex> &lock, Predicate holds) {
+    template <class Lock> FIN_BLOCKING void wait(Lock &lock) { fin_cond_wait_nc(&c_, lock.mutex()->native_handle()); }
+    template <class Lock, class Predicate> FIN_BLOCKING void wait(Lock &lock, Predicate holds) {
         while (!holds())
             wait(lock);
     }
 
     // The lock is held again, whatever is returned. With a predicate: 0 where it holds, also where it does after a cancel.
-    FIN_BLOCKING int wait_cancellable(std::unique_lock<mutex> &lock) {
+    template <class Lock> FIN_BLOCKING int wait_cancellable(Lock &lock) {
         return fin_cond_wait(&c_, lock.mutex()->native_handle());
     }
-    template <class Predicate> FIN_BLOCKING int wait_cancellable(std::unique_lock<mutex> &lock, Predicate holds) {
+    template <class Lock, class Predicate> FIN_BLOCKING int wait_cancellable(Lock &lock, Predicate holds) {
         while (!holds())
             if (int error = wait_cancellable(lock))
                 return holds() ? 0 : error;
@@ -92,18 +90,21 @@ class thread {
 public:
     thread() noexcept = default;
     template <class Body> explicit thread(Body body) {
-        auto c = std::make_unique<call<Body>>(std::move(body));
-        int error = fin_thread_start(c.get(), [](void *p) noexcept { std::invoke(static_cast<call<Body> *>(p)->body); },
-                                     static_cast<void *>(c.get()));
-        if (error != 0)
+        auto *c = new call<Body>(std::move(body));
+        int error = fin_thread_start(c, [](void *p) noexcept { static_cast<call<Body> *>(p)->body(); }, c);
+        if (error != 0) {
+            delete c;
             throw std::system_error(-error, std::generic_category(), "fin::thread");
-        handle_ = {c.release(), [](fin_thread_handle *h) { delete static_cast<call<Body> *>(h); }};
+        }
+        handle_ = c;
+        free_ = [](fin_thread_handle *h) { delete static_cast<call<Body> *>(h); };
     }
-    thread(thread &&other) noexcept = default;
+    thread(thread &&other) noexcept : handle_(std::exchange(other.handle_, nullptr)), free_(other.free_) {}
     thread &operator=(thread &&other) noexcept {
         if (joinable())
             join();
-        handle_ = std::move(other.handle_);
+        handle_ = std::exchange(other.handle_, nullptr);
+        free_ = other.free_;
         return *this;
     }
     FIN_BLOCKING ~thread() {
@@ -113,13 +114,13 @@ public:
 
     bool joinable() const noexcept { return handle_ != nullptr; }
     FIN_BLOCKING void join() {
-        fin_thread_join_nc(handle_.get());
-        handle_.reset();
+        fin_thread_join_nc(handle_);
+        free_(std::exchange(handle_, nullptr));
     }
     FIN_BLOCKING int join_cancellable() {
-        int error = fin_thread_join(handle_.get());
+        int error = fin_thread_join(handle_);
         if (error == 0)
-            handle_.reset();
+            free_(std::exchange(handle_, nullptr));
         return error;
     }
 
@@ -128,7 +129,8 @@ private:
         explicit call(Body &&b) : fin_thread_handle(), body(std::move(b)) {}
         Body body;
     };
-    std::unique_ptr<fin_thread_handle, void (*)(fin_thread_handle *)> handle_{nullptr, nullptr};
+    fin_thread_handle *handle_ = nullptr;
+    void (*free_)(fin_thread_handle *) = nullptr; // as what it is
 };
 
 } // namespace fin

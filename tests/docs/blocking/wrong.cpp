@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
 // What check-blocking.py has to report, each line so marked, and what not.
+#include <mutex>
+
 #include <fin.hpp>
 
 struct connection {
