@@ -14,8 +14,8 @@
 // without its return costs a mispredicted branch later.
 static inline void fin_arch_resume(const struct fin_context *c);
 
-// Calls fn(arg) on the stack that ends at `top` (16-byte aligned). Pre: as above. fn must not return.
-void fin_arch_on_stack(void *top, void (*fn)(void *), void *arg);
+// Calls fn(arg) on the stack that ends at `top` (16-byte aligned), where unwinding ends. Pre: as above. fn must not return.
+static inline void fin_arch_on_stack(void *top, void (*fn)(void *), void *arg);
 
 // Continues at ip with these registers, behind an async. Pre: as above.
 void fin_arch_jump(void *ip, void *sp, void *fp, void *bx);

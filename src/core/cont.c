@@ -178,7 +178,7 @@ int fin_cont_suspend(enum fin_reason reason, fin_cont *cont, const void *state, 
     if (error)
         return error;
     l.e->cancellable = false;
-    if (item)
+    if (item && make_cancellable(l.e))
         let_cancel(l.e, item);
     expose_as(l.rt, l.e, FIN_AWE_BUSY);
     then(awe_of(l.e), arg);
@@ -258,21 +258,6 @@ int fin_cont_begin(fin_cont *cont, size_t size, bool cancellable) {
     struct fin_runtime *rt = fin_rt(fin_self);
     const struct fin_cont_record *e = FIN_LIKELY(rt != NULL) && may_set_plain(cont, size) ? running_plain(rt) : NULL;
     return e && FIN_LIKELY(!cancellable || e->item.link.next) ? 0 : begin_slowly(cont, size, cancellable);
-}
-
-int fin_cont_wait(enum fin_reason reason, fin_cont *cont, const void *state, size_t size, struct fin_cancel_item *item,
-                  void (*start)(struct fin_awe *, void *), void *arg) {
-    struct leaving l;
-    int error = stop_with(&l, cont, state, size);
-    if (error)
-        return error;
-    l.e->cancellable = false;
-    if (item)
-        let_cancel(l.e, item);
-    FIN_STATE_WORD(awe_of(l.e)) = l.rt->tag | FIN_AWE_BUSY | FIN_AWE_EXPLICIT;
-    start(awe_of(l.e), arg);
-    fin_cont_leave_to_next(l.rt, l.body, reason);
-    return 0;
 }
 
 void fin_cont_done(struct fin_runtime *rt, struct fin_awe *a, int result) {

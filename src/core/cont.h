@@ -140,15 +140,11 @@ static inline __attribute__((always_inline)) int record_for(struct fin_runtime *
     return 0;
 }
 
-// Pre: may_set_plain(). Upwards: what lies in the record itself lies higher. A call of memmove would cost more.
+// Pre: may_set_plain().
 static inline void set_plain(struct fin_cont_record *e, fin_cont *cont, const void *state, size_t size) {
-    typedef uint64_t __attribute__((may_alias, aligned(1))) word;
     e->cont = cont;
     e->result = 0;
-    for (size_t i = 0; i < size; i += sizeof(word)) {
-        *(word *)(void *)&e->data[i] = *(const word *)(const void *)((const char *)state + i);
-        __asm__ volatile("" : : : "memory");
-    }
+    fin_copy_words(e->data, state, size);
 }
 
 static inline bool may_set_plain(fin_cont *cont, size_t size) {
@@ -156,10 +152,9 @@ static inline bool may_set_plain(fin_cont *cont, size_t size) {
 }
 
 static inline void set_continuation(struct fin_cont_record *e, fin_cont *cont, const void *state, size_t size) {
-    size_t words = size & ~(sizeof(uint64_t) - 1);
-    set_plain(e, cont, state, words);
-    for (; words < size; words++)
-        e->data[words] = ((const char *)state)[words];
+    e->cont = cont;
+    e->result = 0;
+    fin_copy_state(e->data, state, size);
 }
 
 static inline void queue_at(struct fin_runtime *rt, struct fin_cont_record *e, int result, bool front) {
@@ -189,11 +184,11 @@ static inline void suspend(struct fin_runtime *rt, struct fin_cont_record *e, bo
         expose(rt, e);
 }
 
-// It waits, and the item runs where its block is cancelled. Whoever takes the AWE off its list leaves the item alone.
+// It waits, and the item runs where its block is cancelled. Pre: its own is linked. Whoever takes the AWE off its list leaves
+// the item alone: what that one stores into the item's link nobody reads.
 static inline void let_cancel(struct fin_cont_record *e, struct fin_cancel_item *item) {
-    item->link.next = item->link.prev = &e->link;
     e->link.next = e->link.prev = &item->link;
-    make_cancellable(e);
+    e->cancellable = true;
 }
 
 // The step at the base of the stack is over, and that of `e`, which is on no list, begins there.

@@ -25,11 +25,26 @@ static inline bool fin_is_inner(const void *code) {
     return (uintptr_t)code - (uintptr_t)__start_fin_inner < (uintptr_t)__stop_fin_inner - (uintptr_t)__start_fin_inner;
 }
 
+// Upwards: what lies in the record itself lies higher. A call of memmove would cost more.
+static inline void fin_copy_words(char *to, const void *state, size_t size) {
+    typedef uint64_t __attribute__((may_alias, aligned(1))) word;
+    for (size_t i = 0; i < size; i += sizeof(word)) {
+        *(word *)(void *)&to[i] = *(const word *)(const void *)((const char *)state + i);
+        __asm__ volatile("" : : : "memory");
+    }
+}
+
+static inline void fin_copy_state(char *to, const void *state, size_t size) {
+    size_t words = size & ~(sizeof(uint64_t) - 1);
+    fin_copy_words(to, state, words);
+    for (; words < size; words++)
+        to[words] = ((const char *)state)[words];
+}
+
 static inline void fin_keep(struct fin_kept *k, fin_cont *cont, const void *state, size_t size) {
     k->cont = cont;
     k->size = (uint32_t)size;
-    if (size > 0)
-        memcpy(k->state, state, size);
+    fin_copy_state(k->state, state, size);
 }
 
 #endif

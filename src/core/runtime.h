@@ -141,19 +141,16 @@ void fin_cont_pool_end(struct fin_runtime *rt);
 // block has been cancelled, FIN_CONT_CANCELLED, which is positive.
 enum { FIN_CONT_CANCELLED = 1 };
 int fin_cont_begin(fin_cont *cont, size_t size, bool cancellable);
-// It waits, and start(awe, arg) is called; nobody but fin_cont_done makes it go on. Cancelled, it stays where it is and the
-// item runs, whose function and argument are set, and whose storage is the caller's until the continuation runs; NULL: it is
-// not cancelled. Pre: fin_cont_begin said 0.
-int fin_cont_wait(enum fin_reason reason, fin_cont *cont, const void *state, size_t size, struct fin_cancel_item *item,
-                  void (*start)(struct fin_awe *awe, void *arg), void *arg);
+// It waits, and then(awe, arg) is called, from when on any thread may make it run by fin_schedule_decided, or its own by
+// fin_cont_done: whoever decides the wait, and nobody else. Cancelled, it stays where it is and the item runs, whose function
+// and argument are set, and whose storage is the caller's until the continuation runs; NULL: it is not cancelled. Pre:
+// fin_cont_begin said 0.
+int fin_cont_suspend(enum fin_reason reason, fin_cont *cont, const void *state, size_t size, struct fin_cancel_item *item,
+                     void (*then)(struct fin_awe *awe, void *arg), void *arg);
 void fin_cont_done(struct fin_runtime *rt, struct fin_awe *a, int result); // own thread
 // The same, of what came to a descriptor; and of AWEs which were told so, but will not run any more.
 void fin_cont_done_descriptor(struct fin_runtime *rt, struct fin_awe *a, int fd);
 void fin_cont_lost(struct fin_runtime *rt, void (*lost)(int fd));
-// The same for fin_schedule_decided, and then(awe, arg) is called, from when on any thread may do that: whoever decides the
-// wait, and nobody else.
-int fin_cont_suspend(enum fin_reason reason, fin_cont *cont, const void *state, size_t size, struct fin_cancel_item *item,
-                     void (*then)(struct fin_awe *awe, void *arg), void *arg);
 // It goes on with another continuation, while it waits so.
 void fin_cont_instead(struct fin_awe *a, fin_cont *cont, const void *state, size_t size);
 // What the continuation will be told of one that waits so, from who alone may schedule it. Nothing to a stackful AWE.

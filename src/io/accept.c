@@ -250,7 +250,7 @@ int fin_acceptor_next_on(struct fin_acceptor *a, struct fin_on *on, fin_cont *co
         return fin_accept_on(on, a->fd, a->flags, cont, state, size);
     *t =
         (struct taker_on){.taker = {.io = a->owned.io, .waiter.item = {.fn = fin_acceptor_cancel, .arg = t}}, .acceptor = a};
-    return fin_cont_wait(FIN_FOR_IO, cont, state, size, &t->taker.waiter.item, begin_taking, t);
+    return fin_cont_suspend(FIN_FOR_IO, cont, state, size, &t->taker.waiter.item, begin_taking, t);
 }
 
 int fin_acceptor_next(struct fin_acceptor *a) { return next_checked(a, false); }

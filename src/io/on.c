@@ -208,7 +208,7 @@ static FIN_LEAVES_FRAME int done_at_once(enum fin_reason reason, struct io *io, 
         return fin_cont_go_on(reason, cont, state, size, result);
     on->call = *c;
     on->ready = (struct ready_waiter){.io = io, .waiter.result = result};
-    return fin_cont_wait(reason, cont, state, size, NULL, begin_done, on);
+    return fin_cont_suspend(reason, cont, state, size, NULL, begin_done, on);
 }
 
 static FIN_LEAVES_FRAME int wait_ready(enum fin_reason reason, struct io *io, struct fin_on *storage, const struct call *c,
@@ -222,7 +222,7 @@ static FIN_LEAVES_FRAME int wait_ready(enum fin_reason reason, struct io *io, st
     on->call = *c;
     on->kind = kind;
     on->ready = (struct ready_waiter){.io = io, .events = events_of(c)};
-    return fin_cont_wait(reason, cont, state, size, cancelled_by(&on->ready.waiter, fin_epoll_cancel, &on->ready),
+    return fin_cont_suspend(reason, cont, state, size, cancelled_by(&on->ready.waiter, fin_epoll_cancel, &on->ready),
                          begin_ready, on);
 }
 
@@ -238,7 +238,7 @@ static FIN_LEAVES_FRAME int wait_for(enum fin_reason reason, struct fin_on *stor
         return done_at_once(reason, io, storage, c, fin_io_run(*c), cont, state, size);
     struct on *on = prepare(io, storage, c);
     struct request *r = &on->request;
-    return fin_cont_wait(reason, cont, state, size, cancelled_by(&r->waiter, fin_uring_cancel, r), begin, on);
+    return fin_cont_suspend(reason, cont, state, size, cancelled_by(&r->waiter, fin_uring_cancel, r), begin, on);
 }
 
 // ---- an operation that begins at its time: who ends the sleep begins it
@@ -289,13 +289,13 @@ static FIN_LEAVES_FRAME int wait_until_for(struct fin_on *storage, uint64_t when
         on->kind = FIN_IO_SOCKET;
         on->ready = (struct ready_waiter){.io = io, .events = events_of(c)};
         fin_timer_add(io, &on->delay, when, delay_over_ready);
-        return fin_cont_wait(FIN_FOR_IO, cont, state, size, cancelled_by(&on->ready.waiter, cancel_delay_ready, on),
+        return fin_cont_suspend(FIN_FOR_IO, cont, state, size, cancelled_by(&on->ready.waiter, cancel_delay_ready, on),
                              begin_delay_ready, on);
     }
     struct on *on = prepare(io, storage, c);
     struct fin_cancel_item *item = cancelled_by(&on->request.waiter, cancel_delay, on);
     fin_timer_add(io, &on->request.again, when, delay_over);
-    return fin_cont_wait(FIN_FOR_IO, cont, state, size, item, begin_delay, on);
+    return fin_cont_suspend(FIN_FOR_IO, cont, state, size, item, begin_delay, on);
 }
 
 int fin_send_at_on(struct fin_on *on, uint64_t when, int fd, const void *data, size_t bytes, int flags, fin_cont *cont,
@@ -316,7 +316,7 @@ int fin_sleep_until_on(struct fin_on *storage, uint64_t when, fin_cont *cont, co
     w->waiter.awe = NULL;
     w->io = io;
     fin_timer_add(io, &w->timer, when, slept);
-    return fin_cont_wait(FIN_FOR_TIME, cont, state, size, cancelled_by(&w->waiter, cancel_sleep, w), begin_sleep, w);
+    return fin_cont_suspend(FIN_FOR_TIME, cont, state, size, cancelled_by(&w->waiter, cancel_sleep, w), begin_sleep, w);
 }
 
 int fin_sleep_on(struct fin_on *on, uint64_t ns, fin_cont *cont, const void *state, size_t size) {

@@ -204,7 +204,7 @@ int fin_receiver_next_on(struct fin_receiver *r, void **piece, struct fin_on *on
     }
     *t = (struct taker_on){.waiter.item = {.fn = fin_receiver_cancel, .arg = r}, .receiver = r, .on = on};
     r->taker = &t->waiter;
-    return fin_cont_wait(FIN_FOR_IO, cont, state, size, &t->waiter.item, begin_taking, t);
+    return fin_cont_suspend(FIN_FOR_IO, cont, state, size, &t->waiter.item, begin_taking, t);
 }
 
 int fin_receiver_stop(struct fin_receiver *r) {

@@ -18,6 +18,20 @@ static inline __attribute__((always_inline)) void fin_arch_resume(const struct f
                      : "memory");
 }
 
+static inline __attribute__((always_inline)) void fin_arch_on_stack(void *top, void (*fn)(void *), void *arg) {
+    register void *x0 __asm__("x0") = arg;
+    register void *x9 __asm__("x9") = top;
+    register void (*x16)(void *) __asm__("x16") = fn;
+    __asm__ volatile("mov sp, x9\n\t"
+                     "mov x29, xzr\n\t"
+                     "mov x30, xzr\n\t"
+                     "br x16"
+                     :
+                     : "r"(x0), "r"(x9), "r"(x16)
+                     : "memory");
+    __builtin_unreachable();
+}
+
 #define FIN_ARCH_RETURNS_BY_JUMP
 
 static inline void *fin_arch_site(const struct fin_body *body) { return body->resume; }

@@ -21,22 +21,6 @@ fin_arch_jump:
         SIZE(fin_arch_jump)
 
         .p2align 4
-// void fin_arch_on_stack(void *top, void (*fn)(void *), void *arg)
-        HIDDEN(fin_arch_on_stack)
-fin_arch_on_stack:
-        .cfi_startproc
-        .cfi_undefined x30
-        hint    #34
-        mov     x16, x1
-        mov     sp, x0
-        mov     x29, xzr
-        mov     x30, xzr
-        mov     x0, x2
-        br      x16
-        .cfi_endproc
-        SIZE(fin_arch_on_stack)
-
-        .p2align 4
 // Where an async body arrives that ended after it, or an async inside it, had blocked: x0 its block, sp its struct fin_body.
 // Nothing below sp may be touched: an async inside the body may still use the body's frame.
         .globl  fin_async_done_

@@ -15,6 +15,17 @@ static inline __attribute__((always_inline)) void fin_arch_resume(const struct f
                      : "memory");
 }
 
+static inline __attribute__((always_inline)) void fin_arch_on_stack(void *top, void (*fn)(void *), void *arg) {
+    __asm__ volatile("leaq -8(%0), %%rsp\n\t"
+                     "xorl %%ebp, %%ebp\n\t"
+                     "movq %%rbp, (%%rsp)\n\t"
+                     "jmp *%1"
+                     :
+                     : "a"(top), "c"(fn), "D"(arg)
+                     : "memory");
+    __builtin_unreachable();
+}
+
 // See core/arch.h. Compilers refuse it where a shadow stack checks returns.
 #if defined(__has_attribute) && !(defined(__CET__) && __CET__ & 2)
 #if __has_attribute(function_return)

@@ -18,20 +18,6 @@ fin_arch_jump:
         SIZE(fin_arch_jump)
 
         .p2align 4
-// void fin_arch_on_stack(void *top, void (*fn)(void *), void *arg)
-        HIDDEN(fin_arch_on_stack)
-fin_arch_on_stack:
-        .cfi_startproc
-        .cfi_undefined rip
-        leaq    -8(%rdi), %rsp
-        xorl    %ebp, %ebp
-        movq    %rbp, (%rsp)
-        movq    %rdx, %rdi
-        jmp     *%rsi
-        .cfi_endproc
-        SIZE(fin_arch_on_stack)
-
-        .p2align 4
 // Where an async body arrives that ended after it, or an async inside it, had blocked: rdi its block, rsp its struct
 // fin_body. Nothing below rsp may be touched: an async inside the body may still use the body's frame.
         .globl  fin_async_done_
