@@ -19,12 +19,13 @@ struct lmp_waiter {
     size_t size;
     ssize_t result;
     struct fin_chan *on; // where it waits with a continuation: the receiver's end. NULL, or one of the two below
-    // Of FIN_LMP_TAKES: takes what fin_chan_send_behind sends, in the sender, and ends the wait if it likes; false: not that
+    // Of the two below: takes what fin_chan_send_behind sends, in the sender, and ends the wait if it likes; false: not that
     bool (*take)(struct lmp_waiter *w, uint64_t word, const void *data, size_t size);
     void *arg;
 };
 #define FIN_LMP_TAKES ((struct fin_chan *)1)
 #define FIN_LMP_PEEKS ((struct fin_chan *)2) // it is that of a struct chan_on which peeks (on.h)
+static inline bool lmp_takes(const struct lmp_waiter *w) { return (uintptr_t)w->on - 1 < (uintptr_t)FIN_LMP_PEEKS; }
 static inline bool lmp_has_continuation(const struct lmp_waiter *w) { return (uintptr_t)w->on > (uintptr_t)FIN_LMP_PEEKS; }
 
 // recv_on.c: the same for one with a continuation. It has its message, -ECANCELED, or (-EAGAIN) something has happened.

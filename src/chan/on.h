@@ -11,6 +11,16 @@
 #include "core/kept.h"
 #include "sync/wait.h"
 
+struct chan_on;
+
+// Of one that peeks, where its wait is ended on this thread. The AWE is in `wait.lmp`.
+struct chan_peek {
+    // By who sends, closes or cancels: with the message, or why there is none (both with the turn). Makes the AWE run.
+    void (*peeked)(struct chan_on *on, ssize_t n);
+    // By who sends what it can take as it is (lmp.h), for which nothing has gone through the ring.
+    bool (*take)(struct lmp_waiter *w, uint64_t word, const void *data, size_t size);
+};
+
 // In the program's struct fin_chan_on.
 struct chan_on {
     struct fin_kept kept; // first: the address of this is the state of our continuations
@@ -22,9 +32,7 @@ struct chan_on {
     struct fin_chan *chan;
     union {
         struct fin_waitset *set;
-        // Of one that peeks: with the message, or why there is none (both with the turn), where who sends, closes or
-        // cancels on this thread ends the wait. It makes the AWE, which is in `wait.lmp`, run.
-        void (*peeked)(struct chan_on *on, ssize_t n);
+        const struct chan_peek *peek; // NULL: it takes the message
     };
     const void *data;
     union {
@@ -38,7 +46,6 @@ struct chan_on {
     };
     bool leads;    // in the epoll of the set
     bool receives; // after sending
-    bool peeks;
     bool behind; // there is a word
     char byte;   // from the socket
 };
@@ -56,6 +63,8 @@ int fin_on_readable(struct fin_on *on, int fd, fin_cont *cont, const void *state
 
 // recv_on.c, send_on.c: pre: the program's continuation is kept, and what it wants. Do not return.
 int fin_chan_on_receive(struct chan_on *on);
+// For one that peeks: false where there is more to it than to wait for a sender of this thread; otherwise it does not return.
+bool fin_chan_on_peek(struct chan_on *on, fin_cont *cont, const void *state, size_t size);
 int fin_chan_on_send(struct chan_on *on); // and then receives, where it is to
 
 #endif

@@ -13,13 +13,13 @@ static void cancelled(void *waiter) {
 
 static ssize_t take_now(struct chan_on *on) {
     struct fin_chan *c = on->chan;
-    return on->peeks ? fin_chan_peek_now(c, &on->bytes) : fin_chan_take_now(c, on->buffer, on->room);
+    return on->peek ? fin_chan_peek_now(c, &on->bytes) : fin_chan_take_now(c, on->buffer, on->room);
 }
 
 static void waits(struct fin_awe *a, void *waiter) { ((struct lmp_waiter *)waiter)->awe = a; }
 
 // The turn is taken; only this thread knows the waiter.
-static struct lmp_waiter *leave_word(struct chan_on *on, struct fin_chan *c, void *buffer, size_t size) {
+static inline struct lmp_waiter *leave_word(struct chan_on *on, struct fin_chan *c, void *buffer, size_t size) {
     struct lmp_waiter *w = &on->wait.lmp;
     w->at = c->in.ump.meeting;
     w->buffer = buffer;
@@ -42,10 +42,16 @@ static void cancelled_peek(void *waiter) {
         fin_lmp_tell_peek(w, -ECANCELED);
 }
 
-static int peek_here(struct chan_on *on) {
+static inline struct lmp_waiter *leave_word_to_peek(struct chan_on *on) {
     struct lmp_waiter *w = leave_word(on, on->chan, NULL, 0);
     w->on = FIN_LMP_PEEKS;
     w->item.fn = cancelled_peek;
+    w->take = on->peek->take;
+    return w;
+}
+
+static int peek_here(struct chan_on *on) {
+    struct lmp_waiter *w = leave_word_to_peek(on);
     return fin_cont_suspend(FIN_FOR_MESSAGE, on->kept.cont, on->kept.state, on->kept.size, &w->item, waits, w);
 }
 
@@ -60,7 +66,7 @@ void fin_lmp_tell_peek(struct lmp_waiter *w, ssize_t result) {
             return;
     }
     w->at->waiter = NULL;
-    on->peeked(on, result);
+    on->peek->peeked(on, result);
 }
 
 void fin_lmp_tell_on(struct lmp_waiter *w, ssize_t result) {
@@ -84,7 +90,7 @@ void fin_lmp_tell_on(struct lmp_waiter *w, ssize_t result) {
 static FIN_INNER void woken(void *state, int result);
 
 static int give_and_end(struct chan_on *on, ssize_t result) {
-    if (!on->peeks || result < 0)
+    if (!on->peek || result < 0)
         in_give(on->chan);
     return chan_on_end(on, result);
 }
@@ -105,7 +111,8 @@ static int await_here(struct chan_on *on) {
     ssize_t n = fin_cancelled() ? -ECANCELED : take_now(on);
     if (n != -EAGAIN || c->in.ump.watched)
         return give_and_end(on, n != -EAGAIN ? n : -EBUSY);
-    if (on->peeks)
+    c->in.ump.meeting->news = false;
+    if (on->peek)
         return peek_here(on);
     return wait_here(on, c, on->buffer, on->room, on->kept.cont, on->kept.state, on->kept.size);
 }
@@ -173,13 +180,13 @@ int fin_chan_on_receive(struct chan_on *on) {
 }
 
 // Nothing has come, nobody has the turn, and the sender is one of this thread.
-static inline bool plainly_here(struct fin_chan *c) {
+static inline bool plainly_here(const struct fin_chan *c) {
     enum { ONLY_ALONE = 1 };
     const struct ump_rx *rx = &c->in.ump;
     uint32_t flags;
     _Static_assert(offsetof(struct ump_rx, broken) == offsetof(struct ump_rx, alone) + 3, "alone, watched, gone, broken");
     memcpy(&flags, (const char *)rx + offsetof(struct ump_rx, alone), sizeof flags);
-    return flags == ONLY_ALONE && c->in.quick && !rx->peer->closed;
+    return flags == ONLY_ALONE && c->in.quick && !rx->meeting->news;
 }
 
 static inline void take_turn_here(struct fin_chan *c) {
@@ -187,26 +194,45 @@ static inline void take_turn_here(struct fin_chan *c) {
     c->in.quick = false;
 }
 
+static inline bool in_is_wanted_by_nobody(const struct fin_chan *c) {
+    return FIN_LIKELY(!c->in.turn.shared && !c->in.turn.mutex.waiters.first);
+}
+
+// Pre: in_is_wanted_by_nobody. A message that came past the ring breaks nothing.
+static inline void give_turn_here(struct fin_chan *c) {
+    c->in.turn.mutex.locked = false;
+    c->in.quick = true;
+}
+
 // The explicit AWE that runs, where it can wait here at once.
 static inline __attribute__((always_inline)) struct fin_cont_record *can_wait_here(const struct fin_runtime *rt,
                                                                                    struct fin_chan *c, fin_cont *cont,
                                                                                    size_t size) {
-    if (FIN_UNLIKELY(!rt || !plainly_here(c) || !may_set_plain(cont, size) || ump_look(&c->in.ump) != 0))
+    if (FIN_UNLIKELY(!rt || !plainly_here(c) || !may_set_plain(cont, size)))
         return NULL;
     struct fin_cont_record *e = running_plain(rt);
     return e && FIN_LIKELY(e->item.link.next != NULL) ? e : NULL;
 }
 
-// Pre: can_wait_here.
+// Pre: can_wait_here; word is left.
 static inline __attribute__((always_inline)) void begin_wait_here(struct fin_runtime *rt, struct fin_cont_record *e,
-                                                                  struct chan_on *on, struct fin_chan *c, void *buffer,
-                                                                  size_t room, fin_cont *cont, const void *state,
-                                                                  size_t size) {
+                                                                  struct fin_chan *c, struct lmp_waiter *w, fin_cont *cont,
+                                                                  const void *state, size_t size) {
     take_turn_here(c);
     set_plain(e, cont, state, size);
-    let_cancel(e, &leave_word(on, c, buffer, room)->item);
-    on->wait.lmp.awe = awe_of(e);
+    let_cancel(e, &w->item);
+    w->awe = awe_of(e);
     expose_as(rt, e, FIN_AWE_BUSY); // only who sends, closes or cancels makes it run
+}
+
+bool fin_chan_on_peek(struct chan_on *on, fin_cont *cont, const void *state, size_t size) {
+    struct fin_runtime *rt = fin_rt(fin_self);
+    struct fin_cont_record *e = can_wait_here(rt, on->chan, cont, size);
+    if (FIN_UNLIKELY(!e))
+        return false;
+    begin_wait_here(rt, e, on->chan, leave_word_to_peek(on), cont, state, size);
+    fin_cont_leave_to_next(rt, (struct fin_body *)rt->thread.current - 1, FIN_FOR_MESSAGE);
+    return true;
 }
 
 // The fast paths make no call that returns, so they save no register.
@@ -222,7 +248,7 @@ static __attribute__((noinline)) int recv_slowly(struct fin_chan *c, void *buffe
     on->chan = c;
     on->buffer = buffer;
     on->room = size;
-    on->peeks = false;
+    on->peek = NULL;
     fin_keep(&on->kept, cont, state, state_size);
     return fin_chan_on_receive(on);
 }
@@ -233,16 +259,19 @@ int fin_chan_recv_on(struct fin_chan *c, void *buffer, size_t size, struct fin_c
     struct fin_cont_record *e = can_wait_here(rt, c, cont, state_size);
     if (FIN_UNLIKELY(!e))
         return recv_slowly(c, buffer, size, storage, cont, state, state_size);
-    begin_wait_here(rt, e, chan_on_of(storage), c, buffer, size, cont, state, state_size);
+    begin_wait_here(rt, e, c, leave_word(chan_on_of(storage), c, buffer, size), cont, state, state_size);
     fin_cont_leave_to_next(rt, (struct fin_body *)rt->thread.current - 1, FIN_FOR_MESSAGE);
     return 0;
 }
 
 // Who waits at the other end with a continuation and has room for the message, which is a line at most, where nothing else
-// is to be looked at first.
+// is to be looked at first, and nobody else wants that end's turn.
 static inline struct lmp_waiter *can_hand_over(const struct fin_runtime *rt, const struct fin_chan *c, size_t size) {
     struct lmp_waiter *w = c->out.here ? c->out.ump.meeting->waiter : NULL;
-    return FIN_LIKELY(w && lmp_has_continuation(w) && size <= w->size && size <= UMP_FIRST && rt->ticks > 1) ? w : NULL;
+    return FIN_LIKELY(w && lmp_has_continuation(w) && size <= w->size && size <= UMP_FIRST && rt->ticks > 1) &&
+                   in_is_wanted_by_nobody(w->on)
+               ? w
+               : NULL;
 }
 
 static __attribute__((noinline)) int send_recv_slowly(struct fin_chan *c, const void *data, size_t size, void *buffer,
@@ -258,7 +287,8 @@ static __attribute__((noinline)) int send_recv_slowly(struct fin_chan *c, const 
     on->buffer = buffer;
     on->room = room;
     on->receives = true;
-    on->behind = on->peeks = false;
+    on->behind = false;
+    on->peek = NULL;
     fin_keep(&on->kept, cont, state, state_size);
     return fin_chan_on_send(on);
 }
@@ -274,12 +304,11 @@ int fin_chan_send_recv_on(struct fin_chan *c, const void *data, size_t size, voi
     ump_copy_line(to->buffer, data, size);
     receiver->result = (int)size;
     receiver->cancellable = false;
-    to->at->waiter = NULL;
-    in_give(to->on);
-    begin_wait_here(rt, e, chan_on_of(storage), c, buffer, room, cont, state, state_size);
+    c->out.ump.meeting->waiter = NULL;
+    give_turn_here(to->on);
+    begin_wait_here(rt, e, c, leave_word(chan_on_of(storage), c, buffer, room), cont, state, state_size);
     rt->ticks--;
-    rt->known[FIN_FOR_MESSAGE]++;
-    rt->stats.blocks[FIN_FOR_MESSAGE].handed_off++;
+    rt->stats.blocks[FIN_FOR_MESSAGE].recognized++; // this one is handed off, that one recognized
     hand_stack((struct fin_body *)rt->thread.current - 1, receiver);
     return 0;
 }

@@ -89,9 +89,7 @@ static void handle(struct fin_rpc *r, const char *bytes, size_t n) {
 }
 
 // In the AWE that sends, on the same thread: does what the reader would. That stays the reader unless it has its own.
-static bool taken(struct lmp_waiter *w, uint64_t word, const void *data, size_t size) {
-    struct fin_rpc *r = w->arg;
-    struct waiting *reader = r->reader;
+static bool take_unsent(struct fin_rpc *r, struct waiting *reader, uint64_t word, const void *data, size_t size) {
     if ((uint32_t)word == RPC_ANSWER) {
         fin_rpc_answered(r, (uint32_t)(word >> 32), data, size);
     } else if ((uint32_t)word == RPC_REQUEST && !r->client && reader->id == 0 && reader->buffer && size <= reader->room) {
@@ -100,7 +98,14 @@ static bool taken(struct lmp_waiter *w, uint64_t word, const void *data, size_t 
     } else {
         return false;
     }
-    if (reader->decided)
+    return true;
+}
+
+static bool taken(struct lmp_waiter *w, uint64_t word, const void *data, size_t size) {
+    struct fin_rpc *r = w->arg;
+    if (!take_unsent(r, r->reader, word, data, size))
+        return false;
+    if (r->reader->decided)
         fin_lmp_go_on(w, 0);
     return true;
 }
@@ -361,6 +366,9 @@ void fin_rpc_promote(struct fin_rpc *r) { promote(r); }
 void fin_rpc_join(struct fin_rpc *r, struct waiting *w) { join(r, w); }
 void fin_rpc_unlink(struct fin_rpc *r, struct waiting *w) { unlink_waiting(r, w); }
 void fin_rpc_handle(struct fin_rpc *r, const void *bytes, size_t n) { handle(r, bytes, n); }
+bool fin_rpc_take(struct fin_rpc *r, struct waiting *reader, uint64_t word, const void *data, size_t size) {
+    return take_unsent(r, reader, word, data, size);
+}
 bool fin_rpc_settled(const struct fin_rpc *r, const struct waiting *w) { return settled(r, w); }
 void fin_rpc_cancelled(void *waiting) { cancelled(waiting); }
 

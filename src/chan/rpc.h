@@ -57,6 +57,9 @@ void fin_rpc_promote(struct fin_rpc *r);
 void fin_rpc_join(struct fin_rpc *r, struct waiting *w);
 void fin_rpc_unlink(struct fin_rpc *r, struct waiting *w); // where it waits the caller promotes another
 void fin_rpc_handle(struct fin_rpc *r, const void *bytes, size_t n);
+// A message that has not gone through the ring, where it is an answer, or a request that who reads waits for and has room
+// for: then it is taken. That one's wait is over where it is `decided`.
+bool fin_rpc_take(struct fin_rpc *r, struct waiting *reader, uint64_t word, const void *data, size_t size);
 bool fin_rpc_settled(const struct fin_rpc *r, const struct waiting *w);
 void fin_rpc_cancelled(void *waiting); // a cancel item
 static inline bool fin_rpc_of_this_wait(ssize_t n) {

@@ -24,6 +24,7 @@ struct rpc_on {
     uint32_t *id;          // of the request, for who accepts
     fin_rpc_fn *fn;        // who serves
     void *arg;
+    struct fin_finish_block *block;
     struct fin_awe *waits; // for one that is worked on to end
     unsigned running;      // that are
     struct chan_on chan;   // reads or sends
@@ -32,6 +33,7 @@ _Static_assert(sizeof(struct rpc_on) <= sizeof(struct fin_rpc_on), "room for a w
 
 static FIN_INNER void woken(void *state, int result);
 static FIN_INNER void has_read(void *state, int n);
+static bool serve_at_once(struct rpc_on *on, uint64_t word, const void *data, size_t size);
 
 static int finish(struct rpc_on *on, ssize_t n) {
     return fin_cont_call(FIN_FOR_MESSAGE, on->kept.cont, on->kept.state, on->kept.size, (int)n);
@@ -85,6 +87,29 @@ static void peeked(struct chan_on *chan, ssize_t n) {
     }
 }
 
+// The same where it has not gone through the ring.
+static bool taken(struct lmp_waiter *w, uint64_t word, const void *data, size_t size) {
+    struct chan_on *chan = (struct chan_on *)((char *)w - offsetof(struct chan_on, wait.lmp));
+    struct rpc_on *on = (struct rpc_on *)((char *)chan - offsetof(struct rpc_on, chan));
+    struct fin_rpc *r = on->rpc;
+    if (!fin_rpc_take(r, &on->w, word, data, size) && !(on->what == SERVE && serve_at_once(on, word, data, size)))
+        return false;
+    if (!on->w.decided)
+        return true;
+    if (on->what == ACCEPT)
+        *on->id = on->w.request;
+    w->at->waiter = NULL;
+    r->reading = false;
+    in_give(r->chan);
+    fin_rpc_unlink(r, &on->w);
+    recognized(on, w->awe, on->w.result);
+    if (r->first)
+        fin_rpc_promote(r);
+    return true;
+}
+
+static const struct chan_peek peek = {peeked, taken};
+
 // ---- waiting
 
 static void suspended(struct fin_awe *a, void *on) { ((struct rpc_on *)on)->w.awe = a; }
@@ -99,8 +124,9 @@ static int wait_for_message(struct rpc_on *on) {
     struct chan_on *chan = &on->chan;
     on->rpc->reading = true;
     chan->chan = on->rpc->chan;
-    chan->peeks = true;
-    chan->peeked = peeked;
+    chan->peek = &peek;
+    if (fin_chan_on_peek(chan, on->kept.cont, on->kept.state, on->kept.size))
+        return 0;
     fin_keep(&chan->kept, has_read, &on, sizeof on);
     int error = fin_chan_on_receive(chan);
     on->rpc->reading = false;
@@ -292,22 +318,41 @@ static FIN_INNER FIN_BLOCKING void work(void *state, int result) {
     fin_cont_end();
 }
 
-// Takes the request at the head to an AWE of its own. 0 or -ENOMEM: then it stays.
-static int start_work(struct rpc_on *on) {
-    struct fin_rpc *r = on->rpc;
-    struct request *q = malloc(sizeof *q + r->size);
+// An AWE that will work on a request of that size, which is still to be stored there. NULL: no memory.
+static struct request *start_work(struct rpc_on *on, size_t size) {
+    struct request *q = malloc(sizeof *q + size);
     if (!q)
-        return -ENOMEM;
+        return NULL;
     fin_keep(&q->kept, (fin_cont *)(uintptr_t)on->fn, NULL, 0);
     q->on = on;
-    q->size = r->size;
-    if (!fin_cont_start_(written_block(fin_rt(fin_self)->thread.current), work, &q, sizeof q)) {
+    q->size = size;
+    if (!fin_cont_start_(on->block, work, &q, sizeof q)) {
         free(q);
-        return -ENOMEM;
+        return NULL;
     }
     on->running++;
-    fin_rpc_take_head(r, q->bytes, q->size, &q->id);
+    return q;
+}
+
+// Takes the request at the head. 0 or -ENOMEM: then it stays.
+static int serve_head(struct rpc_on *on) {
+    struct request *q = start_work(on, on->rpc->size);
+    if (!q)
+        return -ENOMEM;
+    fin_rpc_take_head(on->rpc, q->bytes, q->size, &q->id);
     return 0;
+}
+
+// In the AWE that sends it. After the last one that there is room for who serves has to be woken.
+static bool serve_at_once(struct rpc_on *on, uint64_t word, const void *data, size_t size) {
+    bool may = (uint32_t)word == RPC_REQUEST && !on->rpc->client && on->running + 1 < FIN_RPC_MOST;
+    struct request *q = may ? start_work(on, size) : NULL;
+    if (!q)
+        return false;
+    q->id = (uint32_t)(word >> 32);
+    if (size > 0)
+        memcpy(q->bytes, data, size);
+    return true;
 }
 
 static FIN_INNER void serve_more(void *state, int result) {
@@ -335,7 +380,7 @@ static int call_or_serve(struct rpc_on *on, int error) {
             fin_rpc_forget(r, w->id);
         if (on->what != SERVE)
             return finish(on, on->what == ACCEPT && n == 0 ? fin_rpc_take_head(r, w->buffer, w->room, on->id) : n);
-        on->error = n != 0 ? (int)n : fin_cancelled() ? -ECANCELED : start_work(on);
+        on->error = n != 0 ? (int)n : fin_cancelled() ? -ECANCELED : serve_head(on);
         if (on->error != 0)
             return serving_ends(on);
         if (on->running == FIN_RPC_MOST)
@@ -355,6 +400,7 @@ int fin_rpc_serve_on(struct fin_rpc *r, fin_rpc_fn *fn, void *arg, struct fin_rp
     on->what = SERVE;
     on->fn = fn;
     on->arg = arg;
+    on->block = written_block(fin_rt(fin_self)->thread.current);
     on->running = 0;
     on->waits = NULL;
     on->error = 0;

@@ -172,7 +172,7 @@ static FIN_BLOCKING __attribute__((noinline)) int send_behind_slowly(struct fin_
 // To who waits for such on this thread.
 static inline bool hand_behind(struct fin_chan *c, uint64_t word, const void *data, size_t size) {
     struct lmp_waiter *w = c->out.here ? c->out.ump.meeting->waiter : NULL;
-    return w && w->on == FIN_LMP_TAKES && size <= c->out.most - sizeof word && w->take(w, word, data, size);
+    return w && lmp_takes(w) && size <= c->out.most - sizeof word && w->take(w, word, data, size);
 }
 
 static inline bool quick_behind(const struct fin_chan *c, size_t size) {
@@ -201,6 +201,8 @@ int fin_chan_send_behind(struct fin_chan *c, uint64_t word, const void *data, si
 }
 
 int fin_chan_send_behind_now(struct fin_chan *c, uint64_t word, const void *data, size_t size) {
+    if (hand_behind(c, word, data, size))
+        return 0;
     if (quick_behind(c, size))
         return put_behind_quickly(c, word, data, size);
     const struct message m = {data, size, NULL, 0, &word};

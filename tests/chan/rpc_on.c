@@ -15,7 +15,7 @@ static struct client clients[CLIENTS];
 static struct fin_rpc_on serving;
 static unsigned ended, seed = 5;
 static struct fin_event go = FIN_EVENT_INIT;
-static bool slow_waits;
+static bool slow_waits, cancelling;
 
 // ---- clients
 
@@ -96,8 +96,13 @@ static void handle(struct fin_rpc *r, uint32_t id, void *request, size_t size, v
     CHECK_EQ(fin_block_on(requested, NULL, 0), -EBUSY);
     if (x[0] == 1000) {
         slow_waits = true;
-        CHECK_EQ(fin_event_await(&go, 1), 0);
+        int r = fin_event_await(&go, 1);
         slow_waits = false;
+        if (cancelling) {
+            CHECK_EQ(r, -ECANCELED);
+            return;
+        }
+        CHECK_EQ(r, 0);
     } else if (x[0] % 7 == 0) {
         fin_yield();
     }
@@ -150,14 +155,16 @@ static void loop(enum kind kind, bool cancelled) {
         uint64_t x = 1000;
         uint32_t id;
         CHECK_EQ(fin_rpc_send(caller, &x, sizeof x, &id), 0);
+        cancelling = cancelled;
         if (cancelled) {
-            fin_cancel_as(all);
+            fin_cancel_as(all); // it may have been taken: then its handler hears of it
         } else {
             CHECK_EQ(fin_rpc_close(caller), 0); // its handler has not begun yet
             fin_event_advance(&go, 1);
         }
     }
     CHECK_EQ(ended, 1);
+    cancelling = false;
     if (cancelled)
         CHECK_EQ(fin_rpc_close(caller), 0);
     CHECK_EQ(fin_rpc_close(server), 0);
