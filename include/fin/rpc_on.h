@@ -48,8 +48,9 @@ int fin_rpc_accept_on(struct fin_rpc *r, void *request, size_t room, uint32_t *i
                       const void *state, size_t state_size);
 
 // As fin_rpc_serve: the dispatch loop, which has no stack while no request is there. Each fn has one, and an AWE of its own
-// in the same finish block; it may block, but not give up that stack: it is refused with -EBUSY. The continuation is called
-// once every fn has returned.
+// in the same finish block; it may block, but not give up that stack: it is refused with -EBUSY, because fn is what returns.
+// One that has to wait for long starts who waits without a stack (fin_async_cont_beside, with what it needs of the request,
+// and its id, in an object of its own) and returns; that AWE replies. The continuation is called once every fn has returned.
 int fin_rpc_serve_on(struct fin_rpc *r, fin_rpc_fn *fn, void *arg, struct fin_rpc_on *on, fin_cont *cont, const void *state,
                      size_t state_size);
 

@@ -86,7 +86,35 @@ static void begin_to_accept(void *state, int result) {
     fin_rpc_accept_on(server, &s->x, sizeof s->x, &s->id, &s->on, requested, &s, sizeof s);
 }
 
-// ---- the dispatch loop
+// ---- the dispatch loop; what has to wait for long does so beside it, without a stack
+
+struct later {
+    struct fin_sync_on on;
+    uint64_t x;
+    uint32_t id;
+};
+
+static void goes_on(void *state, int result) {
+    struct later *l = *(struct later **)state;
+    CHECK_EQ(result, 0);
+    reply_to(l->id, l->x);
+    free(l);
+    fin_cont_end();
+}
+
+static void waits_beside(void *state, int result) {
+    struct later *l = *(struct later **)state;
+    CHECK_EQ(result, 0);
+    fin_event_await_on(&go, 1, &l->on, goes_on, &l, sizeof l);
+}
+
+static void reply_later(uint32_t id, uint64_t x) {
+    struct later *l = malloc(sizeof *l);
+    CHECK(l);
+    l->x = x;
+    l->id = id;
+    CHECK(fin_async_cont_beside(waits_beside, &l, sizeof l));
+}
 
 static void handle(struct fin_rpc *r, uint32_t id, void *request, size_t size, void *arg) {
     uint64_t x[LONG];
@@ -94,6 +122,10 @@ static void handle(struct fin_rpc *r, uint32_t id, void *request, size_t size, v
     CHECK(arg == &serving);
     memcpy(x, request, size);
     CHECK_EQ(fin_block_on(requested, NULL, 0), -EBUSY);
+    if (x[0] == 3000) {
+        reply_later(id, x[0]);
+        return;
+    }
     if (x[0] == 1000) {
         slow_waits = true;
         int r = fin_event_await(&go, 1);
@@ -131,6 +163,7 @@ static void slow_and_quick(void) {
             CHECK_EQ(fin_rpc_call(caller, x, sizeof x, y, sizeof y), sizeof y);
             CHECK(y[0] == answer_to(1000) && y[1] == 2 && y[2] == 3);
         };
+        fin_async { CHECK_EQ(ask(3000), 8); };
         for (unsigned i = 0; i < 20; i++)
             CHECK_EQ(ask(2000 + i), 8);
         CHECK(slow_waits);
