@@ -55,8 +55,9 @@ static void look(struct fin_runtime *rt) {
     fin_link_remove(&running);
 }
 
-static __attribute__((noinline)) int hand_over_slow(fin_cont *cont, const void *state, size_t size, struct fin_awe *to,
-                                                    bool recognized) {
+// `known` is NULL where nothing is recognized.
+static __attribute__((noinline)) int hand_over_slow(fin_cont *known, fin_cont *cont, const void *state, size_t size,
+                                                    struct fin_awe *to) {
     struct fin_runtime *rt = fin_here();
     struct fin_body *body = here(rt);
     if (FIN_UNLIKELY(--rt->ticks == 0))
@@ -81,24 +82,23 @@ static __attribute__((noinline)) int hand_over_slow(fin_cont *cont, const void *
     FIN_STATE_WORD(to) = FIN_AWE_RUNNING_CONT;
     take_over(next, body->block);
     struct fin_blocks *blocks = &rt->stats.blocks[FIN_FOR_PROGRAM];
-    *(recognized ? &blocks->recognized : &blocks->handed_off) += 1;
+    *(known ? &blocks->recognized : &blocks->handed_off) += 1;
     return 0;
 }
 
-// True where it has been done: between two steps, when nothing else is to be looked at.
+// True where it has been done: between two steps, when nothing else is to be looked at. (One that waits so is on no list.)
 static inline __attribute__((always_inline)) bool hand_over(struct fin_runtime *rt, fin_cont *cont, const void *state,
                                                             size_t size, struct fin_awe *to) {
     uint64_t waits = rt->tag | FIN_AWE_SUSPENDED | FIN_AWE_EXPLICIT;
     struct fin_cont_record *e = running_plain(rt);
-    if (FIN_UNLIKELY(!e || !e->item.link.next || to->link.next != &to->link) || rt->ticks == 1 ||
-        !may_set_plain(cont, size) ||
+    if (FIN_UNLIKELY(!e || !e->item.link.next) || rt->ticks == 1 || !may_set_plain(cont, size) ||
         FIN_UNLIKELY(!__atomic_compare_exchange_n(&FIN_STATE_WORD(to), &waits, FIN_AWE_RUNNING_CONT, false, __ATOMIC_ACQ_REL,
                                                   __ATOMIC_RELAXED)))
         return false;
     rt->ticks--;
     set_plain(e, cont, state, size);
     e->cancellable = true;
-    expose(rt, e);
+    __atomic_store_n(&FIN_STATE_WORD(awe_of(e)), waits, __ATOMIC_RELEASE);
     take_over(record_of(to), rt->thread.current);
     return true;
 }
@@ -106,7 +106,7 @@ static inline __attribute__((always_inline)) bool hand_over(struct fin_runtime *
 int fin_thread_handoff(fin_cont *cont, const void *state, size_t size, struct fin_awe *to) {
     struct fin_runtime *rt = fin_rt(fin_self);
     if (FIN_UNLIKELY(!rt || !hand_over(rt, cont, state, size, to)))
-        return hand_over_slow(cont, state, size, to, false);
+        return hand_over_slow(NULL, cont, state, size, to);
     rt->stats.blocks[FIN_FOR_PROGRAM].handed_off++;
     return 0;
 }
@@ -116,7 +116,7 @@ int fin_thread_handoff_if(fin_cont *known, fin_cont *cont, const void *state, si
     if (record_of(to)->cont != known) // a stackful AWE's instruction pointer is no continuation
         return -ESRCH;
     if (FIN_UNLIKELY(!rt || !hand_over(rt, cont, state, size, to)))
-        return hand_over_slow(cont, state, size, to, true);
+        return hand_over_slow(known, cont, state, size, to);
     rt->stats.blocks[FIN_FOR_PROGRAM].recognized++;
     return 0;
 }

@@ -15,7 +15,9 @@ const void **fin_hold_more(struct fin_runtime *rt, const void *holder) {
     return NULL;
 }
 
-bool fin_holds_more(const struct fin_runtime *rt, const void *holder) {
+bool fin_holds_more(struct fin_runtime *rt, const void *holder) {
+    while (rt->holds_most > 1 && !get(rt, rt->holds_most - 1))
+        rt->holds_most--;
     uint32_t i = 0;
     do
         if (get(rt, i) == holder)

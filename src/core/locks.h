@@ -37,9 +37,9 @@ static inline bool may_hold_locks(const struct fin_runtime *rt) {
     return FIN_UNLIKELY(__atomic_load_n(&rt->holds[0], __ATOMIC_RELAXED) != NULL || rt->holds_most > 1);
 }
 
-bool fin_holds_more(const struct fin_runtime *rt, const void *holder);
+bool fin_holds_more(struct fin_runtime *rt, const void *holder);
 
-static inline bool holds_locks(const struct fin_runtime *rt, const struct fin_body *body) {
+static inline bool holds_locks(struct fin_runtime *rt, const struct fin_body *body) {
     return may_hold_locks(rt) && fin_holds_more(rt, holder_of(body));
 }
 

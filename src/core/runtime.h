@@ -83,7 +83,7 @@ struct fin_runtime {
     struct fin_cont_slab *cont_slabs; // explicit AWEs
     struct fin_link *cont_free;
     const void *holds[FIN_HOLDS]; // who holds a lock: locks.h
-    uint32_t holds_most;          // of these, ever in use
+    uint32_t holds_most;          // of these, that were in use when this thread last looked
 
     struct fin_id_slot *ids;
     uint32_t id_mask, id_count, id_free, id_last_free, id_frees; // mask: the table's size less one
