@@ -184,8 +184,8 @@ static inline void suspend(struct fin_runtime *rt, struct fin_cont_record *e, bo
         expose(rt, e);
 }
 
-// It waits, and the item runs where its block is cancelled. Pre: its own is linked. Whoever takes the AWE off its list leaves
-// the item alone: what that one stores into the item's link nobody reads.
+// It waits, and the item runs where its block is cancelled. Pre: its own is linked. Whoever takes the AWE off its list
+// leaves the item alone: what that one stores into the item's link nobody reads.
 static inline void let_cancel(struct fin_cont_record *e, struct fin_cancel_item *item) {
     e->link.next = e->link.prev = &item->link;
     e->cancellable = true;

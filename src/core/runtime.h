@@ -142,7 +142,7 @@ void fin_cont_pool_end(struct fin_runtime *rt);
 enum { FIN_CONT_CANCELLED = 1 };
 int fin_cont_begin(fin_cont *cont, size_t size, bool cancellable);
 // It waits, and then(awe, arg) is called, from when on any thread may make it run by fin_schedule_decided, or its own by
-// fin_cont_done: whoever decides the wait, and nobody else. Cancelled, it stays where it is and the item runs, whose function
+// fin_cont_done: who decides the wait, and nobody else. Cancelled, it stays where it is and the item runs, whose function
 // and argument are set, and whose storage is the caller's until the continuation runs; NULL: it is not cancelled. Pre:
 // fin_cont_begin said 0.
 int fin_cont_suspend(enum fin_reason reason, fin_cont *cont, const void *state, size_t size, struct fin_cancel_item *item,
