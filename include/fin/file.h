@@ -20,7 +20,8 @@ struct timespec;
 
 // Read and write at the file's position, or from and to what has none. To write to a pipe or socket that nobody reads raises
 // SIGPIPE, as write(2) does; fin_send does not. What can be polled and neither read nor written, an epoll, is waited for
-// first. Without io_uring a pipe is full when it has no free page, even where its last one has room.
+// first. Without io_uring a pipe is full when it has no free page, even where its last one has room. With it a terminal that
+// takes a part of what is written blocks the thread until it takes the rest, unless it is in non-blocking mode.
 FIN_BLOCKING ssize_t fin_read(int fd, void *buffer, size_t size);
 FIN_BLOCKING ssize_t fin_read_nc(int fd, void *buffer, size_t size);
 FIN_BLOCKING ssize_t fin_write(int fd, const void *data, size_t size);
@@ -59,7 +60,8 @@ FIN_BLOCKING int fin_write_all(int fd, const void *data, size_t size, size_t *do
 FIN_BLOCKING int fin_write_all_nc(int fd, const void *data, size_t size, size_t *done);
 
 // Move data between a pipe and something else, without a copy; between two pipes, without taking it. A NULL offset means the
-// file's position; otherwise *offset is moved. Wait until there is something, and room for it.
+// file's position; otherwise *offset is moved. Wait until there is something, and room for it. To move nothing is 0,
+// whatever the descriptors.
 FIN_BLOCKING ssize_t fin_splice(int in, off_t *in_offset, int out, off_t *out_offset, size_t size, unsigned flags);
 FIN_BLOCKING ssize_t fin_splice_nc(int in, off_t *in_offset, int out, off_t *out_offset, size_t size, unsigned flags);
 FIN_BLOCKING ssize_t fin_tee(int in, int out, size_t size, unsigned flags);

@@ -7,13 +7,12 @@
 #include "io/call.h"
 
 // The kernel has the offsets in the entry and does not move them.
-static FIN_BLOCKING ssize_t move(uint8_t op, int in, off_t *in_at, int out, off_t *out_at, size_t size, unsigned flags,
-                                 bool nc) {
-    struct call c = {
-        .op = op, .fd = out, .file_index = (uint32_t)in, .len = fin_io_most(size), .flags = flags, .nc = nc};
+static FIN_BLOCKING ssize_t move(int in, off_t *in_at, int out, off_t *out_at, size_t size, unsigned flags, bool nc) {
+    struct call c = {.op = IORING_OP_SPLICE, .fd = out, .file_index = (uint32_t)in, .len = fin_io_most(size), .flags = flags,
+                     .nc = nc};
     c.addr = (void *)(uintptr_t)(in_at ? (uint64_t)*in_at : HERE);
     c.off = out_at ? (uint64_t)*out_at : HERE;
-    if ((in_at && *in_at < 0) || (out_at && *out_at < 0))
+    if (size > 0 && ((in_at && *in_at < 0) || (out_at && *out_at < 0)))
         return -EINVAL;
     ssize_t n = run(c);
     if (n > 0 && in_at)
@@ -23,22 +22,36 @@ static FIN_BLOCKING ssize_t move(uint8_t op, int in, off_t *in_at, int out, off_
     return n;
 }
 
-TWICE(ssize_t, fin_splice, (int in, off_t *in_at, int out, off_t *out_at, size_t size, unsigned flags), move,
-      IORING_OP_SPLICE, in, in_at, out, out_at, size, flags)
+TWICE(ssize_t, fin_splice, (int in, off_t *in_at, int out, off_t *out_at, size_t size, unsigned flags), move, in, in_at, out,
+      out_at, size, flags)
 
-TWICE(ssize_t, fin_copy_file_range, (int in, off_t *in_at, int out, off_t *out_at, size_t size, unsigned flags), move,
-      FIN_OP_COPY, in, in_at, out, out_at, size, flags)
+// On the pool, where the system call itself has the offsets.
+#define COPY                                                                                                                \
+    .op = FIN_OP_COPY, .fd = out, .file_index = (uint32_t)in, .addr = in_at, .off = word(out_at), .len = fin_io_most(size), \
+    .flags = flags
+CALL(ssize_t, fin_copy_file_range, (int in, off_t *in_at, int out, off_t *out_at, size_t size, unsigned flags), COPY)
 
 // What is in the pipe. *sent goes on from what it was; 0 or an error.
 static FIN_BLOCKING ssize_t empty(int pipe, int out, size_t size, size_t *sent, bool nc) {
     while (size > 0) {
-        ssize_t n = move(IORING_OP_SPLICE, pipe, NULL, out, NULL, size, 0, nc);
+        ssize_t n = move(pipe, NULL, out, NULL, size, 0, nc);
         if (n <= 0)
             return n;
         size -= (size_t)n;
         *sent += (size_t)n;
     }
     return 0;
+}
+
+static int usable(int fd, int not_for) {
+    int flags = fcntl(fd, F_GETFL);
+    return flags < 0 ? -errno : flags & O_PATH || (flags & O_ACCMODE) == not_for ? -EBADF : 0;
+}
+
+// A transfer of nothing looks at what it would use all the same.
+static int nothing_sent(int out, int in, bool nc) {
+    int error = !nc && fin_cancelled() ? -ECANCELED : usable(in, O_WRONLY);
+    return error ? error : usable(out, O_RDONLY);
 }
 
 // What is in the pipe when that ends early is in the file still: what counts is what went out.
@@ -48,11 +61,13 @@ static FIN_BLOCKING ssize_t send_file(int out, int in, off_t *offset, size_t siz
     ssize_t r = 0;
     int pipe[2];
     if (begin < 0)
-        return offset ? -EINVAL : -errno;
+        return !offset && errno == EBADF ? -EBADF : -EINVAL; // not ESPIPE: as sendfile(2)
+    if (most == 0)
+        return nothing_sent(out, in, nc);
     if (pipe2(pipe, O_CLOEXEC) != 0)
         return -errno;
     while (r == 0 && sent < most) {
-        r = move(IORING_OP_SPLICE, in, &at, pipe[1], NULL, most - sent, 0, nc);
+        r = move(in, &at, pipe[1], NULL, most - sent, 0, nc);
         if (r == 0)
             break;
         if (r > 0)

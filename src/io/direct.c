@@ -45,7 +45,7 @@ static long between(const struct call *c) {
     if (c->op == IORING_OP_TEE)
         return tee(in, c->fd, c->len, flags);
     if (c->op == FIN_OP_COPY)
-        return copy_file_range(in, at, c->fd, to_at, c->len, c->flags);
+        return copy_file_range(in, (off_t *)c->addr, c->fd, (off_t *)(uintptr_t)c->off, c->len, c->flags);
     return splice(in, at, c->fd, to_at, c->len, flags);
 }
 

@@ -194,39 +194,46 @@ static FIN_BLOCKING int file_it(struct io *io, const struct call *c) {
     return done == 0 ? r : r > 0 ? done + r : done;
 }
 
-static FIN_BLOCKING int both_ready(struct io *io, const struct call *c) {
-    int in = poll_it(io, (int)c->file_index, POLLIN, c->nc);
-    int out = in < 0 ? in : poll_it(io, c->fd, POLLOUT, c->nc);
-    return out < 0 ? out : 0;
+// One that is not ready is waited for, the source first: what is not ready for writing may take some all the same.
+static FIN_BLOCKING int one_ready(struct io *io, const struct call *c, bool again) {
+    int in = (int)c->file_index, r = fin_io_ready_now(in, POLLIN);
+    if (r == 0)
+        return poll_it(io, in, POLLIN, c->nc);
+    if (r > 0 && (r = fin_io_ready_now(c->fd, POLLOUT)) == 0)
+        return poll_it(io, c->fd, POLLOUT, c->nc);
+    if (r > 0 && again) // somebody was faster
+        r = c->nc ? fin_sleep_nc(FIN_MS) : fin_sleep(FIN_MS);
+    return r;
 }
 
-// The ends get ready one by one. Between a pipe and a file it is the file that may block.
+// Between a pipe and a file it is the file that may block.
 static FIN_BLOCKING int splice_it(struct io *io, const struct call *c) {
     enum fin_io_kind in = fin_io_kind_of((int)c->file_index), out = fin_io_kind_of(c->fd);
-    bool file = in == FIN_IO_FILE || out == FIN_IO_FILE, waited = false;
-    for (;;) {
+    bool file = in == FIN_IO_FILE || out == FIN_IO_FILE;
+    for (bool again = false;; again = true) {
         int r = file ? fin_io_by_pool(io, c) : fin_io_try(c, in == FIN_IO_SOCKET ? in : out);
         if (r != -EAGAIN || c->flags & SPLICE_F_NONBLOCK)
             return r;
-        if (waited) // somebody was faster
-            r = c->nc ? fin_sleep_nc(FIN_MS) : fin_sleep(FIN_MS);
-        waited = true;
-        if (r == 0 || r == -EAGAIN)
-            r = both_ready(io, c);
+        r = one_ready(io, c, again);
         if (r < 0)
             return r;
     }
 }
 
+// No event ends what is ready and would block all the same: a sum that an eventfd has no room for, a datagram to who is
+// full.
 static FIN_BLOCKING int try_and_wait(struct io *io, const struct call *c, enum fin_io_kind kind) {
     uint32_t events = fin_io_events(c);
-    for (;;) {
+    for (bool again = false;; again = true) {
         int r = fin_io_try(c, kind);
         if (r == -EINTR)
             continue; // by a signal: its handler has run
         if (r != -EAGAIN || events == 0)
             return r;
-        r = wait_ready(io, c->fd, events, c->nc);
+        if (again && fin_io_ready_now(c->fd, (int)events) > 0)
+            r = c->nc ? fin_sleep_nc(FIN_MS) : fin_sleep(FIN_MS);
+        else
+            r = wait_ready(io, c->fd, events, c->nc);
         if (r != 0)
             return r;
     }

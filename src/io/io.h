@@ -195,9 +195,10 @@ static inline bool fin_io_makes_descriptor(unsigned op) {
     return op == IORING_OP_OPENAT || op == IORING_OP_ACCEPT || op == IORING_OP_OPENAT2;
 }
 // A read of nothing, which does not wait. A ring's does, for something, where it takes the end for one that may block: of a
-// pipe before Linux 6.4, of a pseudo-terminal's master.
+// pipe before Linux 6.4, of a pseudo-terminal's master. And what moves nothing, where a ring looks at the descriptors.
 static inline bool fin_io_nothing(const struct call *c) {
-    return c->op == IORING_OP_READ && c->len == 0 && !(c->sqe_flags & IOSQE_FIXED_FILE);
+    bool moves = c->op == IORING_OP_READ || c->op == IORING_OP_SPLICE || c->op == IORING_OP_TEE;
+    return moves && c->len == 0 && !(c->sqe_flags & IOSQE_FIXED_FILE);
 }
 // on.c: a waiter without an AWE is that of a struct fin_on.
 void fin_on_completed(struct io *io, struct waiter *w);

@@ -113,11 +113,17 @@ static uint32_t events_of(const struct call *c) {
     return c->op == IORING_OP_POLL_ADD ? c->flags | POLLRDHUP : fin_io_events(c);
 }
 
+static void try_later(struct on_ready *on);
+
 // It waits again, or goes on with the result.
 static void ready(struct on_ready *on, int result) {
     struct io *io = on->ready.io;
     if (result == 0)
         result = try_now(&on->call, on->kind);
+    if (result == -EAGAIN && fin_io_ready_now(on->call.fd, (int)on->ready.events) > 0) {
+        try_later(on);
+        return;
+    }
     if (result == -EAGAIN && (result = fin_epoll_watch(&on->ready, on->call.fd)) == 0)
         return;
     over(io, on->awe, &on->call, result == -EPERM ? -EINVAL : result);
@@ -268,6 +274,12 @@ static void cancel_delay_ready(void *storage) {
     struct on_ready *on = storage;
     fin_timer_remove(&on->delay);
     over(on->ready.io, on->awe, &on->call, -ECANCELED);
+}
+
+// What is ready and would block all the same, as in try_and_wait().
+static void try_later(struct on_ready *on) {
+    cancelled_by(&on->ready.waiter, cancel_delay_ready, on);
+    fin_timer_add(on->ready.io, &on->delay, fin_io_after(FIN_MS), delay_over_ready);
 }
 
 static void begin_delay_ready(struct fin_awe *a, void *on) { ((struct on_ready *)on)->awe = a; }

@@ -80,12 +80,18 @@ static int nowait(const struct call *c, const struct vectors *v) {
     return fin_io_result(inwards(c) ? preadv2(c->fd, v->v, n, at, flags) : pwritev2(c->fd, v->v, n, at, flags));
 }
 
-// Of a pipe, terminal and the like. Where the kernel cannot do it without blocking it has to be ready; a pipe that is ready
-// takes this much without blocking.
+static bool is_pipe(int fd) {
+    struct stat s;
+    return fstat(fd, &s) == 0 && S_ISFIFO(s.st_mode);
+}
+
+// Of a pipe, terminal and the like. Where the kernel cannot do it without blocking it has to be ready. A pipe that is ready
+// takes this much without blocking; an eventfd or a terminal may block all the same.
 static int of_stream(const struct call *c, const struct vectors *v) {
     bool in = inwards(c);
     size_t i = 0;
-    int flags = (int)c->flags & ~RWF_NOWAIT;
+    struct call plain = *c;
+    int flags = (int)(plain.flags &= ~(uint32_t)RWF_NOWAIT);
     int r = nowait(c, v);
     if (r != -EOPNOTSUPP)
         return r;
@@ -96,6 +102,8 @@ static int of_stream(const struct call *c, const struct vectors *v) {
     r = fin_io_ready_now(c->fd, in ? POLLIN : POLLOUT);
     if (r <= 0)
         return r < 0 ? r : -EAGAIN;
+    if (!is_pipe(c->fd))
+        return unblocked(c->fd, &plain, fin_io_direct);
     if (in)
         return fin_io_result(preadv2(c->fd, v->v, (int)v->n, -1, flags));
     while (i + 1 < v->n && v->v[i].iov_len == 0)

@@ -41,7 +41,7 @@ __attribute__((unused)) static void compute_until(unsigned count) {
 __attribute__((unused)) static void needs_signals(void) {
     if (ON_TSAN)
         SKIP("a signal handler that runs other AWEs under TSan");
-    alarm(50);
+    alarm(60);
 }
 
 __attribute__((unused)) static void open_set(enum kind kind, unsigned channels) {

@@ -29,7 +29,7 @@ static void traced(void *unused) {
     CHECK_EQ(fin_waitset_new(&w), 0);
     CHECK_EQ(fin_waitset_add(w, b, handle, b), 0);
     CHECK_EQ(fin_waitset_monitor(w), 0);
-    alarm(20);
+    alarm(60);
     fin_finish_as(all) {
         fin_async_call(serve, NULL);
         fin_yield();

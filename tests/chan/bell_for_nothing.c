@@ -42,7 +42,7 @@ static void one(enum kind kind) {
 }
 
 int main(void) {
-    alarm(30);
+    alarm(60);
     one(PAIR);
     one(SOCKET);
     return 0;

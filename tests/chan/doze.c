@@ -90,7 +90,7 @@ static void forbidden(void) {
 }
 
 int main(void) {
-    alarm(30);
+    alarm(60);
     if (getenv("FIN_DOZE")) {
         forbidden();
         return 0;

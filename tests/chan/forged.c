@@ -87,7 +87,7 @@ static void descriptors_alone(void) {
 
 int main(void) {
     int r;
-    alarm(30);
+    alarm(60);
     page = (size_t)sysconf(_SC_PAGESIZE);
     open_forged();
     header(8, 1);

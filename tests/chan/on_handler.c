@@ -64,7 +64,7 @@ static void dies(void *unused) {
 }
 
 int main(void) {
-    alarm(30);
+    alarm(60);
     pid_t pid = child(dies, NULL);
     int status;
     CHECK_EQ(waitpid(pid, &status, 0), pid);

@@ -155,7 +155,7 @@ static void no_word(void) {
 }
 
 int main(void) {
-    alarm(30);
+    alarm(60);
     open_rpc(LOCAL);
     for (int i = 0; i < 50; i++) {
         cancelled_too_late();

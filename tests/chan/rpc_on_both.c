@@ -71,7 +71,7 @@ static void both(enum kind kind, void (*accepts)(void *)) {
 }
 
 int main(void) {
-    alarm(30);
+    alarm(60);
     for (enum kind kind = 0; kind < KINDS; kind++) {
         both(kind, accepts_with);
         both(kind, accepts_without);

@@ -143,7 +143,7 @@ static void failures(enum kind kind) {
 }
 
 int main(void) {
-    alarm(30);
+    alarm(60);
     for (enum kind kind = LOCAL; kind < KINDS; kind++) {
         here(kind);
         failures(kind);

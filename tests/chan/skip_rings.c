@@ -40,7 +40,7 @@ static void asks(void) {
 }
 
 int main(void) {
-    alarm(30);
+    alarm(60);
     open_kind(SOCKET, 4096, 0);
     CHECK_EQ(fin_waitset_new(&w), 0);
     CHECK_EQ(fin_waitset_add(w, b, answers, NULL), 0);

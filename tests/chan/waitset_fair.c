@@ -91,7 +91,7 @@ static void beside_others(void) {
 }
 
 int main(void) {
-    alarm(30);
+    alarm(60);
     beside_others();
     for (enum kind kind = 0; kind < KINDS; kind++) {
         beside(kind, true);

@@ -35,7 +35,7 @@ static void asks(void) {
 }
 
 int main(void) {
-    alarm(30);
+    alarm(60);
     for (enum kind kind = LOCAL; kind < KINDS; kind++) {
         open_kind(kind, 4096, 0);
         CHECK_EQ(fin_waitset_new(&w), 0);

@@ -31,7 +31,7 @@ static void ends_behind(int messages) {
 }
 
 int main(void) {
-    alarm(30);
+    alarm(60);
     for (int i = 0; i < 6; i++)
         ends_behind(i);
     return 0;

@@ -9,7 +9,7 @@
 
 #include "points.h"
 
-enum { SECONDS = 20, TEXT = 4096, FEW = 10, MANY = 60 };
+enum { SECONDS = 60, TEXT = 4096, FEW = 10, MANY = 60 };
 
 static char *complaint; // what the child wrote
 static bool show;

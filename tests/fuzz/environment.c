@@ -12,7 +12,7 @@
 
 #include "process.h"
 
-enum { CHILDREN = 60, FEW = 10, SECONDS = 20 };
+enum { CHILDREN = 60, FEW = 10, SECONDS = 60 };
 
 static uint64_t seed = 1;
 

@@ -20,7 +20,7 @@ static void *post(void *unused) {
 
 static void close_all(void) {
     pthread_t t;
-    alarm(20);
+    alarm(60);
     CHECK_EQ(fin_sleep(FIN_MS), 0);
     for (int fd = 3; fd < 64; fd++)
         close(fd);

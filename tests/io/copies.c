@@ -40,6 +40,10 @@ static void copied(void) {
     CHECK_EQ(pread(copy, back, MUCH, 0), MUCH);
     CHECK(memcmp(back, data, MUCH) == 0);
     CHECK_EQ(fin_copy_file_range(file, NULL, copy, NULL, 1, 1), -EINVAL);
+    from = -1;
+    CHECK_EQ(copy_file_range(file, &from, copy, NULL, 10, 0), -1);
+    CHECK_EQ(fin_copy_file_range(file, &from, copy, NULL, 10, 0), -errno);
+    CHECK_EQ(from, -1);
     fin_finish {
         fin_cancel();
         CHECK_EQ(fin_copy_file_range(file, NULL, copy, NULL, 10, 0), -ECANCELED);
@@ -110,6 +114,8 @@ static void refused(void) {
     fin_finish {
         fin_cancel();
         CHECK_EQ(fin_sendfile(pair[1], file, &from, 10), -ECANCELED);
+        CHECK_EQ(fin_sendfile(pair[1], file, &from, 0), -ECANCELED);
+        CHECK_EQ(fin_sendfile_nc(pair[1], file, &from, 0), 0);
         CHECK_EQ(from, 5);
         CHECK_EQ(fin_sendfile_nc(pair[1], file, &from, 10), 10);
         CHECK_EQ(from, 15);

@@ -299,12 +299,12 @@ static int flags_of(enum code code) {
 }
 
 static struct op any_op(void) {
-    static const size_t sizes[] = {4, 4, 7, 64, 64, 500, 4096, 5000, ROOM};
+    static const size_t sizes[] = {0, 4, 4, 7, 64, 64, 500, 4096, 5000, ROOM};
     static const off_t offsets[] = {0, 0, 1, 100, 4096, 10000, -1, -2, INT64_MAX};
     struct op o = {.code = below(16) ? (enum code)below(POLL + 3) : (enum code)below(CODES),
                    .a = (int)below((unsigned)slots)};
     o.b = below(20) ? (int)below((unsigned)slots) : -1;
-    o.size = sizes[below(9)];
+    o.size = sizes[below(10)];
     o.offset = offsets[below(9)];
     o.pieces = below(12) ? 1 + (int)below(4) : PICK(-1, 1025);
     o.at = below(4) == 0;
@@ -324,10 +324,14 @@ static struct op any_op(void) {
         o.code = POLL, o.flags = POLLIN;
     if (o.flags & RWF_NOWAIT && o.code <= PWRITEV2 && (kinds[o.a] != 'f' || o.code == PWRITEV2)) // not told apart
         o.flags = 0;
+    if (o.size == 0 && o.code <= PWRITEV2) // then it depends on the form of the call what is looked at
+        o.size = 8;
     if (kinds[o.a] == 'e' && o.code == PWRITEV2) // which io_uring does not look at on Linux 6.1
         o.flags = 0;
     if (o.code == POLL && strchr("fnzD", kinds[o.a]))
         o.flags |= POLLIN;
+    if (o.code == SPLICE && (kinds[o.a] != 'p' || o.b < 0 || kinds[o.b] != 'p')) // others may wait all the same
+        o.flags &= ~SPLICE_F_NONBLOCK;
     if (o.code == FADVISE && o.offset < 0)
         o.offset = 0;
     if (o.code >= GETXATTR && strchr("Dnz", kinds[o.a])) // which are no files of this test
@@ -405,7 +409,8 @@ static void compare(const struct op *o) {
         return differ(o, "result");
     if (memcmp(p->data, f->data, ROOM) != 0)
         differ(o, "data");
-    bool moves = (o->code == SPLICE && o->b >= 0 && kinds[o->a] != 'z' && kinds[o->b] != 'z') || o->code == COPY;
+    bool devices = strchr("nz", kinds[o->a]) || (o->b >= 0 && strchr("nz", kinds[o->b]));
+    bool moves = (o->code == SPLICE && o->b >= 0 && !devices) || o->code == COPY;
     if (moves && (p->in != f->in || p->out != f->out))
         differ(o, "offsets");
     if (o->code == STATX && p->in != f->in && (kinds[o->a] == 'f'))

@@ -3,6 +3,7 @@
 // cancelled.
 #define _GNU_SOURCE
 #include <fcntl.h>
+#include <poll.h>
 
 #include "net.h"
 
@@ -107,6 +108,27 @@ static void room(void) {
     CHECK_EQ(fin_splice(file, NULL, sockets[1], NULL, 1, 0), -EINVAL); // none is a pipe
 }
 
+// A socket that poll(2) calls full long before it is: what fits is moved, though nobody reads.
+static void some_room(void) {
+    fin_shared ssize_t n = 0;
+    int size;
+    socklen_t length = sizeof size;
+    CHECK_EQ(getsockopt(sockets[1], SOL_SOCKET, SO_SNDBUF, &size, &length), 0);
+    size = size / 2 < MUCH ? size / 2 : MUCH;
+    CHECK_EQ(fin_write(sockets[1], data, (size_t)size), size);
+    struct pollfd p = {.fd = sockets[1], .events = POLLOUT};
+    CHECK_EQ(poll(&p, 1, 0), 0);
+    fin_finish {
+        fin_async { n = fin_splice(pipes[0], NULL, sockets[1], NULL, 3, 0); };
+        CHECK_EQ(write(pipes[1], "abc", 3), 3);
+        for (int i = 0; i < 10000 && n == 0; i++)
+            CHECK_EQ(fin_sleep(FIN_MS), 0);
+        fin_cancel();
+    }
+    CHECK_EQ(n, 3);
+    CHECK_EQ(fin_read_all(sockets[0], back, (size_t)size + 3, NULL), 0);
+}
+
 int main(void) {
     char path[] = "/tmp/fin-splice-XXXXXX";
     file = mkstemp(path);
@@ -122,5 +144,6 @@ int main(void) {
     socket_to_file();
     cancelled();
     room();
+    some_room();
     return 0;
 }
