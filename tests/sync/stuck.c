@@ -4,6 +4,7 @@
 #include <poll.h>
 #include <pthread.h>
 #include <signal.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/prctl.h>
 #include <sys/wait.h>
@@ -230,6 +231,11 @@ static void a_lock_left(void) {
     fin_thread_join_nc(&t);
 }
 
+static void a_lock_at_exit(void) {
+    leaves_a_lock(NULL);
+    exit(0);
+}
+
 static struct scenario {
     void (*run)(void);
     const char *said[5]; // in this order; nothing: nothing is said, and it ends
@@ -257,6 +263,7 @@ static struct scenario {
      .said = {"nothing can wake process", "continuation never", "waits for fin_schedule; and 999 more alike\n",
               "at the end of a finish block, for 1\n"}},
     {.run = a_lock_left, .said = {" ends, and 1 mutex that its AWEs locked is still locked\n"}},
+    {.run = a_lock_at_exit, .said = {" calls exit, and 1 mutex that its AWEs locked is still locked\n"}},
     {.run = a_timer},
     {.run = a_read},
     {.run = the_pool},

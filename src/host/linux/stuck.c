@@ -104,6 +104,23 @@ static void *watch(void *unused) {
     return unused;
 }
 
+static void tell_locked(const struct fin_runtime *rt, const char *how) {
+    unsigned held = 0;
+    for (uint32_t i = 0; fin_host_stuck && i < FIN_HOLDS; i++)
+        held += __atomic_load_n(&rt->holds[i], __ATOMIC_RELAXED) != NULL;
+    if (held)
+        fprintf(stderr, "fin: thread %d %s, and %u mutex%s that its AWEs locked %s still locked\n", rt->tid, how, held,
+                held == 1 ? "" : "es", held == 1 ? "is" : "are");
+}
+
+void fin_stuck_thread_ends(const struct fin_runtime *rt) { tell_locked(rt, "ends"); }
+
+// The others run on until the process is gone, and may have locks for good reason.
+static void at_exit(void) {
+    if (fin_self)
+        tell_locked(fin_rt(fin_self), "calls exit");
+}
+
 void fin_stuck_begin(void) {
     const char *text = getenv("FIN_STUCK_MS");
     char *end;
@@ -122,13 +139,5 @@ void fin_stuck_begin(void) {
     if (error)
         fin_host_die("FIN_STUCK_MS: the system refuses a thread for it");
     pthread_detach(t);
-}
-
-void fin_stuck_thread_ends(const struct fin_runtime *rt) {
-    unsigned held = 0;
-    for (uint32_t i = 0; fin_host_stuck && i < FIN_HOLDS; i++)
-        held += __atomic_load_n(&rt->holds[i], __ATOMIC_RELAXED) != NULL;
-    if (held)
-        fprintf(stderr, "fin: thread %d ends, and %u mutex%s that its AWEs locked %s still locked\n", rt->tid, held,
-                held == 1 ? "" : "es", held == 1 ? "is" : "are");
+    atexit(at_exit);
 }
