@@ -24,7 +24,7 @@ import time
 HERE = pathlib.Path(os.path.realpath(__file__))
 PLACES = [d for p in HERE.parents for d in (p, p / 'fin', p / 'share' / 'fin') if (d / 'fin_look.py').exists()]
 sys.path[:0] = [str(d) for d in PLACES[:1]]
-from fin_look import Gone, Look  # noqa: E402
+from fin_look import Gone, Look, plain  # noqa: E402
 
 SHT_SYMTAB, SHT_DYNSYM, STT_OBJECT, STT_FUNC = 2, 11, 1, 2
 RATES = {'detached': 'detached', 'suspended': 'suspended', 'compressed': 'compressed', 'woken_remotely': 'woken',
@@ -58,7 +58,7 @@ class File:
 
     def __init__(self, path):
         self.loads, self.functions, self.objects = [], [], {}
-        with open(path, 'rb') as f:
+        with open(path, 'rb', opener=lambda p, flags: os.open(p, flags | os.O_NONBLOCK)) as f:  # a FIFO by now?
             head = f.read(64)
             if head[:5] != b'\x7fELF\x02':
                 return
@@ -148,7 +148,7 @@ class Process:
                     inside = file.address(address - lo + offset) if file else None
                     name = file.function(inside) if inside is not None else None
                     name = name or f'{os.path.basename(path)}+0x{address - lo + offset:x}'
-            self.names[address] = name or f'0x{address:x}'
+            self.names[address] = plain(name or f'0x{address:x}')
         return self.names[address]
 
 
@@ -203,6 +203,14 @@ def shown(process, before, seconds, options):
     return lines, now
 
 
+def ended(pid):
+    try:
+        with open(f'/proc/{pid}/stat') as f:
+            return f.read().rsplit(')', 1)[1].split()[0] in 'ZX'
+    except OSError:
+        return True
+
+
 def main():
     parser = argparse.ArgumentParser(prog='fin-top', description=__doc__,
                                      formatter_class=argparse.RawDescriptionHelpFormatter)
@@ -211,9 +219,9 @@ def main():
     parser.add_argument('--awes', action='store_true', help='show each AWE')
     parser.add_argument('--interval', type=float, default=1, metavar='S', help='seconds between two looks')
     options = parser.parse_args()
-    process = Process(options.pid)
     before, last = {}, time.monotonic()
     try:
+        process = Process(options.pid)
         while True:
             seconds = time.monotonic() - last
             last += seconds
@@ -226,8 +234,9 @@ def main():
                 print('\033[H\033[2J', end='')
             print('\n'.join(line[:width] for line in lines[:height - 1]), flush=True)
             time.sleep(max(options.interval, 0.05))
-    except (OSError, Gone):
-        sys.exit(f'fin-top: process {options.pid} has ended')
+    except (OSError, Gone, struct.error, ValueError, OverflowError, MemoryError):
+        what = 'has ended' if ended(options.pid) else 'has no AWEs where it says that they are'
+        sys.exit(f'fin-top: process {options.pid} {what}')
     except KeyError as e:
         sys.exit(f'fin-top: process {options.pid} has another version of Fin in it, which does not say where {e} is')
     except (KeyboardInterrupt, BrokenPipeError):

@@ -10,6 +10,7 @@ KINDS = {0x10: 'queued', 0x20: 'suspended', 0x30: 'woken', 0x40: 'saved', 0x50: 
 FINISH_CLEAN, FINISH_EAGER, FINISH_WAITING, FINISH_CONT = 4, 16, 32, 64
 PENDING_NAMED, PENDING_FLAGS = 2, 3
 MOST = 1000000  # AWEs looked at in a list
+MOST_SLAB = 1 << 24
 MOST_KEPT = 4   # continuations of ours around the program's
 
 
@@ -19,6 +20,11 @@ class Gone(Exception):
 
 class Broken(Exception):
     """A list of a runtime leads nowhere."""
+
+
+def plain(text):
+    """What another process calls something, without what a terminal takes for a command."""
+    return ''.join(c if c.isprintable() else '?' for c in text)
 
 
 def readable(name):
@@ -68,16 +74,24 @@ class Look:
                 got += self.read(at + len(got), min(most, 4096 - (at + len(got)) % 4096))
             except Gone:
                 break
-        return got.split(b'\0')[0][:most].decode(errors='replace')
+        return plain(got.split(b'\0')[0][:most].decode(errors='replace'))
+
+    def each(self, at, what, following):
+        """The parts of a list; one that goes round is broken."""
+        met = set()
+        while at:
+            if at in met or len(met) == MOST:
+                if self.strict:
+                    raise Broken(what)
+                return
+            met.add(at)
+            yield at
+            at = following(at)
 
     def runtimes(self):
         """Oldest first."""
-        rt, found = self.word(self.first), []
-        while rt:
-            if self.half(rt + self.at['rt.in_use']):
-                found.append(rt)
-            rt = self.field(rt, 'rt.next')
-        return found[::-1]
+        every = self.each(self.word(self.first), 'runtimes', lambda rt: self.field(rt, 'rt.next'))
+        return [rt for rt in every if self.half(rt + self.at['rt.in_use'])][::-1]
 
     def awes(self, rt, sp=None):
         """Those of a thread, each once. sp: its stack pointer, where one knows it: then the one that runs, too."""
@@ -201,21 +215,18 @@ class Runtime:
     def identified(self):
         look = self.look
         slots = look.field(self.rt, 'rt.ids')
-        for i in range(1, look.half(self.rt + look.at['rt.id_count'])):
+        for i in range(1, min(look.half(self.rt + look.at['rt.id_count']), MOST)):
             at = look.word(slots + i * look.at['slot.size'] + look.at['slot.awe'])
             if at and not look.half(at + look.at['awe.state']) & AWE_EXPLICIT:
                 yield from self.awe(at)
 
     def explicit(self):
         look, size = self.look, self.look.at['record.size']
-        slab = look.field(self.rt, 'rt.cont_slabs')
-        while slab:
-            following, length = struct.unpack('<QQ', look.read(slab, 16))
-            raw = look.read(slab, length)
-            for at in range(size, length - size + 1, size):
+        for slab in look.each(look.field(self.rt, 'rt.cont_slabs'), 'cont_slabs', look.word):
+            raw = look.read(slab, min(look.word(slab + 8), MOST_SLAB))
+            for at in range(size, len(raw) - size + 1, size):
                 if struct.unpack_from('<I', raw, at + look.at['awe.state'])[0] >> 24 == AWE_WAITS:
                     yield from self.awe(slab + at)
-            slab = following
 
     def running(self, sp):
         """The scheduler's stack is nobody's: a thread there looks for work."""
@@ -230,10 +241,13 @@ class Runtime:
     def running_body(self, block):
         """See running_body in src/core/dispatch.h. With it: whether its name is set."""
         look = self.look
-        while not look.field(block, 'block.pending'):
-            flags = look.half(block + look.at['block.flags'])
-            if flags & FINISH_CLEAN:
-                return look.field(self.rt, 'rt.body'), True
-            block = look.field(block, 'block.away' if flags & FINISH_EAGER else 'block.parent')
-        pending = look.field(block, 'block.pending')
-        return pending & ~PENDING_FLAGS, bool(pending & PENDING_NAMED)
+        def outer(at):
+            eager = look.half(at + look.at['block.flags']) & FINISH_EAGER
+            return look.field(at, 'block.away' if eager else 'block.parent')
+        for at in look.each(block, 'blocks', outer):
+            pending = look.field(at, 'block.pending')
+            if pending:
+                return pending & ~PENDING_FLAGS, bool(pending & PENDING_NAMED)
+            if look.half(at + look.at['block.flags']) & FINISH_CLEAN:
+                break
+        return look.field(self.rt, 'rt.body'), True

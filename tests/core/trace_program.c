@@ -25,6 +25,7 @@ static void wakes_it(void *arg) {
     fin_yield();
     CHECK_EQ(fin_schedule(waits), 0);
     fin_trace_mark("woke it");
+    fin_trace_mark("\xc3\xa4\xc3\xa4\xc3\xa4\xff\xed\xa0\x80\xc3\xa4\xc3\xa4\xc3\xa4\xc3\xa4\xc3\xa4"); // cut in one
 }
 
 static void receives(void *arg) {

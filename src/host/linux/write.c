@@ -58,12 +58,29 @@ static __attribute__((format(printf, 2, 3))) void put(struct out *o, const char 
 
 static size_t place(uint64_t key) { return key * 0x9e3779b97f4a7c15u >> 55; }
 
+// The length of the character of UTF-8 there; 0: it is none, as where a name was cut.
+static size_t character(const unsigned char *t) {
+    static const uint32_t least[] = {0, 0, 0x80, 0x800, 0x10000};
+    size_t n = *t < 0x80 ? 1 : *t < 0xc0 ? 0 : *t < 0xe0 ? 2 : *t < 0xf0 ? 3 : *t < 0xf8 ? 4 : 0;
+    uint32_t c = n < 2 ? 0 : *t & (0x7fu >> n);
+    for (size_t i = 1; i < n; i++) {
+        if ((t[i] & 0xc0) != 0x80)
+            return 0;
+        c = c << 6 | (t[i] & 0x3f);
+    }
+    return n > 1 && (c < least[n] || c / 0x800 == 0xd800 / 0x800 || c > 0x10ffff) ? 0 : n;
+}
+
 static void quoted(struct out *o, const char *text) {
-    for (; *text; text++) {
+    for (size_t n; *text; text += n ? n : 1) {
         make_room(o);
+        n = character((const unsigned char *)text);
         if (*text == '"' || *text == '\\')
             o->text[o->n++] = '\\';
-        o->text[o->n++] = (unsigned char)*text < ' ' ? '?' : *text;
+        if (n == 0 || (unsigned char)*text < ' ')
+            o->text[o->n++] = '?';
+        else
+            memcpy(o->text + o->n, text, n), o->n += n;
     }
 }
 
