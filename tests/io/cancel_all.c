@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-2-Clause
 // Each operation raced against cancellation, and what it said compared with what happened: bytes, connections, descriptors.
-// FIN_RACES=1000000 in the environment asks for so many races in all.
+// (race.h) cancel_files.c has files and their names, cancel_on.c waits with a continuation.
 #define _GNU_SOURCE
 #include <fcntl.h>
 #include <fin/fixed.h>
@@ -10,99 +10,7 @@
 #include <poll.h>
 #include <sys/uio.h>
 
-#include "net.h"
-
-enum { PIECE = 64 };
-
-struct race {
-    const char *name;
-    void (*open)(void);
-    void (*other)(void); // what the operation waits for, at a random moment
-    void (*operation)(void);
-    void (*check)(void); // after each race
-    void (*close)(void);
-};
-
-static unsigned seed = 11;
-static int done, cancelled;
-static int fd[4];
-static unsigned sent, received; // bytes so far
-
-static bool outcome(ssize_t n) {
-    ++*(n == -ECANCELED ? &cancelled : &done);
-    return n != -ECANCELED;
-}
-
-static void pause_a_little(unsigned most) {
-    for (unsigned n = next_random(&seed) % most; n; n--)
-        fin_yield();
-    unsigned n = next_random(&seed) % 32;
-    if (n < 9)
-        CHECK_EQ(fin_sleep_nc(n ? 1 : 30000), 0);
-}
-
-static void check_received(const void *p, size_t n) {
-    check_numbers(p, n, received);
-    received += (unsigned)n;
-}
-
-// Streams: fd[1] -> fd[0]
-
-static void open_stream(void) {
-    stream_pair(fd);
-    sent = received = 0;
-}
-
-static void open_pipe(void) {
-    CHECK_EQ(pipe(fd), 0);
-    sent = received = 0;
-}
-
-static void open_tcp(void) {
-    struct sockaddr_in address;
-    int listener = tcp_listen(&address, 1);
-    fd[1] = tcp_connect(&address);
-    fd[0] = accept(listener, NULL, NULL);
-    close(listener);
-    sent = received = 0;
-}
-
-static void close_two(void) {
-    close(fd[0]);
-    close(fd[1]);
-}
-
-static void write_some(void) {
-    unsigned char p[16];
-    size_t size = next_random(&seed) % (sizeof p + 1);
-    number_bytes(p, size, sent);
-    CHECK(size == 0 || write(fd[1], p, size) == (ssize_t)size);
-    sent += (unsigned)size;
-}
-
-static void took(const void *p, ssize_t n) {
-    if (outcome(n)) {
-        CHECK(n > 0);
-        check_received(p, (size_t)n);
-    }
-}
-
-static void drain_from(int from) {
-    unsigned char p[8192];
-    while (poll(&(struct pollfd){.fd = from, .events = POLLIN}, 1, 0) == 1) {
-        ssize_t n = read(from, p, sizeof p);
-        CHECK(n > 0);
-        check_received(p, (size_t)n);
-    }
-}
-
-// From time to time: all that was sent is there.
-static void check_rest(void) {
-    if (next_random(&seed) % 8 == 0) {
-        drain_from(fd[0]);
-        CHECK_EQ(received, sent);
-    }
-}
+#include "race_streams.h"
 
 static void do_read(void) {
     char p[PIECE];
@@ -154,6 +62,15 @@ static void do_recv_linked(void) {
         CHECK_EQ(s[i].result, i < n ? 1 : -ECANCELED);
     if (outcome(n > 0 ? n : -ECANCELED))
         check_received(p, (size_t)n);
+}
+
+static void do_recv_all(void) {
+    char p[5];
+    size_t n = 0;
+    int r = fin_recv_all(fd[0], p, sizeof p, 0, &n);
+    CHECK_EQ(r, outcome(r) ? 0 : -ECANCELED);
+    CHECK(r != 0 || n == sizeof p);
+    check_received(p, n);
 }
 
 static struct fin_buffers *pool;
@@ -215,40 +132,6 @@ static void close_receiver(void) {
     close_pool();
 }
 
-// Sends, into a socket that is full often; the other side takes what there is.
-
-static void open_full_stream(void) {
-    int small = 4096;
-    open_stream();
-    setsockopt(fd[1], SOL_SOCKET, SO_SNDBUF, &small, sizeof small);
-}
-
-static void open_full_pipe(void) {
-    open_pipe();
-    fcntl(fd[1], F_SETPIPE_SZ, 4096);
-}
-
-static void take_some(void) {
-    if (next_random(&seed) % 2)
-        drain_from(fd[0]);
-}
-
-enum { MOST = 3000 };
-static unsigned char out[MOST + 1];
-
-static size_t some_data(void) {
-    size_t n = next_random(&seed) % MOST + 1;
-    number_bytes(out, n, sent);
-    return n;
-}
-
-static void gave(ssize_t n) {
-    if (outcome(n)) {
-        CHECK(n > 0);
-        sent += (unsigned)n;
-    }
-}
-
 static void do_write(void) { gave(fin_write(fd[1], out, some_data())); }
 static void do_send(void) { gave(fin_send(fd[1], out, some_data(), 0)); }
 static void do_send_zc(void) { gave(fin_send_zc(fd[1], out, some_data(), 0)); }
@@ -264,6 +147,26 @@ static void do_sendmsg(void) {
     struct iovec v[2] = {{out, n / 2}, {out + n / 2, n - n / 2}};
     struct msghdr m = {.msg_iov = v, .msg_iovlen = 2};
     gave(fin_sendmsg(fd[1], &m, 0));
+}
+
+static void do_sendmsg_zc(void) {
+    struct iovec v = {out, some_data()};
+    struct msghdr m = {.msg_iov = &v, .msg_iovlen = 1};
+    gave(fin_sendmsg_zc(fd[1], &m, 0));
+}
+
+static void do_send_all(void) {
+    size_t n = 0, size = some_data();
+    int r = fin_send_all(fd[1], out, size, 0, &n);
+    CHECK(!outcome(r) || n == size);
+    sent += (unsigned)n;
+}
+
+static void do_write_all(void) {
+    size_t n = 0, size = some_data();
+    int r = fin_write_all(fd[1], out, size, &n);
+    CHECK(!outcome(r) || n == size);
+    sent += (unsigned)n;
 }
 
 static void do_send_linked(void) {
@@ -293,6 +196,20 @@ static void do_splice(void) {
     }
 }
 
+// A copy of what is there, which another reads.
+static void do_tee(void) {
+    char p[PIECE];
+    ssize_t n = fin_tee(fd[0], fd[3], PIECE, 0);
+    if (outcome(n)) {
+        CHECK(n > 0);
+        CHECK_EQ(read(fd[2], p, sizeof p), n);
+        check_numbers(p, (size_t)n, received);
+    }
+    CHECK_EQ(poll(&(struct pollfd){.fd = fd[2], .events = POLLIN}, 1, 0), 0);
+    if (next_random(&seed) % 2)
+        drain_from(fd[0]);
+}
+
 static void check_splice(void) {
     drain_from(fd[2]);
     CHECK_EQ(received, moved);
@@ -307,53 +224,77 @@ static void close_pipes(void) {
     close(fd[3]);
 }
 
-// Connections
+// Datagrams: fd[1] -> fd[0]. Each comes whole, once, in its turn.
 
-static struct sockaddr_un name;
-static socklen_t name_size;
-static int listener, connections, accepted;
-static struct fin_acceptor *acceptor;
+static struct sockaddr_un to;
+static socklen_t to_size;
 
-static void open_listener(void) {
-    listener = unix_listen(&name, &name_size, 8);
-    connections = accepted = 0;
+static void open_datagrams(void) {
+    to = (struct sockaddr_un){.sun_family = AF_UNIX};
+    to_size = sizeof to;
+    for (int i = 0; i < 2; i++) {
+        fd[i] = socket(AF_UNIX, SOCK_DGRAM, 0);
+        CHECK(fd[i] >= 0);
+    }
+    CHECK_EQ(bind(fd[0], (struct sockaddr *)&to, sizeof to.sun_family), 0);
+    CHECK_EQ(getsockname(fd[0], (struct sockaddr *)&to, &to_size), 0);
+    sent = received = 0;
 }
 
-static void connect_one(void) {
+static void take_datagrams(void) {
+    unsigned number;
+    while (recv(fd[0], &number, sizeof number, MSG_DONTWAIT) == sizeof number)
+        CHECK_EQ(number, received++);
+    CHECK_EQ(received, sent);
+}
+
+static void send_datagram(void) {
     if (next_random(&seed) % 2)
         return;
-    int client = socket(AF_UNIX, SOCK_STREAM | SOCK_NONBLOCK, 0);
-    CHECK(client >= 0);
-    connections += connect(client, (struct sockaddr *)&name, name_size) == 0;
-    close(client);
+    sent += sendto(fd[1], &sent, sizeof sent, MSG_DONTWAIT, (struct sockaddr *)&to, to_size) == sizeof sent;
 }
 
-static void accepted_one(int n) {
+static void do_recvfrom(void) {
+    unsigned number;
+    struct sockaddr_un from;
+    socklen_t size = sizeof from;
+    ssize_t n = fin_recvfrom(fd[0], &number, sizeof number, 0, (struct sockaddr *)&from, &size);
     if (outcome(n)) {
-        CHECK(n >= 0);
-        accepted++;
-        close(n);
+        CHECK_EQ(n, sizeof number);
+        CHECK_EQ(number, received++);
     }
 }
+
+static void do_sendto(void) { // the queue is full at times
+    ssize_t n = fin_sendto(fd[1], &sent, sizeof sent, 0, (struct sockaddr *)&to, to_size);
+    if (outcome(n)) {
+        CHECK_EQ(n, sizeof sent);
+        sent++;
+    }
+}
+
+static void take_datagrams_sometimes(void) {
+    if (next_random(&seed) % 16 == 0)
+        take_datagrams();
+}
+
+static void close_datagrams(void) {
+    take_datagrams();
+    close_two();
+}
+
+// Connections
+
+static struct fin_acceptor *acceptor;
 
 static void do_accept(void) { accepted_one(fin_accept(listener, NULL, NULL)); }
+static void do_accept4(void) {
+    struct sockaddr_un from;
+    socklen_t size = sizeof from;
+    accepted_one(fin_accept4(listener, (struct sockaddr *)&from, &size, SOCK_CLOEXEC | SOCK_NONBLOCK));
+}
+
 static void do_acceptor(void) { accepted_one(fin_acceptor_next(acceptor)); }
-
-static void take_backlog(void) {
-    while (poll(&(struct pollfd){.fd = listener, .events = POLLIN}, 1, 0) == 1) {
-        int peer = accept(listener, NULL, NULL);
-        CHECK(peer >= 0);
-        close(peer);
-        accepted++;
-    }
-}
-
-static void check_accept(void) {
-    take_backlog();
-    CHECK_EQ(accepted, connections);
-}
-
-static void close_listener(void) { close(listener); }
 
 static void open_acceptor(void) {
     open_listener();
@@ -405,78 +346,16 @@ static void do_connect(void) {
     close(client);
 }
 
-// Files
-
-static char path[] = "/tmp/fin-race-XXXXXX";
-static char now[PIECE], before[PIECE];
-static struct fin_memory *memory;
-
-static void open_file(void) {
-    strcpy(strchr(path, '\0') - 6, "XXXXXX");
-    fd[0] = mkstemp(path);
-    CHECK(fd[0] >= 0);
-    memset(before, 'x', sizeof before);
-    CHECK_EQ(pwrite(fd[0], before, sizeof before, 0), sizeof before);
-    CHECK_EQ(fin_memory_register(&memory, now, sizeof now), 0);
-}
-
-static void close_file(void) {
-    close(fd[0]);
-    unlink(path);
-    CHECK_EQ(fin_memory_unregister(memory), 0);
-}
-
-// What is in the file is what was written last.
-static void wrote(ssize_t n) {
-    if (outcome(n)) {
-        CHECK_EQ(n, PIECE);
-        memcpy(before, now, PIECE);
-    }
-    CHECK_EQ(pread(fd[0], now, PIECE, 0), PIECE);
-    CHECK(memcmp(before, now, PIECE) == 0);
-}
-
-static void new_contents(void) { memset(now, (int)next_random(&seed), sizeof now); }
-
-static void do_pwrite(void) {
-    new_contents();
-    wrote(fin_pwrite(fd[0], now, PIECE, 0));
-}
-
-static void do_pwrite_fixed(void) {
-    new_contents();
-    wrote(fin_pwrite_fixed(fd[0], memory, now, PIECE, 0));
-}
-
-static void do_pread(void) {
-    memset(now, 0, sizeof now);
-    ssize_t n = fin_pread(fd[0], now, PIECE, 0);
-    if (outcome(n))
-        CHECK(n == PIECE && memcmp(now, before, PIECE) == 0);
-    else
-        CHECK_EQ(now[0], 0);
-}
-
-static void do_fsync(void) {
-    int n = fin_fsync(fd[0]);
-    CHECK(!outcome(n) || n == 0);
-}
-
-static void do_openat(void) {
-    int n = fin_openat(AT_FDCWD, path, O_RDONLY | O_CLOEXEC, 0); // descriptors are counted in the end
-    if (outcome(n))
-        CHECK_EQ(close(n), 0);
-}
-
-static void do_close(void) {
-    int copy = dup(fd[0]);
-    int n = fin_close(copy);
-    CHECK_EQ(fcntl(copy, F_GETFD) < 0, outcome(n));
-    if (n != 0)
-        close(copy);
-}
-
 // Others
+
+static void do_shutdown(void) {
+    char c;
+    stream_pair(fd);
+    int n = fin_shutdown(fd[1], SHUT_WR);
+    CHECK_EQ(recv(fd[0], &c, 1, MSG_DONTWAIT) == 0, outcome(n));
+    CHECK(n == 0 || n == -ECANCELED);
+    close_two();
+}
 
 static void do_poll(void) {
     int n = fin_poll(fd[0], POLLIN);
@@ -501,91 +380,45 @@ static void do_offload(void) {
     CHECK_EQ(__atomic_load_n(&count, __ATOMIC_SEQ_CST), outcome(n));
 }
 
-static void nothing(void) {}
-
 static const struct race races[] = {
-    {"read", open_stream, write_some, do_read, check_rest, close_two},
-    {"read of a pipe", open_pipe, write_some, do_read, check_rest, close_two},
-    {"recv", open_stream, write_some, do_recv, check_rest, close_two},
-    {"recv of TCP", open_tcp, write_some, do_recv, nothing, close_two},
-    {"readv", open_stream, write_some, do_readv, check_rest, close_two},
-    {"recvmsg", open_stream, write_some, do_recvmsg, check_rest, close_two},
-    {"timeout", open_stream, write_some, do_recv_in_time, check_rest, close_two},
-    {"registered file", open_stream, write_some, do_recv_registered, check_rest, close_two},
-    {"linked receives", open_stream, write_some, do_recv_linked, check_rest, close_two},
-    {"buffers", open_pool, write_some, do_buffers, check_rest, close_pool},
-    {"receiver", open_receiver, write_some, do_receiver, check_receiver, close_receiver},
-    {"write", open_full_stream, take_some, do_write, check_rest, close_two},
-    {"write to a pipe", open_full_pipe, take_some, do_write, check_rest, close_two},
-    {"send", open_full_stream, take_some, do_send, check_rest, close_two},
-    {"send, zero-copy", open_tcp, take_some, do_send_zc, nothing, close_two},
-    {"writev", open_full_stream, take_some, do_writev, check_rest, close_two},
-    {"sendmsg", open_full_stream, take_some, do_sendmsg, check_rest, close_two},
-    {"linked sends", open_full_stream, take_some, do_send_linked, check_rest, close_two},
-    {"splice", open_pipes, write_some, do_splice, check_splice, close_pipes},
-    {"accept", open_listener, connect_one, do_accept, check_accept, close_listener},
-    {"acceptor", open_acceptor, connect_one, do_acceptor, check_acceptor, close_acceptor},
-    {"connect", open_full_listener, take_one, do_connect, nothing, close_listener},
-    {"pread", open_file, nothing, do_pread, nothing, close_file},
-    {"pwrite", open_file, nothing, do_pwrite, nothing, close_file},
-    {"pwrite, registered", open_file, nothing, do_pwrite_fixed, nothing, close_file},
-    {"fsync", open_file, nothing, do_fsync, nothing, close_file},
-    {"openat", open_file, nothing, do_openat, nothing, close_file},
-    {"close", open_file, nothing, do_close, nothing, close_file},
-    {"poll", open_stream, write_some, do_poll, nothing, close_two},
-    {"sleep", open_stream, nothing, do_sleep, nothing, close_two},
-    {"offload", open_stream, nothing, do_offload, nothing, close_two},
+    {"read", open_stream, write_some, do_read, check_rest, close_two, 1},
+    {"read of a pipe", open_pipe, write_some, do_read, check_rest, close_two, 1},
+    {"recv", open_stream, write_some, do_recv, check_rest, close_two, 1},
+    {"recv of TCP", open_tcp, write_some, do_recv, nothing, close_two, 1},
+    {"readv", open_stream, write_some, do_readv, check_rest, close_two, 1},
+    {"recvmsg", open_stream, write_some, do_recvmsg, check_rest, close_two, 1},
+    {"recvfrom", open_datagrams, send_datagram, do_recvfrom, take_datagrams_sometimes, close_datagrams, 1},
+    {"recv_all", open_stream, write_some, do_recv_all, check_rest, close_two, 1},
+    {"timeout", open_stream, write_some, do_recv_in_time, check_rest, close_two, 1},
+    {"registered file", open_stream, write_some, do_recv_registered, check_rest, close_two, 1},
+    {"linked receives", open_stream, write_some, do_recv_linked, check_rest, close_two, 1},
+    {"buffers", open_pool, write_some, do_buffers, check_rest, close_pool, 1},
+    {"receiver", open_receiver, write_some, do_receiver, check_receiver, close_receiver, 1},
+    {"write", open_full_stream, take_some, do_write, check_rest, close_two, 1},
+    {"write to a pipe", open_full_pipe, take_some, do_write, check_rest, close_two, 1},
+    {"send", open_full_stream, take_some, do_send, check_rest, close_two, 1},
+    // A buffer that was sent from is free when the peer has acknowledged, which takes it 40 ms at times.
+    {"send, zero-copy", open_tcp, take_some, do_send_zc, nothing, close_two, 16},
+    {"sendmsg, zero-copy", open_tcp, take_some, do_sendmsg_zc, nothing, close_two, 16},
+    {"writev", open_full_stream, take_some, do_writev, check_rest, close_two, 1},
+    {"sendmsg", open_full_stream, take_some, do_sendmsg, check_rest, close_two, 1},
+    {"sendto", open_datagrams, take_datagrams_sometimes, do_sendto, nothing, close_datagrams, 1},
+    {"send_all", open_full_stream, take_some, do_send_all, check_rest, close_two, 1},
+    {"write_all", open_full_pipe, take_some, do_write_all, check_rest, close_two, 1},
+    {"linked sends", open_full_stream, take_some, do_send_linked, check_rest, close_two, 1},
+    {"splice", open_pipes, write_some, do_splice, check_splice, close_pipes, 1},
+    {"tee", open_pipes, write_some, do_tee, nothing, close_pipes, 1},
+    {"accept", open_listener, connect_one, do_accept, check_accept, close_listener, 1},
+    {"accept4", open_listener, connect_one, do_accept4, check_accept, close_listener, 1},
+    {"acceptor", open_acceptor, connect_one, do_acceptor, check_acceptor, close_acceptor, 1},
+    {"connect", open_full_listener, take_one, do_connect, nothing, close_listener, 1},
+    {"poll", open_stream, write_some, do_poll, nothing, close_two, 1},
+    {"shutdown", nothing, nothing, do_shutdown, nothing, nothing, 1},
+    {"sleep", open_stream, nothing, do_sleep, nothing, close_two, 1},
+    {"offload", open_stream, nothing, do_offload, nothing, close_two, 1},
 };
-enum { RACES = sizeof races / sizeof *races };
-
-static long all_done, all_cancelled;
-
-static void run_other(void *race) {
-    pause_a_little(8);
-    ((const struct race *)race)->other();
-}
-
-static void run_operation(void *race) { ((const struct race *)race)->operation(); }
-
-static void run(const struct race *race, long rounds) {
-    done = cancelled = 0;
-    race->open();
-    for (long i = 0; i < rounds; i++) {
-        fin_finish {
-            fin_async_call(run_other, (void *)race);
-            fin_finish {
-                fin_async_call(run_operation, (void *)race);
-                pause_a_little(8);
-                fin_cancel();
-            }
-        }
-        race->check();
-    }
-    race->close();
-    CHECK_EQ(done + cancelled, rounds);
-    all_done += done;
-    all_cancelled += cancelled;
-    if (getenv("FIN_RACES") && rounds > 1)
-        printf("%-20s %9d done %9d cancelled\n", race->name, done, cancelled);
-}
-
-// A buffer that was sent from is free when the peer has acknowledged, which takes it 40 ms at times.
-static long rounds_of(const struct race *race, long all) {
-    return all / RACES / (race->operation == do_send_zc ? 16 : 1) + 1;
-}
 
 int main(int argc, char **argv) {
-    long all = getenv("FIN_RACES") ? atol(getenv("FIN_RACES")) : getenv("FIN_FEW") ? 100 * RACES : 1000 * RACES;
-    int before_all = 0;
-    for (int warm = 1; warm >= 0; warm--) {
-        for (int i = 0; i < RACES; i++)
-            if (argc < 2 || strcmp(argv[1], races[i].name) == 0)
-                run(&races[i], warm ? 1 : rounds_of(&races[i], all));
-        if (warm)
-            before_all = open_descriptors();
-    }
-    CHECK_EQ(open_descriptors(), before_all);
-    CHECK(all_done > 0);
-    CHECK(all_cancelled > 0);
+    race_all(races, sizeof races / sizeof *races, argc > 1 ? argv[1] : NULL);
     return 0;
 }
