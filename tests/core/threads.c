@@ -9,15 +9,16 @@
 
 #include "check.h"
 
-enum { ROUNDS = 20000, WAKERS = 3 };
+enum { WAKERS = 3 };
 
+static int rounds, lives;
 static _Atomic(struct fin_awe *) slots[WAKERS];
 static atomic_int woken[WAKERS];
 
 // Schedules whatever appears in its slot.
 static void *waker(void *arg) {
     int me = (int)(intptr_t)arg;
-    for (int i = 0; i < ROUNDS; i++) {
+    for (int i = 0; i < rounds; i++) {
         struct fin_awe *a;
         while (!(a = atomic_exchange(&slots[me], NULL)))
             if (i % 64 == 0)
@@ -34,7 +35,7 @@ static void publish(void *arg) {
 
 static void sleeper(void *arg) {
     int me = (int)(intptr_t)arg;
-    for (int i = 0; i < ROUNDS; i++) {
+    for (int i = 0; i < rounds; i++) {
         struct fin_awe *self = NULL;
         void *pair[] = {&slots[me], &self};
         fin_suspend_then(&self, publish, pair);
@@ -48,7 +49,7 @@ static atomic_int ready, tried, successes;
 
 static void *racer(void *arg) {
     (void)arg;
-    for (int i = 1; i <= ROUNDS; i++) {
+    for (int i = 1; i <= rounds; i++) {
         while (atomic_load(&ready) < i)
             sched_yield();
         int r = fin_schedule(contested);
@@ -70,7 +71,7 @@ static void race(void) {
     pthread_t t[2];
     for (int i = 0; i < 2; i++)
         CHECK_EQ(pthread_create(&t[i], NULL, racer, NULL), 0);
-    for (int i = 1; i <= ROUNDS; i++) {
+    for (int i = 1; i <= rounds; i++) {
         fin_suspend_then(&contested, start_race, &i);
         CHECK_EQ(atomic_load(&successes), i);
     }
@@ -95,6 +96,8 @@ static void *short_life(void *arg) {
 
 int main(void) {
     pthread_t t[WAKERS];
+    rounds = getenv("FIN_FEW") ? 2000 : 20000;
+    lives = getenv("FIN_FEW") ? 40 : 200;
     for (intptr_t i = 0; i < WAKERS; i++)
         CHECK_EQ(pthread_create(&t[i], NULL, waker, (void *)i), 0);
     fin_finish {
@@ -103,10 +106,10 @@ int main(void) {
     }
     for (int i = 0; i < WAKERS; i++) {
         pthread_join(t[i], NULL);
-        CHECK_EQ(woken[i], ROUNDS);
+        CHECK_EQ(woken[i], rounds);
     }
     race();
-    for (int i = 0; i < 200; i++) {
+    for (int i = 0; i < lives; i++) {
         int n[2] = {0, 0};
         pthread_t s[2];
         for (int k = 0; k < 2; k++)
