@@ -6,10 +6,11 @@ it.
     tools/test.py            all builds
     tools/test.py NAME...    some; tools/test.py --list names them
 
-While the tests of one build run, which wait for most of their time, the next one is compiled, at a lower priority."""
+While the tests of one build run, which wait for most of their time, the next ones are compiled, at a lower priority."""
 import concurrent.futures
 import json
 import os
+import resource
 import shutil
 import subprocess
 import sys
@@ -20,13 +21,18 @@ GCC = {'CC': 'gcc', 'CXX': 'g++'}
 FEW = {'FIN_FEW': '1'}  # thousands instead of a million where a million shows no more
 CLANG = {'CC': 'clang-19', 'CXX': 'clang++-19', 'CC_LD': 'lld', 'CXX_LD': 'lld', 'AR': 'llvm-ar-19'}
 TWO = ['-Dio_kinds=epoll']  # the default and epoll: these builds look at compilers and misuse, not at old kernels
-ONE = ['-Dio_kinds=']  # valgrind: a second a test; qemu: no io_uring, so that the default is epoll
+ONE = ['-Dio_kinds=']  # qemu: no io_uring, so that the default is epoll
 CORE = ['-Drooms=core,thc']  # where only what the compiler does to the call sites matters
 # Debug information of lines only, which is what a report needs: a quarter of the compilers' work less.
 LINES = ['-Dc_args=-g1', '-Dcpp_args=-g1']
 SANITIZER_ENV = {'ASAN_OPTIONS': 'detect_stack_use_after_return=1:detect_leaks=1', 'UBSAN_OPTIONS': 'halt_on_error=1',
                  'TSAN_OPTIONS': 'halt_on_error=1:atexit_sleep_ms=20'}  # a second, otherwise, each
-VALGRIND = ['--wrapper', 'valgrind --quiet --error-exitcode=9 --leak-check=full --errors-for-leak-kinds=definite']
+# A second a test: each once, and programs only. A report has lines, but not the functions that were inlined there.
+VALGRIND = ['-t', '4', '--no-suite', 'kinds', '--no-suite', 'tools', '--wrapper',
+            'valgrind --quiet --error-exitcode=9 --leak-check=full --errors-for-leak-kinds=definite --read-inline-info=no']
+# not fault: a child for each point of a program that runs many times slower
+for room in ('core', 'cont', 'sync', 'io', 'chan', 'thc', 'fuzz', 'resolve', 'tls', 'models'):
+    VALGRIND += ['--suite', room]
 
 # name: (environment, options of meson setup, options of meson test)
 BUILDS = {
@@ -47,15 +53,15 @@ BUILDS = {
                        ['-t', '2']),
     'clang-tsan': ({**CLANG, **FEW, **SANITIZER_ENV},
                    ['-Db_sanitize=thread', '-Db_lundef=false', '-Doptimization=1', *TWO, *LINES], ['-t', '2']),
-    # not fault: a child for each point of a program that runs many times slower
-    'valgrind': ({**GCC, **FEW}, ['-Doptimization=1', *ONE, '-Drooms=core,cont,sync,io,chan,thc,fuzz,resolve,tls,models'],
-                 ['-t', '4', *VALGRIND]),
+    'valgrind': ({**GCC, **FEW}, [], VALGRIND),
     'aarch64-gcc': (FEW, ['--cross-file', 'tools/aarch64.ini', *ONE, *LINES], ['-t', '2']),
     'musl': (FEW, ['--cross-file', 'tools/musl.ini', '-Drooms=core,io,sync', *ONE], ['-t', '2']),
     'aarch64-clang': (FEW, ['--cross-file', 'tools/aarch64-clang.ini', *CORE, *LINES], ['-t', '2']),
 }
 failures = []  # told again at the end, where the last lines of a long log are what one sees
+PROGRAMS = {'valgrind': 'gcc'}  # those of another build, as the compiler makes them for users
 TWICE = ['gcc', 'clang']  # these also build the benchmarks
+built = {}
 
 
 def run(command, env, log):
@@ -65,12 +71,10 @@ def run(command, env, log):
         return subprocess.run(command, cwd=TOP, env=env, stdout=f, stderr=subprocess.STDOUT).returncode
 
 
-def results(build):
+def results(name, build):
     passed, failed, skipped = [], [], []
-    path = os.path.join(build, 'meson-logs', 'testlog.json')
-    if not os.path.exists(path):
-        path = os.path.join(build, 'meson-logs', 'testlog-valgrind.json')
-    with open(path) as f:
+    log = 'testlog-valgrind.json' if name == 'valgrind' else 'testlog.json'
+    with open(os.path.join(build, 'meson-logs', log)) as f:
         for line in f:
             test = json.loads(line)
             where = {'OK': passed, 'SKIP': skipped}.get(test['result'], failed)
@@ -79,22 +83,24 @@ def results(build):
 
 
 def place(name):
-    build = os.path.join(TOP, '.build', name)
-    return build, build + '.log', {**os.environ, **BUILDS[name][0]}
+    build = os.path.join(TOP, '.build', PROGRAMS.get(name, name))
+    return build, os.path.join(TOP, '.build', name + '.log'), {**os.environ, **BUILDS[name][0]}
 
 
 def compiled(name, ahead):
     """Whether it compiles, and the seconds that it took."""
     build, log, env = place(name)
-    shutil.rmtree(build, ignore_errors=True)
     os.makedirs(os.path.dirname(build), exist_ok=True)
     open(log, 'w').close()
-    bench = '-Dbench=' + ('true' if name in TWICE else 'false')
+    if build in built:
+        return built[build], 0
+    shutil.rmtree(build, ignore_errors=True)
+    bench = '-Dbench=' + ('true' if PROGRAMS.get(name, name) in TWICE else 'false')
     start = time.time()
     nice = ['nice', '-n', '10'] if ahead else []
-    good = run([*nice, 'meson', 'setup', build, bench, *BUILDS[name][1]], env, log) == 0 and \
+    built[build] = run([*nice, 'meson', 'setup', build, bench, *BUILDS[name][1]], env, log) == 0 and \
         run([*nice, 'ninja', '-C', build], env, log) == 0
-    return good, time.time() - start
+    return built[build], time.time() - start
 
 
 def tested(name, good, seconds):
@@ -107,9 +113,10 @@ def tested(name, good, seconds):
         return 0, 1, 0
     start = time.time()
     many = str(2 * os.cpu_count())
-    run(['meson', 'test', '-C', build, '--no-rebuild', '--print-errorlogs', '--num-processes', many, *BUILDS[name][2]], env,
-        log)
-    passed, failed, skipped = results(build)
+    once = [] if name == 'gcc' else ['--no-suite', 'once']
+    run(['meson', 'test', '-C', build, '--no-rebuild', '--print-errorlogs', '--num-processes', many, *once,
+         *BUILDS[name][2]], env, log)
+    passed, failed, skipped = results(name, build)
     print(f'{name}: {len(passed)} passed, {len(failed)} failed, {len(skipped)} skipped (compiled in {seconds:.0f} s, tested '
           f'in {time.time() - start:.0f} s)', flush=True)
     for t in failed:
@@ -131,19 +138,20 @@ def main():
         print('no such build: ' + ', '.join(unknown))
         return 2
     total, start = [0, 0, 0], time.time()
-    with concurrent.futures.ThreadPoolExecutor(1) as compiler:
-        coming = compiler.submit(compiled, names[0], False)
+    compiler = concurrent.futures.ThreadPoolExecutor(1)
+    try:
+        coming = [compiler.submit(compiled, name, i > 0) for i, name in enumerate(names)]
         for i, name in enumerate(names):
             print(f'[{i + 1}/{len(names)}] {name} ...', flush=True)
-            built = coming.result()
-            if i + 1 < len(names):
-                coming = compiler.submit(compiled, names[i + 1], True)
-            for k, n in enumerate(tested(name, *built)):
+            for k, n in enumerate(tested(name, *coming[i].result())):
                 total[k] += n
+    finally:
+        compiler.shutdown(cancel_futures=True)
     passed, failed, skipped = total
     if failures:
         print('What failed, once more:', *failures, sep='\n')
-    print(f'{time.time() - start:.0f} s in all')
+    used = resource.getrusage(resource.RUSAGE_CHILDREN)
+    print(f'{time.time() - start:.0f} s in all, {used.ru_utime + used.ru_stime:.0f} s of {os.cpu_count()} processors')
     print(f'{passed} passed, {failed} failed' + (f', {skipped} skipped' if skipped else ''))
     return 1 if failed or not passed else 0
 
