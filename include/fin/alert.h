@@ -40,7 +40,8 @@ bool fin_alert_disable(void);
 
 // The set's channels alert the calling thread, and are not polled (htm 4.3, 5.2.1): all of them are watched first, and then
 // looked at. What it costs does not depend on their number. To be undone by fin_waitset_poll before the thread ends. Does
-// not block. Returns 0; -EBUSY where another thread monitors it, or the program handles SIGURG; or an error of fcntl(2).
+// not block. Returns 0; -EBUSY where another thread monitors it, or the program handles SIGURG;
+// -ENOMEM, or an error of fcntl(2).
 int fin_waitset_monitor(struct fin_waitset *w);
 // Its channels are polled again. From any thread. Does not block.
 void fin_waitset_poll(struct fin_waitset *w);

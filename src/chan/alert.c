@@ -167,8 +167,6 @@ bool fin_alert_disable(void) {
     return true;
 }
 
-static int installed;
-
 static void forget_parent(void) {
     if (fin_self) {
         fin_rt(fin_self)->monitored = NULL;
@@ -176,20 +174,28 @@ static void forget_parent(void) {
     }
 }
 
-static void install(void) {
+// Where it fails it is tried again with the next set. With `installing`.
+static int install(void) {
+    static bool installed, watches_forks;
     struct sigaction old, new = {.sa_handler = handler, .sa_flags = SA_RESTART};
     sigemptyset(&new.sa_mask);
+    if (installed)
+        return 0;
     if (sigaction(SIGURG, NULL, &old) != 0 || (old.sa_handler != SIG_DFL && old.sa_handler != SIG_IGN))
-        return;
-    if (pthread_atfork(NULL, NULL, forget_parent) == 0 && sigaction(SIGURG, &new, NULL) == 0)
-        installed = 1;
+        return -EBUSY;
+    int error = watches_forks ? 0 : pthread_atfork(NULL, NULL, forget_parent);
+    watches_forks |= error == 0;
+    installed = error == 0 && sigaction(SIGURG, &new, NULL) == 0;
+    return installed ? 0 : error ? -error : -errno;
 }
 
 int fin_alert_begin(struct fin_runtime *rt) {
-    static pthread_once_t once = PTHREAD_ONCE_INIT;
-    pthread_once(&once, install);
-    if (!installed)
-        return -EBUSY;
+    static pthread_mutex_t installing = PTHREAD_MUTEX_INITIALIZER;
+    pthread_mutex_lock(&installing);
+    int error = install();
+    pthread_mutex_unlock(&installing);
+    if (error)
+        return error;
     rt->alert = alert;
     block_signal(SIG_UNBLOCK);
     return 0;

@@ -32,27 +32,29 @@ static int address_of(const char *name, struct sockaddr_un *a, socklen_t *size) 
     return 0;
 }
 
-static int new_socket(void) {
-    int fd = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0);
+static int new_socket(int flags) {
+    int fd = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC | flags, 0);
     return fd < 0 ? -errno : fd;
 }
 
-// Nobody listens there any more.
-static bool is_left_over(const struct sockaddr_un *a, socklen_t size) {
+// 1: nobody listens there any more; or 0. One whose queue is full would be waited for.
+static int is_left_over(const struct sockaddr_un *a, socklen_t size) {
     struct stat s;
-    int fd = a->sun_path[0] && lstat(a->sun_path, &s) == 0 && S_ISSOCK(s.st_mode) ? new_socket() : -1;
+    if (!a->sun_path[0] || lstat(a->sun_path, &s) != 0 || !S_ISSOCK(s.st_mode))
+        return 0;
+    int fd = new_socket(SOCK_NONBLOCK);
     if (fd < 0)
-        return false;
-    int r = connect(fd, (const struct sockaddr *)a, size), error = errno;
+        return fd;
+    bool refused = connect(fd, (const struct sockaddr *)a, size) != 0 && errno == ECONNREFUSED;
     close(fd);
-    return r != 0 && error == ECONNREFUSED;
+    return refused;
 }
 
 static int bind_it(int fd, const struct sockaddr_un *a, socklen_t size) {
-    if (bind(fd, (const struct sockaddr *)a, size) == 0)
-        return 0;
-    if (errno != EADDRINUSE || !is_left_over(a, size))
-        return errno == ECONNREFUSED ? -EADDRINUSE : -errno;
+    int r = bind(fd, (const struct sockaddr *)a, size) == 0 ? 0 : -errno;
+    int left_over = r == -EADDRINUSE ? is_left_over(a, size) : 0;
+    if (left_over <= 0)
+        return left_over < 0 ? left_over : r;
     unlink(a->sun_path);
     return bind(fd, (const struct sockaddr *)a, size) == 0 ? 0 : -errno;
 }
@@ -67,7 +69,7 @@ int fin_chan_listen(struct fin_chan_listener **out, const char *name, const stru
     *l = (struct fin_chan_listener){.fd = -1, .options = o};
     r = o.flags & FIN_CHAN_LOCAL ? -EINVAL : address_of(name, &l->address, &size);
     if (r == 0) {
-        l->fd = new_socket();
+        l->fd = new_socket(0);
         r = l->fd < 0 ? l->fd : bind_it(l->fd, &l->address, size);
     }
     if (r == 0 && listen(l->fd, BACKLOG) != 0) {
@@ -119,7 +121,7 @@ void fin_chan_listener_close(struct fin_chan_listener *l) {
 static FIN_BLOCKING int connect_it(struct fin_chan **out, const char *name, unsigned flags, bool nc) {
     struct sockaddr_un a;
     socklen_t size;
-    int r = address_of(name, &a, &size), fd = r == 0 ? new_socket() : r;
+    int r = address_of(name, &a, &size), fd = r == 0 ? new_socket(0) : r;
     if (fd < 0)
         return fd;
     const struct sockaddr *to = (const struct sockaddr *)&a;

@@ -87,6 +87,28 @@ static void left_over(void) {
     unlink(path);
 }
 
+// The queue of a listener is full: it is there all the same, and not waited for.
+static void busy(void) {
+    struct fin_chan_listener *l;
+    struct sockaddr_un a = {.sun_family = AF_UNIX};
+    int fds[10], n = 0;
+    strcpy(a.sun_path, path);
+    int listener = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0);
+    CHECK_EQ(bind(listener, (struct sockaddr *)&a, sizeof a), 0);
+    CHECK_EQ(listen(listener, 1), 0);
+    do {
+        CHECK(n < 10);
+        fds[n] = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+    } while (connect(fds[n++], (struct sockaddr *)&a, sizeof a) == 0);
+    alarm(60);
+    CHECK_EQ(fin_chan_listen(&l, path, NULL), -EADDRINUSE);
+    alarm(0);
+    while (n > 0)
+        close(fds[--n]);
+    close(listener);
+    unlink(path);
+}
+
 static void bad_names(void) {
     struct fin_chan_listener *l;
     struct fin_chan *c;
@@ -109,6 +131,7 @@ int main(void) {
     meet(path);
     meet(abstract);
     left_over();
+    busy();
     bad_names();
     CHECK_EQ(rmdir(folder), 0);
     CHECK_EQ(waitpid(-1, NULL, WNOHANG), -1);

@@ -1,7 +1,10 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// Channels: a pair between threads, ends that are offered and taken, a listener with a name; descriptors that travel.
+// Channels: a pair between threads, ends that are offered and taken, listeners with names; descriptors that travel, also
+// between AWEs of a thread, and as regions; a set that is monitored.
 #define _GNU_SOURCE
 #include <fcntl.h>
+
+#include <fin/alert.h>
 
 #include "fault.h"
 
@@ -54,6 +57,23 @@ static void between_threads(void) {
         fin_thread_join_nc(&h);
 }
 
+static void takes(void *chan) {
+    char p;
+    CHECK_EQ(fin_chan_try_recv(chan, &p, 1), 1);
+}
+
+static void alerted(void) {
+    struct fin_waitset *w;
+    if (!fine(fin_waitset_new(&w)))
+        return;
+    if (fine(fin_waitset_add(w, far, takes, far)) && fine(fin_waitset_monitor(w))) {
+        if (fine(fin_chan_send(near, "a", 1)))
+            fine(fin_waitset_dispatch_monitored(w));
+        fin_waitset_poll(w);
+    }
+    fin_waitset_close(w);
+}
+
 static void through_socket(void) {
     int fd[2];
     if (!fine_errno(socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, fd)))
@@ -63,6 +83,7 @@ static void through_socket(void) {
         return;
     }
     if (fine(fin_chan_take(&far, fd[1], 0))) {
+        alerted();
         fin_finish {
             fin_async_call(echo, far);
             talk(near);
@@ -73,8 +94,34 @@ static void through_socket(void) {
     }
 }
 
+static void send_region(void) {
+    struct fin_chan_region made, mapped;
+    char p;
+    int fd;
+    unsigned count = 1;
+    if (!fine(fin_chan_region_make(&made, LARGE)))
+        return;
+    *(char *)made.data = 7;
+    if (fine(fin_chan_send_fds(near, "r", 1, &made.fd, 1)) && fine(fin_chan_recv_fds(far, &p, 1, &fd, &count))) {
+        CHECK_EQ(count, 1);
+        if (fine(fin_chan_region_map(&mapped, fd, LARGE))) {
+            CHECK_EQ(*(char *)mapped.data, 7);
+            fin_chan_region_end(&mapped);
+        }
+    }
+    fin_chan_region_end(&made);
+}
+
+static void in_a_thread(void) {
+    if (!fine(fin_chan_pair(&near, &far, &(struct fin_chan_options){4096, 0})))
+        return;
+    send_region();
+    CHECK_EQ(fin_chan_close(near), 0);
+    CHECK_EQ(fin_chan_close(far), 0);
+}
+
 static struct fin_chan_listener *listener;
-static char name[32];
+static char name[64];
 
 static void give_descriptor(void) {
     struct fin_chan *c;
@@ -103,8 +150,8 @@ static void get_descriptor(void) {
     CHECK_EQ(fin_chan_close(c), 0);
 }
 
-static void by_name(void) {
-    snprintf(name, sizeof name, "@fin-fault-%d", (int)getpid());
+static void by_name(const char *where) {
+    snprintf(name, sizeof name, "%sfin-fault-%d", where, (int)getpid());
     if (!fine(fin_chan_listen(&listener, name, &(struct fin_chan_options){4096, 0})))
         return;
     fin_finish_as(both) {
@@ -123,5 +170,7 @@ static void by_name(void) {
 void scenario(void) {
     between_threads();
     through_socket();
-    by_name();
+    in_a_thread();
+    by_name("@");
+    by_name("/tmp/");
 }

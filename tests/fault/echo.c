@@ -13,7 +13,11 @@ static struct sockaddr_in address;
 
 static bool move(int fd, char *buffer, bool out) {
     size_t done;
-    int r = out ? fin_send_all(fd, buffer, SIZE, 0, &done) : fin_recv_all(fd, buffer, SIZE, 0, &done);
+    int r = out ? fin_send_all(fd, buffer, SIZE / 2, 0, &done) : fin_recv_all(fd, buffer, SIZE / 2, 0, &done);
+    size_t half = done;
+    if (r == 0)
+        r = out ? fin_write_all(fd, buffer + half, SIZE - half, &done) : fin_read_all(fd, buffer + half, SIZE - half, &done);
+    done += r == 0 ? half : 0;
     CHECK(r != 0 || done == SIZE);
     return fine(r);
 }

@@ -3,6 +3,7 @@
 // memory; and folders.
 #define _GNU_SOURCE
 #include <fcntl.h>
+#include <linux/openat2.h>
 #include <fin/fixed.h>
 #include <fin/linked.h>
 #include <fin/xattr.h>
@@ -202,7 +203,8 @@ void scenario(void) {
         mapped(fd);
         if (!fine(fin_close(fd)))
             close_again(fd);
-        fd = fin_open(path, O_RDONLY | O_CLOEXEC, 0);
+        const struct open_how how = {.flags = O_RDONLY | O_CLOEXEC, .resolve = RESOLVE_NO_SYMLINKS};
+        fd = fin_openat2(AT_FDCWD, path, &how, sizeof how);
         if (fine(fd))
             close(fd);
     }

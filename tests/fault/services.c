@@ -1,5 +1,8 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// Calls over channels, many at a time and answered before anybody waits; waitsets of channels of both kinds and a source.
+// Calls over channels, many at a time and answered before anybody waits, and one by one without stacks; waitsets of
+// channels of both kinds and a source.
+#include <fin/rpc_on.h>
+
 #include "fault.h"
 
 enum { CALLS = 20, ROUNDS = 3 };
@@ -68,6 +71,60 @@ static void calls(void) {
     }
 }
 
+static struct fin_rpc *server, *client;
+static uint64_t asked, told;
+static struct fin_rpc_on serving, calling;
+
+static void served(void *state, int end) {
+    (void)state;
+    fine(end == -ESHUTDOWN ? 0 : end);
+    CHECK_EQ(fin_rpc_close(server), 0);
+    fin_cont_end();
+}
+
+static void serves(void *state, int result) {
+    (void)result;
+    served(state, fin_rpc_serve_on(server, answer, NULL, &serving, served, NULL, 0));
+}
+
+static void called(void *state, int n) {
+    if (fine(n))
+        CHECK(n == sizeof told && told == asked);
+    if (fine(n) && ++asked < CALLS)
+        fine(fin_rpc_call_on(client, &asked, sizeof asked, &told, sizeof told, &calling, called, NULL, 0));
+    (void)state;
+    CHECK_EQ(fin_rpc_close(client), 0);
+    fin_cont_end();
+}
+
+static void calls_one(void *state, int result) {
+    (void)result;
+    asked = 0;
+    called(state, fin_rpc_call_on(client, &asked, sizeof asked, &told, sizeof told, &calling, called, NULL, 0));
+}
+
+static void without_stacks(void) {
+    if (!open_pair())
+        return;
+    if (!fine(fin_rpc_open(&server, far, 0))) {
+        CHECK_EQ(fin_chan_close(far), 0);
+        CHECK_EQ(fin_chan_close(near), 0);
+        return;
+    }
+    if (!fine(fin_rpc_open(&client, near, FIN_RPC_CLIENT))) {
+        CHECK_EQ(fin_chan_close(near), 0);
+        CHECK_EQ(fin_rpc_close(server), 0);
+        return;
+    }
+    fin_finish {
+        bool started = fine(fin_async_cont(serves, NULL, 0) ? 0 : -ENOMEM);
+        if (!started || !fine(fin_async_cont(calls_one, NULL, 0) ? 0 : -ENOMEM))
+            CHECK_EQ(fin_rpc_close(client), 0);
+        if (!started)
+            CHECK_EQ(fin_rpc_close(server), 0);
+    }
+}
+
 static struct fin_waitset *w;
 static struct fin_waitset_source source;
 static unsigned received;
@@ -133,5 +190,6 @@ static void waitsets(void) {
 
 void scenario(void) {
     calls();
+    without_stacks();
     waitsets();
 }
