@@ -194,8 +194,9 @@ static inline void take_turn_here(struct fin_chan *c) {
     c->in.quick = false;
 }
 
+// Of an end whose sender is of this thread, which is not shared.
 static inline bool in_is_wanted_by_nobody(const struct fin_chan *c) {
-    return FIN_LIKELY(!c->in.turn.shared && !c->in.turn.mutex.waiters.first);
+    return FIN_LIKELY(c->in.turn.mutex.waiters.first == NULL);
 }
 
 // Pre: in_is_wanted_by_nobody. A message that came past the ring breaks nothing.
