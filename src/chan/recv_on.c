@@ -275,6 +275,11 @@ static inline struct lmp_waiter *can_hand_over(const struct fin_runtime *rt, con
                : NULL;
 }
 
+// An answer from another thread or process, which may take a moment; -EAGAIN: it takes longer, or there is more to it.
+static ssize_t answered_soon(struct fin_chan *c, void *buffer, size_t room) {
+    return c->in.quick && fin_ump_spin(&c->in.ump) ? fin_chan_try_recv(c, buffer, room) : -EAGAIN;
+}
+
 static __attribute__((noinline)) int send_recv_slowly(struct fin_chan *c, const void *data, size_t size, void *buffer,
                                                       size_t room, struct fin_chan_on *storage, fin_cont *cont,
                                                       const void *state, size_t state_size) {
@@ -282,6 +287,10 @@ static __attribute__((noinline)) int send_recv_slowly(struct fin_chan *c, const 
     int r = fin_cont_begin(cont, state_size, true);
     if (r != 0)
         return r < 0 ? r : fin_cont_go_on(FIN_FOR_MESSAGE, cont, state, state_size, -ECANCELED);
+    r = fin_chan_send_now(c, data, size);
+    ssize_t n = r == 0 ? answered_soon(c, buffer, room) : r;
+    if (n != -EAGAIN)
+        return fin_cont_call(FIN_FOR_MESSAGE, cont, state, state_size, (int)n);
     on->chan = c;
     on->data = data;
     on->size = size;
@@ -291,7 +300,7 @@ static __attribute__((noinline)) int send_recv_slowly(struct fin_chan *c, const 
     on->behind = false;
     on->peek = NULL;
     fin_keep(&on->kept, cont, state, state_size);
-    return fin_chan_on_send(on);
+    return r == 0 ? fin_chan_on_receive(on) : fin_chan_on_send(on);
 }
 
 int fin_chan_send_recv_on(struct fin_chan *c, const void *data, size_t size, void *buffer, size_t room,

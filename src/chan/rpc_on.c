@@ -45,7 +45,8 @@ static int finish(struct rpc_on *on, ssize_t n) {
 static void recognized(struct rpc_on *on, struct fin_awe *a, ssize_t n) {
     struct fin_runtime *rt = fin_rt(fin_self);
     rt->known[FIN_FOR_MESSAGE]++;
-    fin_cont_instead(a, on->kept.cont, on->kept.state, on->kept.size);
+    if (record_of(a)->cont != on->kept.cont)
+        fin_cont_instead(a, on->kept.cont, on->kept.state, on->kept.size);
     fin_cont_result(a, (int)n);
     fin_schedule_own(rt, a);
 }
