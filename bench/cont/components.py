@@ -25,8 +25,9 @@ COMPONENTS = [
     ('looks and sleeps', r'^(look$|came_|other_work|fin_ump_spin|fin_ump_arrived|sleep_for|fin_ump_arm|fin_ump_disarm|'
                          r'fin_ump_barrier|fin_bell_|fin_event_|fin_io_|fin_uring_|fin_on_|io_uring_|fin_timer|poll|reap|'
                          r'submit|wait_for$|__io_uring|fin_waiter|fin_how|syscall|epoll|start_|again|over$)'),
-    ('send and receive', r'^(fin_chan_|fin_lmp_|fin_ump_|fin_rpc_|fin_calls_|take_|taken|try_|next_|in_|out_|recv|send|put|read|'
-                         r'peek|await|wait_|memcpy|__mem|waits|turn|fin_turn|fin_mutex|fin_sem|fin_latch|fin_cancel)'),
+    ('send and receive', r'^(fin_chan_|fin_lmp_|fin_ump_|fin_rpc_|fin_calls_|take_|taken|try_|next_|in_|out_|recv|send|put|'
+                         r'read|peek|await|wait_|memcpy|__mem|waits|turn|fin_turn|fin_mutex|fin_sem|fin_latch|'
+                         r'fin_cancel)'),
 ]
 
 
