@@ -3,12 +3,15 @@
 //
 // It stands for: ump_publish, ump_look (src/chan/ump.h); fin_ump_refresh (src/chan/room.c), whose skips change where the next
 // header is, not how it is waited for; fin_ump_arm, fin_ump_disarm, sleep_for_message, sleep_for_room,
-// fin_ump_acknowledge, fin_ump_ring (src/chan/ump.c). The bell is a count of rings: an event count within a
-// process, the packets of a socket between two.
+// fin_ump_acknowledge, fin_ump_ring (src/chan/ump.c); fin_ump_doze (src/chan/doze.c). The bell is a count of rings: an event
+// count within a process, the packets of a socket between two.
 //
 // Memory: each side's stores wait in its buffer. Headers and `consumed`, stored with release, come out in order and after all
 // that was stored before them; a relaxed store of `armed` comes out at any time before. A fence empties the buffer of the
 // side that makes it; membarrier(2) also that of the other side.
+//
+// A doze ends when a store to the line comes out of the sender's buffer after it was watched. Its limit of time is left out,
+// so that what the limit would hide is seen: where `dozes`, the receiver waits in no other way.
 //
 // Never: a side sleeps for ever although there is a message, or room. Then nothing can go on: an invalid end state.
 //
@@ -19,6 +22,7 @@
 // WRONG 5 no fence between `consumed` and the look at the sender's `armed`
 // WRONG 6 the sender arms without a fence before it looks for room
 // WRONG 7 the receiver makes a barrier for the sender, but none for itself
+// WRONG 8 the receiver looks at the line before it watches it
 
 #ifdef MORE
 #define MESSAGES 5
@@ -29,6 +33,8 @@
 #define NONE 255
 
 byte wrong;
+bool dozes;
+bool stored; // to the line that is watched
 bool fenced; // b is a fence, B a fence; otherwise b is nothing, B a fence and membarrier(2)
 
 // In memory.
@@ -43,6 +49,7 @@ byte late_consumed, late_armed_rx = NONE; // the receiver's; consumed: how many 
 
 inline flush_tx() {
     d_step {
+        stored = stored || late_headers > 0;
         headers = headers + late_headers;
         late_headers = 0;
         if :: late_armed_tx != NONE -> armed_tx = late_armed_tx; late_armed_tx = NONE :: else fi
@@ -111,6 +118,16 @@ inline await_message() {
     late_armed_rx = 0
 }
 
+inline doze() {
+    if :: wrong == 8 -> there = HAVE(taken) :: else fi;
+    stored = false;
+    if :: wrong != 8 -> there = HAVE(taken) :: else fi;
+    if
+    :: there
+    :: !there -> stored
+    fi
+}
+
 proctype Receiver() {
     byte taken, heard, number, rung, seen;
     bool there;
@@ -118,7 +135,8 @@ proctype Receiver() {
     :: taken < MESSAGES ->
         do
         :: HAVE(taken) -> break
-        :: !HAVE(taken) -> await_message()
+        :: !HAVE(taken) && dozes -> doze()
+        :: !HAVE(taken) && !dozes -> await_message()
         od;
         taken++;
         late_consumed++;
@@ -138,6 +156,7 @@ end:
     :: d_step {
         late_headers > 0 ->
         if :: late_armed_tx != NONE -> armed_tx = late_armed_tx; late_armed_tx = NONE :: else fi;
+        stored = true;
         headers++;
         late_headers--
     }
@@ -156,6 +175,7 @@ init {
     atomic {
         c_code { now.wrong = atoi(getenv("WRONG")); };
         if :: fenced = true :: fenced = false fi;
+        if :: dozes = true :: dozes = false fi;
         run Sender();
         run Receiver();
         run Memory();

@@ -21,6 +21,7 @@ static enum fin_doze kind_here(void) {
 }
 
 // First the line is watched, then looked at: a message that comes between ends the doze. A look may go on to another line.
+// (models/chan.pml)
 bool fin_ump_doze(struct ump_rx *rx) {
     enum fin_doze kind = kind_here();
     for (int i = 0; kind != FIN_DOZE_NOT && i < DOZES; i++) {

@@ -4,6 +4,7 @@
 #include <errno.h>
 
 #include <fin.h>
+#include <fin/rpc_on.h>
 
 #include "fuzz.h"
 
@@ -22,12 +23,45 @@ static void send_raw(void) {
     fin_chan_try_send(far, p, how & 0x80 ? number(&in, 1) % sizeof p : sizeof word + (how >> 3) % 40);
 }
 
+static struct fin_rpc_on on;
+static unsigned char told[40 + GUARD];
+static ssize_t came;
+static bool client;
+
+static void has_come(void *state, int n) {
+    (void)state;
+    came = n;
+    fin_cont_end();
+}
+
+static void waits(void *state, int result) {
+    static const uint64_t request;
+    static uint32_t id;
+    (void)result;
+    if (client)
+        fin_rpc_call_on(rpc, &request, sizeof request, told, 40, &on, has_come, NULL, 0);
+    has_come(state, fin_rpc_accept_on(rpc, told, 40, &id, &on, has_come, NULL, 0));
+}
+
+static void without_stack(void) {
+    came = -ECANCELED;
+    guard(told, 40);
+    fin_finish {
+        CHECK(fin_async_cont(waits, NULL, 0) != NULL);
+        send_raw();
+        fin_yield();
+        fin_cancel();
+    }
+    CHECK(came <= 40);
+    guarded(told, 40);
+}
+
 static void step(void) {
     unsigned char p[40 + GUARD];
     ssize_t n = -ECANCELED;
     uint32_t id = 0;
     guard(p, 40);
-    switch (number(&in, 1) % 6) {
+    switch (number(&in, 1) % 8) {
     case 0:
     case 1:
         send_raw();
@@ -48,6 +82,18 @@ static void step(void) {
             n = fin_rpc_call(rpc, p, 8, p, 40);
         }
         break;
+    case 5:
+        without_stack();
+        return;
+    case 6:
+        fin_timeout(1) {
+            n = fin_rpc_accept(rpc, p, 40, &id);
+        }
+        if (n >= 0)
+            fin_timeout(1) {
+                fin_rpc_reply(rpc, id, p, (size_t)n);
+            }
+        break;
     default:
         while (fin_chan_try_recv(far, p, 40) >= 0) {
         }
@@ -61,7 +107,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
     in = (struct input){data, data + size};
     last = 0;
     CHECK_EQ(fin_chan_pair(&near, &far, &(struct fin_chan_options){4096, size % 2 ? FIN_CHAN_LOCAL : 0}), 0);
-    CHECK_EQ(fin_rpc_open(&rpc, near, size % 3 ? FIN_RPC_CLIENT : 0), 0);
+    client = size % 3;
+    CHECK_EQ(fin_rpc_open(&rpc, near, client ? FIN_RPC_CLIENT : 0), 0);
     fin_finish {
         for (int i = 0; i < 60 && in.at < in.end; i++)
             step();

@@ -88,6 +88,20 @@ static void use(struct fin_chan *c) {
     CHECK_EQ(fin_chan_close(c), 0);
 }
 
+// Whatever comes as a region: what is mapped can be touched.
+static void map(struct input *in) {
+    struct fin_chan_region r;
+    size_t size = number(in, 2) % 30000;
+    int fd = number(in, 1) % 2 ? memory(in) : descriptor(in), error = fin_chan_region_map(&r, fd, size);
+    CHECK(error == 0 || error == -EPROTO || error == -EINVAL);
+    if (error != 0)
+        return;
+    CHECK_EQ(r.size, size);
+    for (size_t i = 0; i < size; i += 512)
+        ((volatile char *)r.data)[i]++;
+    fin_chan_region_end(&r);
+}
+
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
     struct input in = {data, data + size};
     struct fin_chan *c = NULL;
@@ -103,6 +117,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
     if (r == 0)
         use(c);
     close(fd[1]);
+    map(&in);
     CHECK_EQ(open_descriptors(), before);
     return 0;
 }

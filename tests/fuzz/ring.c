@@ -108,9 +108,51 @@ static void reserve(struct input *in) {
         CHECK_EQ(fin_chan_commit(chan, size), 0);
 }
 
+static struct fin_chan_on on;
+static ssize_t came;
+
+static void has_come(void *state, int n) {
+    (void)state;
+    came = n;
+    fin_cont_end();
+}
+
+static void waits(void *state, int result) {
+    (void)result;
+    has_come(state, fin_chan_recv_on(chan, buffer, ROOM, &on, has_come, NULL, 0));
+}
+
+static void receive_without_stack(void) {
+    came = -ECANCELED;
+    guard(buffer, ROOM);
+    fin_finish {
+        CHECK(fin_async_cont(waits, NULL, 0) != NULL);
+        fin_yield();
+        fin_cancel();
+    }
+    received(came, ROOM);
+}
+
+static void handle(void *unused) {
+    (void)unused;
+    guard(buffer, ROOM);
+    received(fin_chan_try_recv(chan, buffer, ROOM), ROOM);
+}
+
+static void dispatch(void) {
+    struct fin_waitset *w;
+    CHECK_EQ(fin_waitset_new(&w), 0);
+    if (fin_waitset_add(w, chan, handle, NULL) == 0) {
+        fin_timeout(1) {
+            fin_waitset_dispatch(w);
+        }
+    }
+    fin_waitset_close(w);
+}
+
 static void step(struct input *in) {
     size_t room = ROOM, at;
-    switch (number(in, 1) % 10) {
+    switch (number(in, 1) % 12) {
     case 0: // any word, most of all in the first page
         at = number(in, 2);
         words[at % (at & 1 ? 512 : count)] = number(in, 8);
@@ -143,6 +185,12 @@ static void step(struct input *in) {
         break;
     case 8:
         reserve(in);
+        break;
+    case 9:
+        receive_without_stack();
+        break;
+    case 10:
+        dispatch();
         break;
     default:
         lap = number(in, 1) % 4 + 1;
