@@ -109,7 +109,11 @@ static inline struct fin_cont_record *running_plain(const struct fin_runtime *rt
     const struct fin_body *body = (const struct fin_body *)top - 1;
     bool is = FIN_LIKELY(top->flags == STEP && top->pending == NULL && body->inner == 0) &&
               FIN_LIKELY(!rt->thread.exceptions[0] && !rt->thread.exceptions[1]) && !may_hold_locks(rt);
-    return is ? body->resume : NULL;
+    if (!is)
+        return NULL;
+    if (!body->resume) // a step is somebody's, which the compiler does not know
+        __builtin_unreachable();
+    return body->resume;
 }
 
 // An explicit AWE of this thread, or one that becomes it; 0 or what is wrong.

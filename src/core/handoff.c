@@ -75,6 +75,7 @@ static __attribute__((noinline)) int hand_over_slow(fin_cont *known, fin_cont *c
     if (error)
         return error;
     take(rt, to);
+    fin_link_init(&to->link);
     if (to->id)
         fin_id_resumed(rt, to);
     set_continuation(e, cont, state, size);

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
 // The paper's figures 4 and 5: handing the stack over, recognizing a continuation, calling one, switching.
 #include <string.h>
+#include <unistd.h>
 
 #include <fin.h>
 
@@ -131,6 +132,48 @@ static void between_two(void) {
     CHECK_LOG("waits0 switches waits0 waits-125 waits-125 ");
 }
 
+// Handed the stack when it is in the queue already it leaves that for good: what is there when it is woken the next time
+// stays there.
+static struct fin_awe *hands;
+
+static void third(void *p, int result) {
+    (void)p;
+    LOG("third%d ", result);
+    fin_cont_end();
+}
+
+static void wakes(void *p, int result) {
+    (void)p;
+    CHECK_EQ(result, 0);
+    CHECK(fin_async_cont_beside(third, NULL, 0));
+    CHECK_EQ(fin_schedule(waiter), 0);
+    fin_cont_end();
+}
+
+static void hands_to_queued(void *p, int result) {
+    (void)p;
+    (void)result;
+    hands = fin_awe_self();
+    CHECK_EQ(fin_schedule(waiter), 0);
+    CHECK_EQ(fin_thread_handoff(wakes, NULL, 0, waiter), 0);
+    CHECK(fin_awe_self() == waiter);
+    CHECK_EQ(fin_schedule(hands), 0);
+    fin_block_on(waits, NULL, 0);
+}
+
+static void to_a_queued_one(void) {
+    fin_finish {
+        fin_async_cont(waits, NULL, 0);
+        fin_yield();
+        fin_async_cont(hands_to_queued, NULL, 0);
+        for (int i = 0; i < 4; i++)
+            fin_yield();
+        CHECK_LOG("waits0 third0 waits0 ");
+        fin_cancel();
+    }
+    CHECK_LOG("waits0 third0 waits0 waits-125 ");
+}
+
 // From a stack to an AWE without one; and from that one's step to a stack.
 static void goes_back(void *p, int result) {
     (void)p;
@@ -179,7 +222,8 @@ static void passing(void) {
 }
 
 int main(void) {
-    void (*all[])(void) = {rpc, calling, between_two, from_a_stack, passing};
+    void (*all[])(void) = {rpc, calling, between_two, to_a_queued_one, from_a_stack, passing};
+    alarm(60); // where somebody is lost
     for (size_t i = 0; i < sizeof all / sizeof *all; i++) {
         check_log[0] = 0;
         all[i]();
