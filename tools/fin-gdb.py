@@ -204,7 +204,7 @@ def look():
         table = int(gdb.parse_and_eval('(unsigned long)&fin_look_'))
         return Look(table, read, function_at, place_of, 'aarch64' if registers()[0] == 'pc' else 'x86_64', True)
     except (gdb.error, Gone):
-        raise gdb.GdbError('This program does not use Fin, or does not run.')
+        raise gdb.GdbError('This program does not use Fin, does not run, or has lost its symbols: there is no fin_look_.')
 
 
 def all_awes():

@@ -67,7 +67,7 @@ class Program:
             raise Failed('The program is not running, or not stopped.')
         tables = self.target.FindSymbols('fin_look_')
         if not tables.GetSize():
-            raise Failed('This program does not use Fin.')
+            raise Failed('This program does not use Fin, does not run, or has lost its symbols: there is no fin_look_.')
         table = tables[0].symbol.addr.GetLoadAddress(self.target)
         begin = [f.symbol.addr.line_entry for f in self.target.FindFunctions('fin_thread_begin_')]
         self.source = os.path.dirname(begin[0].file.dirname) + os.sep if begin and begin[0].IsValid() else '\0'

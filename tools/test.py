@@ -130,6 +130,9 @@ def tested(name, good, seconds):
 
 def main():
     names = sys.argv[1:] or list(BUILDS)
+    if names[0] in ('-h', '--help'):
+        print(__doc__)
+        return 0
     if names == ['--list']:
         print('\n'.join(BUILDS))
         return 0
