@@ -35,8 +35,10 @@ struct raid {
     int fd[2];
     uint64_t blocks; // in both files
     uint64_t left;   // reads to be started
-    uint64_t reads;  // of these, the last so many are measured, from `start` on: first stacks and files get warm
-    struct cost start;
+    // Of these, the last so many are measured, from the start of the first to where one more would start: first stacks and
+    // files get warm, and afterwards fewer and fewer are in flight.
+    uint64_t reads;
+    struct cost start, cost;
     uint64_t random;
     size_t block; // what one read reads; divides STRIPE, or is STRIPE
 };
@@ -49,8 +51,11 @@ struct place {
 
 // The next place to read from. False: there have been enough.
 static inline bool next_read(struct raid *r, struct place *p) {
-    if (r->left == 0)
+    if (r->left == 0) {
+        if (r->cost.seconds == 0)
+            r->cost = cost_since(r->start);
         return false;
+    }
     if (r->left-- == r->reads)
         r->start = cost_now();
     r->random ^= r->random << 13;

@@ -60,7 +60,7 @@ static FIN_BLOCKING int measure(const struct run *run, struct cost *cost) {
             read_all_blocking(&raid, buffers);
         else
             read_all(&raid, buffers, run->depth);
-        *cost = cost_since(raid.start);
+        *cost = raid.cost;
         free(buffers);
     }
     close_raid(&raid);

@@ -46,8 +46,7 @@ int reads(int argc, char **argv) {
     }
     while (in_flight)
         uring_run(-1);
-    struct cost cost = cost_since(raid.start);
-    printf("%llu %.9f %.9f\n", (unsigned long long)count, cost.seconds, cost.cpu);
+    printf("%llu %.9f %.9f\n", (unsigned long long)count, raid.cost.seconds, raid.cost.cpu);
     close_raid(&raid);
     free(buffers);
     free(requests);
