@@ -144,7 +144,8 @@ FIN_BLOCKING FIN_INLINE_ void fin_async_may_block_(void) {}
     __builtin_types_compatible_p(__typeof__(fin_async_must_be_inside_fin_finish), struct fin_body_scope_ *)
 // A lazy async is its owner's: in a function of its own inside the block (a plain nested function, block or lambda) it is
 // eager.
-#define FIN_IN_OWNER_(block) (__builtin_frame_address(0) == ((const struct fin_finish_block *)(const void *)(block))->fp)
+#define FIN_IN_OWNER_(block)                                                                                                \
+    __builtin_expect(__builtin_frame_address(0) == ((const struct fin_finish_block *)(const void *)(block))->fp, 1)
 #define FIN_SITE_HERE_(stmt)                                                                                                \
     do {                                                                                                                    \
         if (FIN_IN_BODY_ || !FIN_IN_OWNER_(fin_async_must_be_inside_fin_finish))                                            \

@@ -76,9 +76,8 @@ int fin_awe_id_create(uint32_t *id) {
     return 0;
 }
 
+// An AWE keeps its id when that comes to name another, or is removed. Of the place's own AWE it is always the place's id.
 static inline void save(struct fin_id_slot *s, struct fin_awe *a) {
-    if (s->awe)
-        s->awe->id = 0;
     s->awe = a;
     if (a) {
         a->id = s->id;
@@ -103,7 +102,11 @@ int fin_awe_id_remove(uint32_t id) {
     return 0;
 }
 
-void fin_id_resumed(struct fin_runtime *rt, struct fin_awe *a) { rt->ids[INDEX(a->id)].awe = NULL; }
+void fin_id_resumed(struct fin_runtime *rt, struct fin_awe *a) {
+    struct fin_id_slot *s = &rt->ids[INDEX(a->id)];
+    if (s->awe == a)
+        s->awe = NULL;
+}
 
 int fin_awe_id_set(uint32_t id, struct fin_awe *a) {
     struct fin_runtime *rt = fin_here();
@@ -155,10 +158,9 @@ static inline __attribute__((always_inline)) void yield_slow(struct fin_awe *a, 
         dispatch(rt);
 }
 
-// The slow ways get `to` as the upper half of a word: see directed().
 #define YIELD(name, how)                                                                                                    \
-    static __attribute__((noinline)) void name(struct fin_awe *a, struct fin_thread *t, uint64_t word, uintptr_t from) {    \
-        yield_slow(a, t, how, (uint32_t)(word >> 32), (uint32_t)from);                                                      \
+    static __attribute__((noinline)) void name(struct fin_awe *a, struct fin_thread *t, uintptr_t to, uintptr_t from) {     \
+        yield_slow(a, t, how, (uint32_t)to, (uint32_t)from);                                                                \
     }
 YIELD(yield_save, SAVES | QUEUES)
 YIELD(yield_to, DIRECTED | QUEUES)
@@ -167,37 +169,41 @@ YIELD(switch_save, SAVES)
 YIELD(switch_to_save, DIRECTED | SAVES)
 YIELD(switch_to, DIRECTED)
 
-typedef void slow_yield(struct fin_awe *a, struct fin_thread *t, uint64_t word, uintptr_t from);
+typedef void slow_yield(struct fin_awe *a, struct fin_thread *t, uintptr_t to, uintptr_t from);
 
-// What bounds a switch is its number of loads and stores. So each thing is loaded once, state and id of the AWE to run are
-// compared as one word, which is also what says that the id names it, and `to` is kept only as a part of that word, for want
-// of registers: one more would be saved for the way that does not return.
+// What bounds a switch is its number of loads and stores. So each thing is loaded once. That the AWE has the id says that
+// the id names it; its state, that it waits in this thread, and so the thread's tag, which its place in the table says too.
+// From there on the id is kept only in that word, for want of registers: one more would be saved for the way that does not
+// return.
 static inline __attribute__((always_inline)) void directed(struct fin_awe *a, struct fin_thread *t, int how, uintptr_t to,
                                                            uintptr_t from, slow_yield *slow) {
     struct fin_runtime *rt = fin_rt(t);
     struct fin_id_slot *target = slot_of(rt, (uint32_t)to), *self = slot_of(rt, (uint32_t)from);
     struct fin_awe *next = target->awe;
-    uint64_t word = rt->tag | FIN_AWE_NAMED | FIN_AWE_SAVED | (uint64_t)to << 32;
-    __asm__("" : "+r"(word)); // so that `to` is not kept beside it
+    __asm__("" : "+r"(self)); // now: what it takes is two registers
     if (FIN_UNLIKELY(!next))
-        return slow(a, t, word, from);
+        return slow(a, t, to, from);
+    uint64_t word = FIN_STATE_WORD(next);
+    if (FIN_UNLIKELY(word >> 32 != to))
+        return slow(a, t, to, from);
+    __asm__("" : "+r"(word)); // so that `to` is not kept beside it
     // who does not queue itself is mostly continued by those who do not either
-    uint64_t differs = FIN_STATE_WORD(next) ^ word;
-    if (FIN_UNLIKELY(differs) && FIN_UNLIKELY(!(how & QUEUES) || differs != (FIN_AWE_SAVED ^ FIN_AWE_QUEUED)))
-        return slow(a, t, word, from);
+    if (FIN_UNLIKELY((uint8_t)word != (FIN_AWE_NAMED | FIN_AWE_SAVED)) &&
+        FIN_UNLIKELY(!(how & QUEUES) || (uint8_t)word != (FIN_AWE_NAMED | FIN_AWE_QUEUED)))
+        return slow(a, t, word >> 32, from);
     struct fin_finish_block *block = plain_block(rt);
     if (FIN_UNLIKELY(!block))
-        return slow(a, t, word, from);
-    if (how & SAVES && (FIN_UNLIKELY(self->id != (uint32_t)from) || FIN_UNLIKELY(self->awe && self != target)))
-        return slow(a, t, word, from);
+        return slow(a, t, word >> 32, from);
+    if (how & SAVES && FIN_UNLIKELY(self->id != (uint32_t)from))
+        return slow(a, t, word >> 32, from);
     if (FIN_UNLIKELY(!tick(rt)))
-        return slow(a, t, word, from);
+        return slow(a, t, word >> 32, from);
     target->awe = NULL;
     if (how & SAVES)
         self->awe = a;
     a->block = block;
     a->body = rt->body;
-    uint32_t state = (uint32_t)word ^ (how & QUEUES ? FIN_AWE_SAVED ^ FIN_AWE_QUEUED : 0);
+    uint32_t state = how & QUEUES ? ((uint32_t)word & ~(uint32_t)FIN_AWE_KIND) | FIN_AWE_QUEUED : (uint32_t)word;
     FIN_STATE_WORD(a) = how & SAVES ? state | (uint64_t)from << 32 : state ^ FIN_AWE_NAMED;
     if (how & QUEUES)
         take_plain_for(rt, next, a);
@@ -218,7 +224,7 @@ FIN_ENTRY void fin_core_switch_save_(struct fin_awe *a, struct fin_thread *t, ui
     struct fin_runtime *rt = fin_rt(t);
     struct fin_id_slot *self = slot_of(rt, (uint32_t)from);
     struct fin_awe *next = next_plain(rt);
-    if (FIN_UNLIKELY(!next || !plain(rt)) || FIN_UNLIKELY(self->id != (uint32_t)from || self->awe)) {
+    if (FIN_UNLIKELY(!next || !plain(rt)) || FIN_UNLIKELY(self->id != (uint32_t)from)) {
         switch_save(a, t, 0, from);
         return;
     }

@@ -107,8 +107,8 @@ enum { STEP = FIN_FINISH_EAGER | FIN_FINISH_CLEAN | FIN_FINISH_CONT };
 static inline struct fin_cont_record *running_plain(const struct fin_runtime *rt) {
     const struct fin_finish_block *top = rt->thread.current;
     const struct fin_body *body = (const struct fin_body *)top - 1;
-    bool is = FIN_LIKELY(top->flags == STEP && top->pending == NULL && body->inner == 0) &&
-              FIN_LIKELY(!rt->thread.exceptions[0] && !rt->thread.exceptions[1]) && !may_hold_locks(rt);
+    bool is = FIN_LIKELY(top->flags == STEP && top->pending == NULL && body->inner == 0) && fin_no_exceptions(rt) &&
+              !may_hold_locks(rt);
     if (!is)
         return NULL;
     if (!body->resume) // a step is somebody's, which the compiler does not know

@@ -134,8 +134,7 @@ static inline struct fin_finish_block *stop(struct fin_runtime *rt, struct fin_a
 // follows; otherwise NULL.
 static inline struct fin_finish_block *plain_block(const struct fin_runtime *rt) {
     struct fin_finish_block *b = rt->thread.current;
-    void **e = rt->thread.exceptions;
-    return FIN_LIKELY(!b->pending && b->flags & FIN_FINISH_CLEAN) && FIN_LIKELY(!e[0] && !e[1]) ? b : NULL;
+    return FIN_LIKELY(!b->pending && b->flags & FIN_FINISH_CLEAN) && fin_no_exceptions(rt) ? b : NULL;
 }
 
 static inline bool plain(const struct fin_runtime *rt) { return plain_block(rt) != NULL; }

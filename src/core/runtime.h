@@ -214,4 +214,11 @@ void fin_track_stack_end(struct fin_runtime *rt, struct fin_stack *s);
 extern void *fin_track_always[2];
 static inline bool fin_tracking(const struct fin_runtime *rt) { return rt->thread.exceptions == fin_track_always; }
 
+// Is no C++ exception in flight? Of the two words, a pointer and a 32-bit count, both in one load: all but the lowest two
+// bytes of the pointer, which alone are never an address, and the lowest two of the count, which no stack has frames for.
+static inline bool fin_no_exceptions(const struct fin_runtime *rt) {
+    typedef uint64_t __attribute__((may_alias, aligned(1))) unaligned;
+    return FIN_LIKELY(*(const unaligned *)((const char *)rt->thread.exceptions + 2) == 0);
+}
+
 #endif

@@ -85,6 +85,36 @@ static void resumed_otherwise(void) {
     CHECK_LOG("ran ");
 }
 
+// An id that comes to name another AWE goes on to name that one when the first is resumed.
+static void named_over(void) {
+    uint32_t id, other;
+    CHECK_EQ(fin_awe_id_create(&id), 0);
+    CHECK_EQ(fin_awe_id_create(&other), 0);
+    fin_finish {
+        fin_async { CHECK_EQ(fin_yield_and_save(id), 0); };
+        fin_async { CHECK_EQ(fin_yield_and_save_no_dispatch(id), 0); };
+        struct fin_awe *second = fin_awe_id_get(id), *third;
+        fin_yield(); // the first ran, and ended
+        CHECK(fin_awe_id_get(id) == second);
+        fin_async {
+            CHECK_EQ(fin_yield_and_save_no_dispatch(other), 0);
+            for (int i = 0; i < 2; i++) // the second time by the fast way
+                CHECK_EQ(fin_yield_to_id_and_save_no_dispatch(other, id), 0);
+        };
+        CHECK_EQ(fin_yield_to_id_and_save_no_dispatch(other, other), 0);
+        third = fin_awe_id_get(id);
+        CHECK(third != second);
+        CHECK_EQ(fin_yield_to_id_and_save_no_dispatch(id, other), 0);
+        CHECK(fin_awe_id_get(id) == third);
+        CHECK_EQ(fin_yield_to(second), 0);
+        CHECK(fin_awe_id_get(id) == third);
+        CHECK_EQ(fin_yield_to_id(id), 0);
+        CHECK(fin_awe_id_get(id) == NULL);
+    }
+    CHECK_EQ(fin_awe_id_remove(id), 0);
+    CHECK_EQ(fin_awe_id_remove(other), 0);
+}
+
 static void set_and_rename(void) {
     uint32_t a, b;
     fin_shared struct fin_awe *waiter = NULL;
@@ -142,6 +172,7 @@ int main(void) {
     ping_pong();
     what_is_not_there();
     resumed_otherwise();
+    named_over();
     set_and_rename();
     exhaustion();
     return 0;

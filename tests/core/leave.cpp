@@ -136,6 +136,29 @@ void handlers_interleave() {
     CHECK(!std::current_exception());
 }
 
+// And its own count of those in flight: in a destructor that unwinding runs, nothing is being handled.
+void unwinding_interleaves() {
+    struct Yields {
+        char name;
+        ~Yields() {
+            for (int i = 0; i < 3; i++) {
+                LOG("%c%d ", name, std::uncaught_exceptions());
+                fin_yield();
+            }
+        }
+    };
+    fin_finish {
+        fin_async_eager {
+            try {
+                Yields y{'a'};
+                throw 1;
+            } catch (int) {
+            }
+        };
+        fin_async_eager { Yields y{'b'}; };
+    }
+}
+
 void in_a_destructor_while_unwinding() {
     struct Waits {
         ~Waits() {
@@ -268,6 +291,7 @@ int main() {
     expect(both_throw, "char ");
     expect([] { try { deep(20); } catch (int n) { LOG("%d", n); } }, "0");
     expect(handlers_interleave, "0=0 1=1 2=2 ");
+    expect(unwinding_interleaves, "a1 b0 a1 b0 a1 b0 ");
     expect(in_a_destructor_while_unwinding, "w caught ");
     expect(async_in_a_plain_lambda, "20 ");
     expect(async_in_a_handler, "1 0 again 1 ");
