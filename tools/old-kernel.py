@@ -20,7 +20,7 @@ import tempfile
 PROGRAMS = ['bash', 'cat', 'date', 'echo', 'false', 'grep', 'head', 'ip', 'ls', 'mkdir', 'mount', 'seq', 'sleep', 'sort',
             'tail', 'timeout', 'tr', 'true', 'uname', 'wc']
 INIT = '''#!/bin/bash
-export PATH=/bin FIN_FEW=1 HOME=/
+export PATH=/bin FIN_FEW=1 FIN_ROUNDS=20 HOME=/
 mount -t proc proc /proc; mount -t sysfs sys /sys; mount -t devtmpfs dev /dev
 mkdir -p /dev/shm /dev/pts /tmp /var/tmp
 mount -t tmpfs tmp /tmp; mount -t tmpfs shm /dev/shm; mount -t devpts pts /dev/pts
