@@ -13,6 +13,20 @@ enum { ATTEMPTS = 20 };
 
 double bench_core_cycles_per_tick = 1, bench_ticks_per_ns = 1;
 struct bench_options bench_options;
+
+bool bench_option(char **argv, int *i) {
+    const char *option = argv[*i];
+    if (strcmp(option, "--quick") == 0)
+        return bench_options.quick = true;
+    const char **value = strcmp(option, "--csv") == 0      ? &bench_options.csv
+                         : strcmp(option, "--table") == 0  ? &bench_options.table
+                         : strcmp(option, "--rivals") == 0 ? &bench_options.rivals
+                                                           : NULL;
+    if (!value || !argv[*i + 1])
+        return false;
+    *value = argv[++*i];
+    return true;
+}
 static FILE *csv;
 static long retaken;
 

@@ -51,6 +51,9 @@ struct bench_options {
 };
 extern struct bench_options bench_options;
 
+// Takes the option at argv[*i], with its value, if it is one of those above.
+bool bench_option(char **argv, int *i);
+
 enum { BENCH_REPETITIONS = 301, BENCH_QUICK = 41 };
 
 struct bench_row {

@@ -26,18 +26,9 @@ static int usage(const char *program) {
 int main(int argc, char **argv) {
     if (argc > 1 && argv[1][0] != '-')
         return million_child(argc, argv);
-    for (int i = 1; i < argc; i++) {
-        const char **value = strcmp(argv[i], "--csv") == 0      ? &bench_options.csv
-                             : strcmp(argv[i], "--table") == 0  ? &bench_options.table
-                             : strcmp(argv[i], "--rivals") == 0 ? &bench_options.rivals
-                                                                : NULL;
-        if (value && i + 1 < argc)
-            *value = argv[++i];
-        else if (strcmp(argv[i], "--quick") == 0)
-            bench_options.quick = true;
-        else
+    for (int i = 1; i < argc; i++)
+        if (!bench_option(argv, &i))
             return usage(argv[0]);
-    }
     bool found = false;
     for (size_t i = 0; i < BENCH_COUNT(tables); i++)
         found |= !bench_options.table || strcmp(tables[i].name, bench_options.table) == 0;
