@@ -177,7 +177,7 @@ static FIN_BLOCKING int connect_it(struct io *io, const struct call *c) {
 static FIN_BLOCKING int poll_it(struct io *io, int fd, uint32_t events, bool nc) {
     for (;;) {
         int r = fin_io_ready_now(fd, (int)events);
-        if (r != 0 && r != -EINTR)
+        if (r != 0)
             return r;
         r = wait_ready(io, fd, events, nc);
         if (r != 0)

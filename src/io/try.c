@@ -48,7 +48,10 @@ static int splice_socket(const struct call *c) {
 
 int fin_io_ready_now(int fd, int events) {
     struct pollfd p = {.fd = fd, .events = (short)events};
-    int r = poll(&p, 1, 0);
+    int r;
+    do
+        r = poll(&p, 1, 0);
+    while (r < 0 && errno == EINTR); // by a signal, though it does not wait
     return fd < 0 ? -EBADF : r < 0 ? -errno : p.revents & POLLNVAL ? -EBADF : p.revents;
 }
 

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: BSD-2-Clause
 // splice and tee: between a file, pipes and sockets, at positions and without; waiting for something and for room;
-// cancelled.
+// cancelled; interrupted by signals, which nobody hears of.
 #define _GNU_SOURCE
+#include <errno.h>
 #include <fcntl.h>
 #include <poll.h>
 
@@ -11,6 +12,18 @@ enum { MUCH = 400000 };
 
 static char data[MUCH], back[MUCH];
 static int file, pipes[2], sockets[2];
+
+// The C library's, of which so many calls are interrupted.
+static int interrupts;
+
+int poll(struct pollfd *fds, nfds_t count, int ms) {
+    struct timespec time = {.tv_sec = ms / 1000, .tv_nsec = ms % 1000 * 1000000L};
+    if (interrupts == 0)
+        return ppoll(fds, count, ms < 0 ? NULL : &time, NULL);
+    interrupts--;
+    errno = EINTR;
+    return -1;
+}
 
 // From the file to a socket, by way of a pipe.
 static void send_file(void *unused) {
@@ -87,6 +100,25 @@ static void cancelled(void) {
     close(from);
 }
 
+static void interrupted(void) {
+    fin_shared ssize_t n = 1, m = 1;
+    int other[2];
+    CHECK_EQ(pipe(other), 0);
+    int from = other[0];
+    interrupts = 2;
+    fin_finish {
+        fin_async { n = fin_splice(from, NULL, pipes[1], NULL, 1, 0); };
+        interrupts = 2;
+        fin_async { m = fin_poll(from, POLLIN); };
+        fin_cancel();
+    }
+    interrupts = 0;
+    CHECK_EQ(n, -ECANCELED);
+    CHECK_EQ(m, -ECANCELED);
+    close(from);
+    close(other[1]);
+}
+
 // A pipe that is full: waits for room.
 static void room(void) {
     off_t at = 0, bad = 5;
@@ -143,6 +175,7 @@ int main(void) {
     file_to_socket();
     socket_to_file();
     cancelled();
+    interrupted();
     room();
     some_room();
     return 0;
