@@ -110,6 +110,8 @@ class Process:
         try:
             with open(f'/proc/{self.pid}/maps') as f:
                 lines = f.readlines()
+        except (FileNotFoundError, ProcessLookupError):
+            sys.exit(f'fin-top: there is no process {self.pid}')
         except OSError as e:
             sys.exit(f'fin-top: process {self.pid}: {e.strerror}')
         for line in lines:
