@@ -7,8 +7,6 @@
 
 __thread struct fin_thread *fin_self __attribute__((tls_model("initial-exec")));
 struct fin_runtime *fin_runtimes;
-// So that the table is in each program that has a runtime, also where the linker collects what nothing refers to.
-static const struct fin_look_ *const look __attribute__((used, retain)) = &fin_look_;
 uint32_t fin_runtime_count;
 
 // A runtime that no thread uses, or a new one. They are never freed: a waker may still look at one whose thread has ended.
@@ -46,10 +44,16 @@ static __attribute__((used)) void (*const anchors[])(void) = {
 };
 
 // So that there is a section of them, also in a program that has no other.
-static FIN_INNER __attribute__((used, retain)) void nobodys(void *state, int result) {
+static FIN_INNER void nobodys(void *state, int result) {
     (void)state;
     (void)result;
 }
+
+// In each program that has a runtime, also where the linker collects what nothing refers to: the table, and that section.
+static const struct {
+    const struct fin_look_ *look;
+    fin_cont *inner;
+} in_each_program __attribute__((used, retain)) = {&fin_look_, nobodys};
 
 static void *no_exceptions[2];
 
