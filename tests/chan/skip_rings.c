@@ -1,27 +1,10 @@
 // SPDX-License-Identifier: BSD-2-Clause
 // A skip that its message follows rings no bell: who sleeps would wake for nothing, and its number would be used up.
 // (waitset_skips.c has the whole.)
-#include "chan.h"
+#include "asked.h"
 #include "chan/chan.h"
 
-enum { ROUNDS = 100 };
-
-static struct fin_waitset *w;
-static unsigned asked, skips;
-
-static void answers(void *unused) {
-    char p[8];
-    (void)unused;
-    CHECK_EQ(fin_chan_recv(b, p, sizeof p), 8);
-    CHECK_EQ(fin_chan_send(b, p, 8), 0);
-    asked++;
-}
-
-static void serves(void *unused) {
-    (void)unused;
-    while (asked < ROUNDS)
-        CHECK_EQ(fin_waitset_dispatch(w), 0);
-}
+static unsigned skips;
 
 static bool armed(void) { return __atomic_load_n(&b->in.ump.own->armed, __ATOMIC_RELAXED) != 0; }
 
@@ -42,15 +25,8 @@ static void asks(void) {
 int main(void) {
     alarm(60);
     open_kind(SOCKET, 4096, 0);
-    CHECK_EQ(fin_waitset_new(&w), 0);
-    CHECK_EQ(fin_waitset_add(w, b, answers, NULL), 0);
-    fin_finish {
-        fin_async_call(serves, NULL);
-        for (int i = 0; i < ROUNDS; i++)
-            asks();
-    }
+    in_rounds(asks);
     CHECK(skips > 0);
-    fin_waitset_close(w);
     close_both();
     return 0;
 }
