@@ -8,16 +8,47 @@ CALL(ssize_t, fin_send, (int fd, const void *data, size_t size, int flags),
      .op = IORING_OP_SEND, .fd = fd, .addr = data, .len = fin_io_most(size), .flags = (uint32_t)flags | MSG_NOSIGNAL)
 CALL(ssize_t, fin_recv, (int fd, void *buffer, size_t size, int flags),
      .op = IORING_OP_RECV, .fd = fd, .addr = buffer, .len = fin_io_most(size), .flags = (uint32_t)flags)
-CALL(ssize_t, fin_sendmsg, (int fd, const struct msghdr *m, int flags),
-     .op = IORING_OP_SENDMSG, .fd = fd, .addr = m, .len = 1, .flags = (uint32_t)flags | MSG_NOSIGNAL)
 CALL(int, fin_shutdown, (int fd, int how), .op = IORING_OP_SHUTDOWN, .fd = fd, .len = (uint32_t)how)
 // clang-format on
+
+static FIN_BLOCKING int rest(uint64_t ns, bool nc) { return nc ? fin_sleep_nc(ns) : fin_sleep(ns); }
+
+static int option(int fd, int name) {
+    int value = -1;
+    socklen_t size = sizeof value;
+    return getsockopt(fd, SOL_SOCKET, name, &value, &size) == 0 ? value : -1;
+}
+
+// A ring that waits for room for a datagram of a Unix socket goes on where the first attempt stopped taking its data, at the
+// end: what goes out is empty (Linux 6.18). So it does not wait, and as a poll does not tell of the room of a peer that is
+// named by each message, time has to.
+static FIN_BLOCKING ssize_t send_message(int fd, const struct msghdr *m, int flags, bool nc) {
+    struct call c = {
+        .op = IORING_OP_SENDMSG, .fd = fd, .addr = m, .len = 1, .flags = (uint32_t)flags | MSG_NOSIGNAL, .nc = nc};
+    if (flags & (MSG_DONTWAIT | MSG_WAITALL))
+        return run(c);
+    c.flags |= MSG_DONTWAIT;
+    ssize_t n = run(c);
+    if (FIN_LIKELY(n != -EAGAIN))
+        return n;
+    if (option(fd, SO_DOMAIN) != AF_UNIX || option(fd, SO_TYPE) == SOCK_STREAM) {
+        c.flags &= ~(uint32_t)MSG_DONTWAIT;
+        return run(c);
+    }
+    for (uint64_t ns = 10 * FIN_US; n == -EAGAIN; ns += ns < FIN_MS ? ns : 0) {
+        int error = rest(ns, nc);
+        n = error ? error : run(c);
+    }
+    return n;
+}
+
+TWICE(ssize_t, fin_sendmsg, (int fd, const struct msghdr *m, int flags), send_message, fd, m, flags)
 
 static FIN_BLOCKING ssize_t send_to(int fd, const void *data, size_t size, int flags, const struct sockaddr *address,
                                     socklen_t address_size, bool nc) {
     struct iovec v = {(void *)data, fin_io_most(size)};
     struct msghdr m = {.msg_name = (void *)address, .msg_namelen = address_size, .msg_iov = &v, .msg_iovlen = 1};
-    return nc ? fin_sendmsg_nc(fd, &m, flags) : fin_sendmsg(fd, &m, flags);
+    return send_message(fd, &m, flags, nc);
 }
 
 TWICE(ssize_t, fin_sendto,
@@ -46,8 +77,6 @@ static FIN_BLOCKING ssize_t recv_from(int fd, void *buffer, size_t size, int fla
 TWICE(ssize_t, fin_recvfrom,
       (int fd, void *buffer, size_t size, int flags, struct sockaddr *address, socklen_t *address_size), recv_from, fd,
       buffer, size, flags, address, address_size)
-
-static FIN_BLOCKING int rest(uint64_t ns, bool nc) { return nc ? fin_sleep_nc(ns) : fin_sleep(ns); }
 
 static bool shortage(int error) { return error == -EMFILE || error == -ENFILE || error == -ENOBUFS || error == -ENOMEM; }
 

@@ -150,11 +150,36 @@ static void backlog(void) {
     close(fd[1]);
 }
 
+// The same to one that each message names: each comes whole, and in its turn.
+static void backlog_by_name(void) {
+    enum { COUNT = 100 };
+    struct sockaddr_un to = {.sun_family = AF_UNIX};
+    socklen_t size = sizeof to;
+    int in = socket(AF_UNIX, SOCK_DGRAM, 0), out = socket(AF_UNIX, SOCK_DGRAM, 0);
+    CHECK_EQ(bind(in, (struct sockaddr *)&to, sizeof to.sun_family), 0);
+    CHECK_EQ(getsockname(in, (struct sockaddr *)&to, &size), 0);
+    fin_finish {
+        fin_async {
+            for (int i = 0; i < COUNT; i++)
+                CHECK_EQ(fin_sendto(out, &i, sizeof i, 0, (struct sockaddr *)&to, size), sizeof i);
+        };
+        for (int i = 0, got = -1; i < COUNT; i++) {
+            if (i % 8 == 0)
+                CHECK_EQ(fin_sleep(FIN_MS / 10), 0); // it is full meanwhile
+            CHECK_EQ(fin_recv(in, &got, sizeof got, 0), sizeof got);
+            CHECK_EQ(got, i);
+        }
+    }
+    close(in);
+    close(out);
+}
+
 int main(void) {
     over_udp();
     descriptors(SOCK_STREAM);
     descriptors(SOCK_DGRAM);
     descriptors(SOCK_SEQPACKET);
     backlog();
+    backlog_by_name();
     return 0;
 }
