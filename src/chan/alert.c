@@ -174,7 +174,7 @@ static void forget_parent(void) {
     }
 }
 
-// Where it fails it is tried again with the next set. With `installing`.
+// Where it fails it is tried again with the next set. With fin_waitset_changes.
 static int install(void) {
     static bool installed, watches_forks;
     struct sigaction old, new = {.sa_handler = handler, .sa_flags = SA_RESTART};
@@ -190,10 +190,9 @@ static int install(void) {
 }
 
 int fin_alert_begin(struct fin_runtime *rt) {
-    static pthread_mutex_t installing = PTHREAD_MUTEX_INITIALIZER;
-    pthread_mutex_lock(&installing);
+    fin_latch_acquire(&fin_waitset_changes);
     int error = install();
-    pthread_mutex_unlock(&installing);
+    fin_latch_release(&fin_waitset_changes);
     if (error)
         return error;
     rt->alert = alert;

@@ -11,6 +11,7 @@
 #include <unistd.h>
 
 #include "io/message.h"
+#include "io/reap.h"
 
 static struct io *ios; // all that ever existed
 
@@ -176,6 +177,8 @@ static struct io *of_parents; // what a process has from before its fork: frames
 
 // The child of a fork has copies of descriptors that stay its parent's business. It begins anew with its next call.
 static void forget_parent(void) {
+    fin_try_forked();
+    fin_reaper_forked();
     if (fin_self)
         fin_rt(fin_self)->poller = NULL;
     while (ios) {

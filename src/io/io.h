@@ -235,6 +235,7 @@ FIN_BLOCKING int fin_io_by_pool(struct io *io, const struct call *c); // the sam
 static inline int fin_io_result(long r) { return r < 0 ? -errno : (int)r; }
 
 // try.c: calls that do not block. -EAGAIN where they would
+void fin_try_forked(void); // in the child, which has not the thread that may have had the lock
 enum fin_io_kind { FIN_IO_FILE, FIN_IO_SOCKET, FIN_IO_STREAM };
 enum fin_io_kind fin_io_kind_of(int fd);
 int fin_io_try(const struct call *c, enum fin_io_kind kind);

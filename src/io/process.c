@@ -98,6 +98,8 @@ static struct {
     int epoll;
 } reaper = {.mutex = PTHREAD_MUTEX_INITIALIZER};
 
+void fin_reaper_forked(void) { pthread_mutex_init(&reaper.mutex, NULL); }
+
 static void *reap_abandoned(void *unused) {
     struct epoll_event e;
     int epoll = reaper.epoll;

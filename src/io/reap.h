@@ -8,4 +8,7 @@
 // -ECHILD where somebody else reaped it. A process without a descriptor is reaped by its number.
 int fin_reap(const struct fin_process *p, int *status, int flags);
 
+// In the child of a fork, which has not the thread that may have had the lock.
+void fin_reaper_forked(void);
+
 #endif

@@ -18,6 +18,8 @@
 // file, which other threads may use the same way.
 static pthread_mutex_t unblocking = PTHREAD_MUTEX_INITIALIZER;
 
+void fin_try_forked(void) { pthread_mutex_init(&unblocking, NULL); }
+
 static int accept_it(const struct call *c) {
     socklen_t *size = (socklen_t *)(uintptr_t)c->off;
     return fin_io_result(accept4(c->fd, (struct sockaddr *)c->addr, size, (int)c->flags));

@@ -31,9 +31,11 @@ static void destroy(void *p) {
 static int make_key(void) {
     static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
     static bool made;
+    if (__atomic_load_n(&made, __ATOMIC_ACQUIRE))
+        return 0;
     pthread_mutex_lock(&lock);
     int error = made ? 0 : pthread_key_create(&key, destroy);
-    made = error == 0;
+    __atomic_store_n(&made, error == 0, __ATOMIC_RELEASE);
     pthread_mutex_unlock(&lock);
     return error;
 }
