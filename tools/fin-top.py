@@ -127,8 +127,12 @@ class Process:
 
     def file(self, path):
         if path not in self.files:
+            place = f'root{path}'
+            if path.endswith(' (deleted)'):  # or replaced: what is mapped is still there
+                lo, hi = next((lo, hi) for lo, hi, _, p in self.maps if p == path)
+                place = f'map_files/{lo:x}-{hi:x}'
             try:
-                self.files[path] = File(f'/proc/{self.pid}/root{path}')
+                self.files[path] = File(f'/proc/{self.pid}/{place}')
             except (OSError, struct.error, ValueError):
                 self.files[path] = None
         return self.files[path]
