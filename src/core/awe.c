@@ -14,7 +14,7 @@ static __attribute__((noinline)) void yield_slow(struct fin_runtime *rt, struct 
 FIN_ENTRY void fin_core_yield_(struct fin_awe *a, struct fin_thread *t) {
     struct fin_runtime *rt = fin_rt(t);
     struct fin_awe *next = next_plain(rt);
-    if (!next || !plain(rt)) {
+    if (!plain(rt) || !next) {
         yield_slow(rt, a);
         return;
     }
@@ -49,7 +49,7 @@ static __attribute__((noinline)) void suspend_slow(struct fin_runtime *rt, struc
 FIN_ENTRY void fin_core_suspend_(struct fin_awe *a, struct fin_thread *t, struct fin_awe **slot, void *then) {
     struct fin_runtime *rt = fin_rt(t);
     struct fin_awe *next = next_plain(rt);
-    if (then || !next || !plain(rt)) {
+    if (then || !plain(rt) || !next) {
         suspend_slow(rt, a, slot, then);
         return;
     }

@@ -134,7 +134,7 @@ static inline struct fin_finish_block *stop(struct fin_runtime *rt, struct fin_a
 // follows; otherwise NULL.
 static inline struct fin_finish_block *plain_block(const struct fin_runtime *rt) {
     struct fin_finish_block *b = rt->thread.current;
-    return FIN_LIKELY(!b->pending && b->flags & FIN_FINISH_CLEAN) && fin_no_exceptions(rt) ? b : NULL;
+    return fin_no_exceptions(rt) && FIN_LIKELY(!b->pending && b->flags & FIN_FINISH_CLEAN) ? b : NULL;
 }
 
 static inline bool plain(const struct fin_runtime *rt) { return plain_block(rt) != NULL; }
