@@ -22,7 +22,8 @@ static void cancelled(void *waiter) {
 }
 
 // Leaves word. The AWE is to stop now, and then left() follows.
-static inline void wait_at(struct lmp_waiter *w, struct meeting *at, void *buffer, size_t size, bool nc) {
+static inline void wait_at(struct fin_runtime *rt, struct lmp_waiter *w, struct meeting *at, void *buffer, size_t size,
+                           bool nc) {
     w->at = at;
     w->buffer = buffer;
     w->size = size;
@@ -30,7 +31,7 @@ static inline void wait_at(struct lmp_waiter *w, struct meeting *at, void *buffe
     w->item.fn = nc ? NULL : cancelled;
     if (FIN_LIKELY(!nc)) {
         w->item.arg = w;
-        cancel_link(written_block(fin_here()->thread.current), &w->item);
+        cancel_link(written_block(rt->thread.current), &w->item);
     } else {
         w->item.link.next = NULL;
     }
@@ -64,7 +65,7 @@ static FIN_BLOCKING FIN_ARCH_RETURNS_BY_JUMP __attribute__((noinline)) ssize_t r
                                                                                             size_t size, bool nc) {
     struct lmp_waiter w;
     begin(c);
-    wait_at(&w, c->in.ump.meeting, buffer, size, nc);
+    wait_at(fin_here(), &w, c->in.ump.meeting, buffer, size, nc);
     fin_suspend(&w.awe);
     ssize_t n = end(c, &w);
     return FIN_LIKELY(n != -EAGAIN) ? n : fin_chan_recv_there(c, w.buffer, w.size, !w.item.fn);
@@ -97,7 +98,7 @@ ssize_t fin_lmp_read(struct fin_chan *c, struct lmp_waiter *w, bool nc) {
     if (!nc && cancelled_here())
         return -ECANCELED;
     begin(c);
-    wait_at(w, c->in.ump.meeting, NULL, 0, nc);
+    wait_at(fin_here(), w, c->in.ump.meeting, NULL, 0, nc);
     w->on = FIN_LMP_TAKES;
     fin_suspend(&w->awe);
     return end(c, w);
@@ -107,33 +108,21 @@ int fin_lmp_await(struct ump_rx *rx, bool nc) {
     struct lmp_waiter w;
     if (!nc && cancelled_here())
         return -ECANCELED;
-    wait_at(&w, rx->meeting, NULL, 0, nc);
+    wait_at(fin_here(), &w, rx->meeting, NULL, 0, nc);
+    w.on = FIN_LMP_LOOKS;
     fin_suspend(&w.awe);
     return left(&w) == -ECANCELED ? -ECANCELED : 0;
 }
 
 // ---- a message, and the stack with it, to an AWE that waits; then this one waits for the next (continuations 3.3)
 
-static FIN_BLOCKING FIN_ARCH_RETURNS_BY_JUMP __attribute__((noinline)) ssize_t hand_over(struct fin_chan *c,
-                                                                                         const void *data, size_t size,
-                                                                                         void *buffer, size_t room,
-                                                                                         bool nc) {
-    struct lmp_waiter w, *to = c->out.ump.meeting->waiter;
-    FIN_AWE_HERE_(a);
-    begin(c);
-    wait_at(&w, c->in.ump.meeting, buffer, room, nc);
-    fin_lmp_put(to, data, size);
-    to->at->waiter = NULL;
-    FIN_ARCH_BLOCK_(fin_core_hand_over_, a, fin_self, &w.awe, to->awe);
-    ssize_t n = end(c, &w);
-    return FIN_LIKELY(n != -EAGAIN) ? n : fin_chan_recv_there(c, w.buffer, w.size, !w.item.fn);
-}
-
-// Does somebody wait for such a message who can go on here and now? The run queue has its turn all the same, whenever it is
-// time to look for events.
-static inline bool may_hand_over(const struct fin_runtime *rt, const struct fin_chan *c, size_t size) {
-    const struct lmp_waiter *to = c->out.here ? c->out.ump.meeting->waiter : NULL;
-    return to && to->buffer && size <= to->size && size <= c->out.most && !to->on && fin_may_hand_over(rt, to->awe);
+// Who waits for such a message and can go on here and now, while this one waits for the answer, or NULL. The run queue has
+// its turn all the same, whenever it is time to look for events.
+static inline struct lmp_waiter *can_go_on(const struct fin_chan *c, size_t size) {
+    const struct fin_runtime *rt = fin_rt(fin_self);
+    struct lmp_waiter *to = rt && c->out.here ? c->out.ump.meeting->waiter : NULL;
+    bool fits = to && !to->on && size <= to->size && (FIN_LIKELY(size <= UMP_FIRST) || size <= c->out.most);
+    return fits && fin_may_hand_over(rt, to->awe) && is_plain(c) ? to : NULL;
 }
 
 static FIN_BLOCKING __attribute__((noinline)) ssize_t send_then_recv(struct fin_chan *c, const void *data, size_t size,
@@ -142,17 +131,39 @@ static FIN_BLOCKING __attribute__((noinline)) ssize_t send_then_recv(struct fin_
     return r != 0 ? r : nc ? fin_chan_recv_nc(c, buffer, room) : fin_chan_recv(c, buffer, room);
 }
 
-static inline FIN_BLOCKING ssize_t send_recv(struct fin_chan *c, const void *data, size_t size, void *buffer, size_t room,
-                                             bool nc) {
-    const struct fin_runtime *rt = fin_rt(fin_self);
-    return FIN_LIKELY(rt && may_hand_over(rt, c, size) && is_plain(c)) ? hand_over(c, data, size, buffer, room, nc)
-                                                                       : send_then_recv(c, data, size, buffer, room, nc);
+static inline __attribute__((always_inline)) FIN_BLOCKING ssize_t go_on_there(struct fin_chan *c, const void *data,
+                                                                              size_t size, void *buffer, size_t room,
+                                                                              bool nc, struct lmp_waiter *to) {
+    struct fin_runtime *rt = fin_rt(fin_self);
+    struct lmp_waiter w;
+    FIN_AWE_HERE_(a);
+    begin(c);
+    wait_at(rt, &w, c->in.ump.meeting, buffer, room, nc);
+    fin_lmp_put(to, data, size);
+    c->out.ump.meeting->waiter = NULL;
+    fin_hand_over(rt, a, &w.awe, to->awe);
+    ssize_t n = end(c, &w);
+    return FIN_LIKELY(n != -EAGAIN) ? n : fin_chan_recv_there(c, w.buffer, w.size, nc);
+}
+
+#define HAND_OVER static FIN_BLOCKING FIN_ARCH_RETURNS_BY_JUMP __attribute__((noinline)) ssize_t
+HAND_OVER hand_over(struct fin_chan *c, const void *data, size_t size, void *buffer, size_t room, struct lmp_waiter *to) {
+    return go_on_there(c, data, size, buffer, room, false, to);
+}
+HAND_OVER hand_over_nc(struct fin_chan *c, const void *data, size_t size, void *buffer, size_t room, struct lmp_waiter *to) {
+    return go_on_there(c, data, size, buffer, room, true, to);
 }
 
 ssize_t fin_chan_send_recv(struct fin_chan *c, const void *data, size_t size, void *buffer, size_t room) {
-    return FIN_UNLIKELY(cancelled_here()) ? -ECANCELED : send_recv(c, data, size, buffer, room, false);
+    if (FIN_UNLIKELY(cancelled_here()))
+        return -ECANCELED;
+    struct lmp_waiter *to = can_go_on(c, size);
+    return FIN_LIKELY(to != NULL) ? hand_over(c, data, size, buffer, room, to)
+                                  : send_then_recv(c, data, size, buffer, room, false);
 }
 
 ssize_t fin_chan_send_recv_nc(struct fin_chan *c, const void *data, size_t size, void *buffer, size_t room) {
-    return send_recv(c, data, size, buffer, room, true);
+    struct lmp_waiter *to = can_go_on(c, size);
+    return FIN_LIKELY(to != NULL) ? hand_over_nc(c, data, size, buffer, room, to)
+                                  : send_then_recv(c, data, size, buffer, room, true);
 }

@@ -15,18 +15,24 @@ struct lmp_waiter {
     struct fin_awe *awe;
     struct fin_cancel_item item;
     struct meeting *at;
-    void *buffer; // NULL: it only wants to know
+    void *buffer;
     size_t size;
     ssize_t result;
-    struct fin_chan *on; // where it waits with a continuation: the receiver's end. NULL, or one of the two below
-    // Of the two below: takes what fin_chan_send_behind sends, in the sender, and ends the wait if it likes; false: not that
+    struct fin_chan *on; // where it waits with a continuation: the receiver's end. NULL, or one of the three below
+    // Of the first two: takes what fin_chan_send_behind sends, in the sender, and ends the wait if it likes; false: not that
     bool (*take)(struct lmp_waiter *w, uint64_t word, const void *data, size_t size);
     void *arg;
 };
 #define FIN_LMP_TAKES ((struct fin_chan *)1)
 #define FIN_LMP_PEEKS ((struct fin_chan *)2) // it is that of a struct chan_on which peeks (on.h)
+#define FIN_LMP_LOOKS ((struct fin_chan *)3) // it only wants to know that there is something
 static inline bool lmp_takes(const struct lmp_waiter *w) { return (uintptr_t)w->on - 1 < (uintptr_t)FIN_LMP_PEEKS; }
-static inline bool lmp_has_continuation(const struct lmp_waiter *w) { return (uintptr_t)w->on > (uintptr_t)FIN_LMP_PEEKS; }
+static inline bool lmp_has_continuation(const struct lmp_waiter *w) { return (uintptr_t)w->on > (uintptr_t)FIN_LMP_LOOKS; }
+
+// Does it want such a message, and has room?
+static inline bool lmp_fits(const struct lmp_waiter *w, size_t size) {
+    return (!w->on || lmp_has_continuation(w)) && size <= w->size;
+}
 
 // recv_on.c: the same for one with a continuation. It has its message, -ECANCELED, or (-EAGAIN) something has happened.
 void fin_lmp_tell_on(struct lmp_waiter *w, ssize_t result);

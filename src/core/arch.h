@@ -14,6 +14,9 @@
 // without its return costs a mispredicted branch later.
 static inline void fin_arch_resume(const struct fin_context *c);
 
+// FIN_ARCH_SWITCH_(from, to): the running AWE stops here, its context goes to the struct fin_awe `from`, and `to` goes on,
+// in one step: as FIN_ARCH_BLOCK_ with an entry that only does fin_arch_resume(to). Pre: all else of both has been done.
+
 // Calls fn(arg) on the stack that ends at `top` (16-byte aligned), where unwinding ends. Pre: as above. fn must not return.
 static inline void fin_arch_on_stack(void *top, void (*fn)(void *), void *arg);
 

@@ -58,18 +58,6 @@ FIN_ENTRY void fin_core_suspend_(struct fin_awe *a, struct fin_thread *t, struct
     run_plain(rt, next);
 }
 
-// `to` leaves the list of those suspended, and the AWE that stops takes its place.
-FIN_ENTRY void fin_core_hand_over_(struct fin_awe *a, struct fin_thread *t, struct fin_awe **slot, struct fin_awe *to) {
-    struct fin_runtime *rt = fin_rt(t);
-    rt->ticks--;
-    stop_plain(rt, a, FIN_AWE_SUSPENDED, 0);
-    rt->stats.suspended++;
-    a->owner = rt;
-    fin_link_between(&a->link, to->link.prev, to->link.next);
-    *slot = a;
-    resume_plain(rt, to);
-}
-
 static int why_not(uint32_t state) {
     uint32_t kind = state & FIN_AWE_KIND;
     if (state == FIN_AWE_RUNNING || state == FIN_AWE_RUNNING_CONT)

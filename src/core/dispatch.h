@@ -146,11 +146,14 @@ static inline void stop_plain(struct fin_runtime *rt, struct fin_awe *a, uint32_
     FIN_STATE_WORD(a) = rt->tag | kind | (uint64_t)id << 32;
 }
 
-// resume() of an AWE whose state has none of FIN_AWE_EXTRA.
-static inline void resume_plain(struct fin_runtime *rt, struct fin_awe *a) {
+// resume() of an AWE whose state has none of FIN_AWE_EXTRA. All but the jump:
+static inline void start_plain(struct fin_runtime *rt, struct fin_awe *a) {
     fin_set_state_word(a, FIN_AWE_RUNNING); // and the result is 0
     rt->thread.current = a->block;
     rt->body = a->body;
+}
+static inline void resume_plain(struct fin_runtime *rt, struct fin_awe *a) {
+    start_plain(rt, a);
     fin_arch_resume(&a->context);
 }
 
@@ -282,11 +285,22 @@ static inline bool tick(struct fin_runtime *rt) {
     return false;
 }
 
-// awe.c: reached through FIN_ARCH_BLOCK_ only. As fin_core_suspend_, and runs `to` instead of the first of the queue. Pre:
-// fin_may_hand_over(); only this thread looks at the slots that the two are in.
-void fin_core_hand_over_(struct fin_awe *a, struct fin_thread *t, struct fin_awe **slot, struct fin_awe *to);
 static inline bool fin_may_hand_over(const struct fin_runtime *rt, const struct fin_awe *to) {
     return rt->ticks > 1 && plain(rt) && fin_state(to) == (rt->tag | FIN_AWE_SUSPENDED);
+}
+
+// As fin_suspend, and `to` runs instead of the first of the queue: it leaves the list of those suspended, and `a`, which is
+// in this frame, takes its place there. Pre: fin_may_hand_over(); only this thread looks at the slots that the two are in.
+static inline __attribute__((always_inline)) void fin_hand_over(struct fin_runtime *rt, struct fin_awe *a,
+                                                                struct fin_awe **slot, struct fin_awe *to) {
+    rt->ticks--;
+    rt->stats.suspended++;
+    stop_plain(rt, a, FIN_AWE_SUSPENDED, 0);
+    a->owner = rt;
+    fin_link_between(&a->link, to->link.prev, to->link.next);
+    *slot = a;
+    start_plain(rt, to);
+    FIN_ARCH_SWITCH_(a, to);
 }
 
 // Makes one of this thread that is suspended one that take_plain_for() can take, before another thread wakes it.

@@ -32,6 +32,27 @@ static inline __attribute__((always_inline)) void fin_arch_on_stack(void *top, v
     __builtin_unreachable();
 }
 
+#define FIN_ARCH_SWITCH_(from_, to_)                                                                                        \
+    do {                                                                                                                    \
+        void *fin_0_ = (void *)(from_), *fin_1_ = (void *)(to_);                                                            \
+        FIN_ARCH_REG_(0, fin_0_);                                                                                           \
+        FIN_ARCH_REG_(1, fin_1_);                                                                                           \
+        __asm__ volatile("adr x30, 1f\n\t"                                                                                  \
+                         "mov x9, sp\n\t"                                                                                   \
+                         "stp x30, x9, [x0]\n\t"                                                                            \
+                         "str x29, [x0, #16]\n\t"                                                                           \
+                         "str x19, [x0, %c[abx]]\n\t"                                                                       \
+                         "mov x0, x1\n\t"                                                                                   \
+                         "ldp x16, x9, [x0]\n\t"                                                                            \
+                         "ldr x29, [x0, #16]\n\t"                                                                           \
+                         "mov sp, x9\n\t"                                                                                   \
+                         "br x16\n"                                                                                         \
+                         "1:\t" FIN_ARCH_LANDING_ "ldr x19, [x0, %c[abx]]"                                                  \
+                         : "+r"(fin_x0_), "+r"(fin_x1_)                                                                     \
+                         : [abx] "i"(offsetof(struct fin_awe, bx))                                                          \
+                         : "x2", "x3", FIN_ARCH_CLOBBERS_);                                                                 \
+    } while (0)
+
 #define FIN_ARCH_RETURNS_BY_JUMP
 
 static inline void *fin_arch_site(const struct fin_body *body) { return body->resume; }

@@ -26,6 +26,22 @@ static inline __attribute__((always_inline)) void fin_arch_on_stack(void *top, v
     __builtin_unreachable();
 }
 
+#define FIN_ARCH_SWITCH_(from_, to_)                                                                                        \
+    do {                                                                                                                    \
+        void *fin_di_ = (void *)(from_), *fin_si_ = (void *)(to_);                                                          \
+        __asm__ volatile("leaq 1f(%%rip), %%rax\n\t"                                                                        \
+                         "movq %%rax, (%%rdi)\n\t"                                                                          \
+                         "movq %%rsp, 8(%%rdi)\n\t"                                                                         \
+                         "movq %%rbp, 16(%%rdi)\n\t" FIN_ARCH_KEEP_BX_(abx) "movq %%rsi, %%rdi\n\t"                        \
+                                                                            "movq 8(%%rdi), %%rsp\n\t"                     \
+                                                                            "movq 16(%%rdi), %%rbp\n\t"                    \
+                                                                            "jmp *(%%rdi)\n"                                \
+                                                                            "1:\t" FIN_ARCH_BACK_BX_(abx)                   \
+                         : "+D"(fin_di_), "+S"(fin_si_)                                                                     \
+                         : [abx] "i"(offsetof(struct fin_awe, bx))                                                          \
+                         : FIN_ARCH_CLOBBER_BX_ "rax", "rdx", "rcx", FIN_ARCH_CLOBBERS_);                                   \
+    } while (0)
+
 // See core/arch.h. Compilers refuse it where a shadow stack checks returns.
 #if defined(__has_attribute) && !(defined(__CET__) && __CET__ & 2)
 #if __has_attribute(function_return)
