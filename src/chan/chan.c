@@ -241,9 +241,12 @@ static FIN_BLOCKING ssize_t peek(struct fin_chan *c, const void **bytes, bool nc
 static inline bool quick_peek(struct fin_chan *c) {
     if (FIN_UNLIKELY(!c->in.quick))
         return false;
-    uint64_t header = ump_look(&c->in.ump);
+    struct ump_rx *rx = &c->in.ump;
+    uint64_t header = ump_look(rx);
     if ((header & UMP_KIND) != UMP_MESSAGE || FIN_UNLIKELY(ump_size(header) > c->in.most))
         return false;
+    if (rx->ahead)
+        __builtin_prefetch(ump_bytes(rx) + rx->ahead);
     c->in.peeked = header;
     c->in.turn.mutex.locked = true;
     c->in.quick = false;

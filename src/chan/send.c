@@ -127,7 +127,7 @@ static inline int put_quickly(struct fin_chan *c, const void *data, size_t size)
 // To who waits for it on this thread.
 static inline bool hand(struct fin_chan *c, const void *data, size_t size) {
     struct lmp_waiter *w = c->out.here ? c->out.ump.meeting->waiter : NULL;
-    if (FIN_UNLIKELY(!w || !w->buffer || size > w->size || size > c->out.most))
+    if (FIN_UNLIKELY(!w || !lmp_fits(w, size) || size > c->out.most))
         return false;
     fin_lmp_give(w, data, size);
     return true;
@@ -229,7 +229,7 @@ int fin_chan_send_fds_nc(struct fin_chan *c, const void *data, size_t size, cons
     return send_any(c, &(struct message){data, size, fds, count, NULL}, true);
 }
 
-static FIN_BLOCKING int reserve(struct fin_chan *c, size_t size, void **room, bool nc) {
+static FIN_BLOCKING __attribute__((noinline)) int reserve_slowly(struct fin_chan *c, size_t size, void **room, bool nc) {
     struct ump_tx *tx = &c->out.ump;
     if (size > c->out.most)
         return -EMSGSIZE;
@@ -248,7 +248,24 @@ static FIN_BLOCKING int reserve(struct fin_chan *c, size_t size, void **room, bo
     return 0;
 }
 
-int fin_chan_reserve(struct fin_chan *c, size_t size, void **room) { return reserve(c, size, room, false); }
+static inline FIN_BLOCKING int reserve(struct fin_chan *c, size_t size, void **room, bool nc) {
+    struct ump_tx *tx = &c->out.ump;
+    if (!quick(c, size))
+        return reserve_slowly(c, size, room, nc);
+    char *line = ump_line(tx->ring, tx->head, tx->lines);
+    if (tx->ahead)
+        ump_fetch(line + tx->ahead);
+    c->out.turn.mutex.locked = true;
+    c->out.quick = false;
+    c->out.reserved = size + 1;
+    *room = line + UMP_HEADER;
+    return 0;
+}
+
+int fin_chan_reserve(struct fin_chan *c, size_t size, void **room) {
+    return FIN_UNLIKELY(cancelled_here()) ? -ECANCELED : reserve(c, size, room, false);
+}
+
 int fin_chan_reserve_nc(struct fin_chan *c, size_t size, void **room) { return reserve(c, size, room, true); }
 
 static inline __attribute__((always_inline)) int commit(struct fin_chan *c, size_t used) {
