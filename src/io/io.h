@@ -113,7 +113,7 @@ struct io {
     struct fin_runtime *rt;
     const struct backend *backend;
     const char *name;
-    char features[160]; // what name points to, for a ring that has some
+    char features[160]; // what name points to, for a ring
     struct timers timers;
     uint64_t slack; // how long the thread sleeps on when a timer is due
     bool small;  // with queues that are full at once

@@ -296,17 +296,20 @@ static const struct kernel {
      IORING_OP_SEND_ZC},
     {"5.19", IORING_SETUP_SUBMIT_ALL | IORING_SETUP_COOP_TASKRUN | IORING_SETUP_TASKRUN_FLAG, IORING_OP_URING_CMD},
     {"5.18", IORING_SETUP_SUBMIT_ALL, IORING_OP_MSG_RING},
-    {"plain", 0, IORING_OP_LINKAT}, // 5.15
+    {"plain", 0, IORING_OP_LINKAT}, // 5.15, by two names
+    {"5.15", 0, IORING_OP_LINKAT},
 };
 enum { KERNELS = sizeof kernels / sizeof *kernels, OLDEST = KERNELS - 1 };
 
-// The newest kernel whose io_uring may be used.
+// The newest kernel whose io_uring may be used, or -1: that of FIN_IO is not known.
 static int newest_kernel(void) {
     const char *want = getenv("FIN_IO");
-    for (int i = 0; want && i < KERNELS; i++)
+    if (!want || !want[0] || strcmp(want, "small") == 0)
+        return 0;
+    for (int i = 0; i < KERNELS; i++)
         if (strcmp(want, kernels[i].name) == 0)
             return i;
-    return 0;
+    return -1;
 }
 
 // What older kernels do without. The set-up flags tell the version where nothing else does.
@@ -325,7 +328,7 @@ static void look_for_features(struct io *io, unsigned setup, int last) {
         can->registered_ring = io_uring_register_ring_fd(&io->uring.ring) == 1;
 }
 
-static void describe(struct io *io, unsigned setup) {
+static void describe(struct io *io, unsigned setup, bool known) {
     const struct can *can = &io->can;
     const struct {
         bool can;
@@ -344,7 +347,9 @@ static void describe(struct io *io, unsigned setup) {
         if (features[i].can)
             n += (size_t)snprintf(io->features + n, sizeof io->features - n, "%s %s",
                                   n ? "," : "io_uring:", features[i].name);
-    io->name = n ? io->features : "io_uring, without the features of newer kernels";
+    snprintf(io->features + n, sizeof io->features - n, "%s%s", n ? "" : "io_uring, without the features of newer kernels",
+             known ? "" : "; FIN_IO says what is not known");
+    io->name = io->features;
 }
 
 // liburing makes its system calls itself.
@@ -362,7 +367,7 @@ void fin_uring_unmap(struct io_uring *ring) {
 static int begin(struct io *io) {
     struct uring *u = &io->uring;
     struct io_uring_params p;
-    int r = -EINVAL, newest = newest_kernel();
+    int r = -EINVAL, wanted = newest_kernel(), newest = wanted < 0 ? 0 : wanted;
     memset(u, 0, sizeof *u);
     for (int i = fin_on_valgrind ? OLDEST : newest; i < KERNELS && r == -EINVAL; i++) {
         p = (struct io_uring_params){.flags = kernels[i].setup | IORING_SETUP_CQSIZE | IORING_SETUP_CLAMP,
@@ -379,7 +384,7 @@ static int begin(struct io *io) {
         return -EOPNOTSUPP;
     }
     io->fd = u->ring.ring_fd;
-    describe(io, p.flags);
+    describe(io, p.flags, wanted >= 0);
     return 0;
 }
 

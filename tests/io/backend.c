@@ -23,6 +23,9 @@ int main(void) {
     if (strncmp(with(""), "epoll", 5) == 0)
         SKIP("no io_uring here");
     CHECK(strcmp(with("plain"), "io_uring, without the features of newer kernels") == 0);
+    CHECK(strcmp(with("5.15"), "io_uring, without the features of newer kernels") == 0);
+    CHECK(strstr(with("eproll"), "; FIN_IO says what is not known") != NULL);
+    CHECK(strstr(with("6.1"), "; FIN_IO") == NULL);
     CHECK(strstr(with("5.18"), "multishot") == NULL);
     CHECK(strstr(with("5.19"), "multishot receive") == NULL);
     CHECK(strstr(with("6.0"), "deferred") == NULL);

@@ -50,7 +50,9 @@ static struct fin_trace_event *add(struct fin_trace_ring *r, int kind, uint64_t 
 static bool records(const struct fin_trace_ring *r) { return r && __atomic_load_n(&fin_trace_on, __ATOMIC_ACQUIRE); }
 
 static void set_name(struct fin_trace_event *e, const char *name) {
-    size_t n = name ? strnlen(name, sizeof e->name - 1) : 0;
+    size_t n = name ? strlen(name) : 0;
+    if (n > sizeof e->name - 1)
+        n = sizeof e->name - 1;
     if (n)
         memcpy(e->name, name, n);
     e->name[n] = 0;
