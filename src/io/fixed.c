@@ -218,18 +218,19 @@ CALL(fin_pwrite_fixed_nc, const void, IORING_OP_WRITE, true)
 // Zero-copy
 
 // What the socket cannot send without a copy, or the memory that may be locked does not allow, is sent with one.
-static ssize_t send_zc(struct call c, uint8_t plain) {
+static ssize_t send_zc(struct call c) {
     struct io *io;
     int error = fin_io_here(&io);
     if (error)
         return error;
     bool can = c.op == IORING_OP_SEND_ZC ? io->can.zero_copy : io->can.zero_copy_msg;
-    struct call copying = c;
-    copying.op = plain;
-    int n = can ? run_checked(io, &c) : -EOPNOTSUPP;
-    if (n == -EOPNOTSUPP || n == -ENOMEM || n == -ENOBUFS)
-        n = run_checked(io, &copying);
-    return n;
+    struct call without = c;
+    ssize_t n = can ? run_checked(io, &without) : -EOPNOTSUPP;
+    if (n != -EOPNOTSUPP && n != -ENOMEM && n != -ENOBUFS)
+        return n;
+    if (c.op == IORING_OP_SENDMSG_ZC)
+        return (c.nc ? fin_sendmsg_nc : fin_sendmsg)(c.fd, c.addr, (int)c.flags);
+    return (c.nc ? fin_send_nc : fin_send)(c.fd, c.addr, c.len, (int)c.flags);
 }
 
 static struct call sending(int fd, const void *data, size_t size, int flags, bool nc) {
@@ -242,11 +243,11 @@ static struct call sending(int fd, const void *data, size_t size, int flags, boo
 }
 
 ssize_t fin_send_zc(int fd, const void *data, size_t size, int flags) {
-    return send_zc(sending(fd, data, size, flags, false), IORING_OP_SEND);
+    return send_zc(sending(fd, data, size, flags, false));
 }
 
 ssize_t fin_send_zc_nc(int fd, const void *data, size_t size, int flags) {
-    return send_zc(sending(fd, data, size, flags, true), IORING_OP_SEND);
+    return send_zc(sending(fd, data, size, flags, true));
 }
 
 static struct call sending_message(int fd, const struct msghdr *message, int flags, bool nc) {
@@ -255,9 +256,9 @@ static struct call sending_message(int fd, const struct msghdr *message, int fla
 }
 
 ssize_t fin_sendmsg_zc(int fd, const struct msghdr *message, int flags) {
-    return send_zc(sending_message(fd, message, flags, false), IORING_OP_SENDMSG);
+    return send_zc(sending_message(fd, message, flags, false));
 }
 
 ssize_t fin_sendmsg_zc_nc(int fd, const struct msghdr *message, int flags) {
-    return send_zc(sending_message(fd, message, flags, true), IORING_OP_SENDMSG);
+    return send_zc(sending_message(fd, message, flags, true));
 }

@@ -174,6 +174,84 @@ static void backlog_by_name(void) {
     close(out);
 }
 
+// The same where the sender is connected, and the receiver to nobody.
+static char half[] = "half", rest[] = "rest";
+static int to_one, results[5];
+
+static void sends(void *unused) {
+    (void)unused;
+    results[0] = (int)fin_send(to_one, half, 4, 0);
+}
+
+static void sends_all(void *unused) {
+    (void)unused;
+    results[1] = fin_send_all(to_one, rest, 4, 0, NULL);
+}
+
+static void has_sent(void *result, int n) {
+    **(int **)result = n;
+    fin_cont_end();
+}
+
+static void sends_on(void *unused, int n) {
+    static struct fin_on on;
+    int *result = &results[2];
+    (void)unused;
+    CHECK_EQ(n, 0);
+    has_sent(&result, fin_send_on(&on, to_one, half, 4, 0, has_sent, &result, sizeof result));
+}
+
+static void sends_at_on(void *unused, int n) {
+    static struct fin_on on;
+    int *result = &results[3];
+    (void)unused;
+    CHECK_EQ(n, 0);
+    has_sent(&result, fin_send_at_on(&on, fin_now() + FIN_US, to_one, rest, 4, 0, has_sent, &result, sizeof result));
+}
+
+static void cancelled(void *unused) {
+    (void)unused;
+    results[4] = (int)fin_send(to_one, half, 4, 0);
+}
+
+static void backlog_connected(void) {
+    struct sockaddr_un to = {.sun_family = AF_UNIX};
+    socklen_t size = sizeof to;
+    char text[16];
+    int in = socket(AF_UNIX, SOCK_DGRAM, 0), full = 0, bytes = 0, count = 0;
+    to_one = socket(AF_UNIX, SOCK_DGRAM, 0);
+    CHECK_EQ(bind(in, (struct sockaddr *)&to, sizeof to.sun_family), 0);
+    CHECK_EQ(getsockname(in, (struct sockaddr *)&to, &size), 0);
+    CHECK_EQ(connect(to_one, (struct sockaddr *)&to, size), 0);
+    while (send(to_one, "x", 1, MSG_DONTWAIT) == 1)
+        full++;
+    fin_finish {
+        fin_async_call(cancelled, NULL);
+        CHECK_EQ(fin_sleep(FIN_MS), 0);
+        fin_cancel();
+    }
+    CHECK_EQ(results[4], -ECANCELED);
+    fin_finish {
+        fin_async_call(sends, NULL);
+        fin_async_call(sends_all, NULL);
+        CHECK(fin_async_cont(sends_on, NULL, 0));
+        CHECK(fin_async_cont(sends_at_on, NULL, 0));
+        CHECK_EQ(fin_sleep(FIN_MS), 0); // they wait
+        for (; count < full + 4; count++) {
+            ssize_t n = fin_recv(in, text, sizeof text, 0);
+            CHECK(n == (count < full ? 1 : 4));
+            bytes += (int)n;
+        }
+    }
+    CHECK_EQ(results[0], 4);
+    CHECK_EQ(results[1], 0);
+    CHECK_EQ(results[2], 4);
+    CHECK_EQ(results[3], 4);
+    CHECK_EQ(bytes, full + 16);
+    close(in);
+    close(to_one);
+}
+
 int main(void) {
     over_udp();
     descriptors(SOCK_STREAM);
@@ -181,5 +259,6 @@ int main(void) {
     descriptors(SOCK_SEQPACKET);
     backlog();
     backlog_by_name();
+    backlog_connected();
     return 0;
 }
