@@ -11,7 +11,7 @@ static FIN_BLOCKING int all(struct call c, size_t size, size_t *done, bool nc) {
     while (n < size) {
         c.addr = p + n;
         c.len = fin_io_most(size - n);
-        r = c.op == IORING_OP_SEND ? (int)(nc ? fin_send_nc : fin_send)(c.fd, c.addr, c.len, (int)c.flags) : (int)run(c);
+        r = run(c);
         if (r <= 0)
             break;
         n += (size_t)r;

@@ -20,7 +20,9 @@ static inline FIN_BLOCKING long run(struct call c) {
     uint64_t tail = (uint64_t)c.flags << 32 | c.len;
     if (FIN_UNLIKELY(!io || c.fd >= FIXED || !(io->can.ops >> c.op & 1) || fin_io_nothing(&c)))
         return c.message ? fin_io_run(c) : fin_io_run_words(head, c.off, word(c.addr), tail, c.nc);
-    return (c.message ? fin_uring_quick_message : fin_uring_quick)(io, head, c.off, word(c.addr), tail, c.nc);
+    bool sends = c.op == IORING_OP_SEND;
+    return (c.message ? fin_uring_quick_message : sends ? fin_uring_quick_send : fin_uring_quick)(
+        io, head, c.off, word(c.addr), tail, c.nc);
 }
 
 // The cancellable function and its twin.

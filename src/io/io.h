@@ -226,6 +226,8 @@ void fin_io_offload_end(struct io *io); // own thread, at its end: nothing uses 
 // request.c: a call in registers, the first four words of an entry. Pre: io has a ring that knows the operation; no
 // descriptor comes of it.
 FIN_BLOCKING long fin_uring_quick(struct io *io, uint64_t head, uint64_t off, uint64_t addr, uint64_t tail, bool nc);
+// Of IORING_OP_SEND.
+FIN_BLOCKING long fin_uring_quick_send(struct io *io, uint64_t head, uint64_t off, uint64_t addr, uint64_t tail, bool nc);
 // addr is that of the header in a struct message.
 FIN_BLOCKING long fin_uring_quick_message(struct io *io, uint64_t head, uint64_t off, uint64_t addr, uint64_t tail, bool nc);
 

@@ -44,15 +44,10 @@ static struct on *on_of(struct fin_on *storage) {
     return (struct on *)(((uintptr_t)storage + _Alignof(struct on) - 1) & ~(uintptr_t)(_Alignof(struct on) - 1));
 }
 
-// A ring that waits for room sends empty datagrams (socket.c): where there is none the wait is a poll.
 static void start_call(struct on *on) {
-    uint32_t flags = on->call.flags;
     on->polls = false;
     on->request.call = &on->call;
-    if (on->call.op == IORING_OP_SEND && !(flags & MSG_WAITALL))
-        on->call.flags |= MSG_DONTWAIT;
     fin_uring_start(&on->request, TO_REQUEST);
-    on->call.flags = flags;
 }
 
 static void start_poll(struct on *on, uint32_t events) {

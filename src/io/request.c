@@ -2,6 +2,7 @@
 // One request, one result: from the call to its return. (models/cancel.pml)
 #define _GNU_SOURCE
 #include <string.h>
+#include <sys/socket.h>
 #include <sys/uio.h>
 
 #include "core/dispatch.h"
@@ -33,11 +34,19 @@ static inline word *submit(struct request *r, struct io *io, unsigned place, uin
     return e;
 }
 
+// A ring that waits for room for a datagram of a Unix socket goes on where the first attempt stopped taking its data, at the
+// end: what goes out is empty (Linux 6.18). So a send does not wait there: attempts() polls.
+static inline uint64_t without_room(uint64_t flags) {
+    return flags & MSG_WAITALL ? 0 : (uint64_t)MSG_DONTWAIT << 32;
+}
+
 void fin_uring_start(struct request *r, uint8_t kind) {
     const struct call *c = r->call;
     word *e = submit(r, r->io, fin_uring_place(r->io), kind | (fin_io_makes_descriptor(c->op) ? TO_FD : 0));
     r->pending |= RESULT;
     memcpy(e, c, SAME_SIZE);
+    if (c->op == IORING_OP_SEND)
+        e[3] |= without_room(c->flags);
     e[5] = c->buf_index | (uint64_t)c->file_index << 32;
     e[6] = c->addr3;
     e[7] = 0;
@@ -163,7 +172,8 @@ static __attribute__((noinline)) FIN_BLOCKING int not_yet(struct frame *f) {
 // Words go from registers to the frame and to the entry: fields that were just stored could be loaded as words only when
 // they have reached the cache, and the frame is seldom there.
 static inline FIN_BLOCKING __attribute__((always_inline)) long quick(struct io *io, uint64_t head, uint64_t off,
-                                                                     uint64_t addr, uint64_t tail, bool nc, bool message) {
+                                                                     uint64_t addr, uint64_t tail, bool nc, bool message,
+                                                                     uint64_t more) {
     FRAME_HERE_(f);
     struct request *r = &f->request;
     struct fin_runtime *rt = io->rt;
@@ -177,7 +187,8 @@ static inline FIN_BLOCKING __attribute__((always_inline)) long quick(struct io *
     e[0] = c[0] = head;
     e[1] = c[1] = off;
     e[2] = c[2] = addr;
-    e[3] = c[3] = tail;
+    c[3] = tail;
+    e[3] = tail | more;
     e[5] = c[4] = 0;
     e[6] = c[5] = 0;
     e[7] = 0;
@@ -208,9 +219,13 @@ static inline FIN_BLOCKING __attribute__((always_inline)) long quick(struct io *
 }
 
 long fin_uring_quick(struct io *io, uint64_t head, uint64_t off, uint64_t addr, uint64_t tail, bool nc) {
-    return quick(io, head, off, addr, tail, nc, false);
+    return quick(io, head, off, addr, tail, nc, false, 0);
 }
 
 long fin_uring_quick_message(struct io *io, uint64_t head, uint64_t off, uint64_t addr, uint64_t tail, bool nc) {
-    return quick(io, head, off, addr, tail, nc, true);
+    return quick(io, head, off, addr, tail, nc, true, 0);
+}
+
+long fin_uring_quick_send(struct io *io, uint64_t head, uint64_t off, uint64_t addr, uint64_t tail, bool nc) {
+    return quick(io, head, off, addr, tail, nc, false, without_room(tail >> 32));
 }

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: BSD-2-Clause
 // The public functions of sockets.
-#include <poll.h>
-
 #include "io/call.h"
 #include "io/message.h"
 
 // clang-format off
+CALL(ssize_t, fin_send, (int fd, const void *data, size_t size, int flags),
+     .op = IORING_OP_SEND, .fd = fd, .addr = data, .len = fin_io_most(size), .flags = (uint32_t)flags | MSG_NOSIGNAL)
 CALL(ssize_t, fin_recv, (int fd, void *buffer, size_t size, int flags),
      .op = IORING_OP_RECV, .fd = fd, .addr = buffer, .len = fin_io_most(size), .flags = (uint32_t)flags)
 CALL(int, fin_shutdown, (int fd, int how), .op = IORING_OP_SHUTDOWN, .fd = fd, .len = (uint32_t)how)
@@ -19,43 +19,29 @@ static int option(int fd, int name) {
     return getsockopt(fd, SOL_SOCKET, name, &value, &size) == 0 ? value : -1;
 }
 
-static FIN_BLOCKING int await_room(int fd, bool nc) { return nc ? fin_poll_nc(fd, POLLOUT) : fin_poll(fd, POLLOUT); }
-
-// There was no room. A poll does not tell of that of a peer whom each message names: time has to.
-static FIN_BLOCKING __attribute__((noinline)) ssize_t send_again(struct call c) {
-    ssize_t n = -EAGAIN;
-    if (option(c.fd, SO_DOMAIN) != AF_UNIX || option(c.fd, SO_TYPE) == SOCK_STREAM)
+// A ring that waits for room for a datagram of a Unix socket goes on where the first attempt stopped taking its data, at the
+// end: what goes out is empty (Linux 6.18). So it does not wait, and as a poll does not tell of the room of a peer that is
+// named by each message, time has to.
+static FIN_BLOCKING ssize_t send_message(int fd, const struct msghdr *m, int flags, bool nc) {
+    struct call c = {
+        .op = IORING_OP_SENDMSG, .fd = fd, .addr = m, .len = 1, .flags = (uint32_t)flags | MSG_NOSIGNAL, .nc = nc};
+    if (flags & (MSG_DONTWAIT | MSG_WAITALL))
         return run(c);
     c.flags |= MSG_DONTWAIT;
+    ssize_t n = run(c);
+    if (FIN_LIKELY(n != -EAGAIN))
+        return n;
+    if (option(fd, SO_DOMAIN) != AF_UNIX || option(fd, SO_TYPE) == SOCK_STREAM) {
+        c.flags &= ~(uint32_t)MSG_DONTWAIT;
+        return run(c);
+    }
     for (uint64_t ns = 10 * FIN_US; n == -EAGAIN; ns += ns < FIN_MS ? ns : 0) {
-        int error = c.op == IORING_OP_SEND ? await_room(c.fd, c.nc) : rest(ns, c.nc);
-        n = error < 0 ? error : run(c);
+        int error = rest(ns, nc);
+        n = error ? error : run(c);
     }
     return n;
 }
 
-// A ring that waits for room for a datagram of a Unix socket goes on where the first attempt stopped taking its data, at the
-// end: what goes out is empty (Linux 6.18). So it does not wait.
-static inline __attribute__((always_inline)) FIN_BLOCKING ssize_t send_it(struct call c) {
-    struct call first = c;
-    first.flags |= MSG_DONTWAIT;
-    if (c.flags & (MSG_DONTWAIT | MSG_WAITALL))
-        return run(c);
-    ssize_t n = run(first);
-    return FIN_LIKELY(n != -EAGAIN) ? n : send_again(c);
-}
-
-static FIN_BLOCKING ssize_t send_data(int fd, const void *data, size_t size, int flags, bool nc) {
-    return send_it((struct call){.op = IORING_OP_SEND, .fd = fd, .addr = data, .len = fin_io_most(size),
-                                 .flags = (uint32_t)flags | MSG_NOSIGNAL, .nc = nc});
-}
-
-static FIN_BLOCKING ssize_t send_message(int fd, const struct msghdr *m, int flags, bool nc) {
-    return send_it((struct call){
-        .op = IORING_OP_SENDMSG, .fd = fd, .addr = m, .len = 1, .flags = (uint32_t)flags | MSG_NOSIGNAL, .nc = nc});
-}
-
-TWICE(ssize_t, fin_send, (int fd, const void *data, size_t size, int flags), send_data, fd, data, size, flags)
 TWICE(ssize_t, fin_sendmsg, (int fd, const struct msghdr *m, int flags), send_message, fd, m, flags)
 
 static FIN_BLOCKING ssize_t send_to(int fd, const void *data, size_t size, int flags, const struct sockaddr *address,
