@@ -102,11 +102,19 @@ static void end(void *resolver) {
     free(r);
 }
 
+static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+
+// The child of a fork has not the thread that may have had the lock.
+static void forget_parent(void) { pthread_mutex_init(&lock, NULL); }
+
+static void watch_forks(void) { pthread_atfork(NULL, NULL, forget_parent); }
+
 // What fails may not fail later.
 static int prepare(void) {
-    static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+    static pthread_once_t once = PTHREAD_ONCE_INIT;
     static bool made;
     int error = 0;
+    pthread_once(&once, watch_forks);
     pthread_mutex_lock(&lock);
     if (!made)
         error = fin_resolve_error_(ares_library_init(ARES_LIB_INIT_ALL));

@@ -62,11 +62,19 @@ static long control(BIO *b, int command, long number, void *pointer) {
     return command == BIO_CTRL_FLUSH || (command == BIO_CTRL_EOF && t->in_eof && t->in_at == t->in_end);
 }
 
+static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+
+// The child of a fork has not the thread that may have had the lock.
+static void forget_parent(void) { pthread_mutex_init(&lock, NULL); }
+
+static void watch_forks(void) { pthread_atfork(NULL, NULL, forget_parent); }
+
 // Where there is no memory for it, there may be later. Numbers of types are few.
 static BIO_METHOD *the_method(void) {
-    static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+    static pthread_once_t once = PTHREAD_ONCE_INIT;
     static BIO_METHOD *method;
     static int number;
+    pthread_once(&once, watch_forks);
     pthread_mutex_lock(&lock);
     if (number <= 0)
         number = BIO_get_new_index();

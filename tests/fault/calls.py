@@ -18,13 +18,13 @@ NO_POINTS = {
         io_uring_free_probe io_uring_queue_exit io_uring_unregister_buf_ring __io_uring_get_cqe
         __libc_current_sigrtmax __libc_current_sigrtmin''',
     'no system call': '''
-        memcpy memmove memset snprintf vsnprintf strcmp strcpy strcspn strerror strlen strncat strnlen
+        memcpy memmove memset snprintf vsnprintf strcmp strcpy strcspn strerror strlen strncat
         strtol strtoul strtoull
         __errno_location __cxa_get_globals __tls_get_addr _GLOBAL_OFFSET_TABLE_ __libc_stack_end environ stderr''',
     'the end of the process': '_exit abort',
     'of memory files, or of what was just read or written; below.c has them': 'fstat64 fstatfs64',
     'reports and traces: where they cannot be written nothing else changes': '''
-        backtrace closedir flock fprintf fputc fwrite opendir printf process_vm_readv readdir64 setenv''',
+        backtrace closedir fprintf fputc fwrite opendir printf process_vm_readv readdir64 setenv''',
     'a name is left behind that the next listener takes': 'unlink',
 }
 NO_CALLS = r'__(asan|lsan|tsan|ubsan|sanitizer|start|stop)_'  # of sanitizers, and the ends of sections

@@ -180,8 +180,9 @@ void fin_trace_crashed(const char *signal) {
 
 static void at_exit(void) { finish(); }
 
-// The child of a fork has a trace of its own, in the same file.
+// The child of a fork has a trace of its own, in the same file, and not the thread that may have had the lock.
 static void in_child(void) {
+    pthread_mutex_init(&lock, NULL);
     for (struct fin_trace_ring *r = rings; r; r = r->next)
         r->count = 0;
     if (own)

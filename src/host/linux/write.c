@@ -9,7 +9,6 @@
 #include <stddef.h>
 #include <stdio.h>
 #include <string.h>
-#include <sys/file.h>
 #include <unistd.h>
 
 #include "host/linux/symbol.h"
@@ -149,7 +148,9 @@ int fin_trace_write(const struct fin_trace_ring *rings, const char *path) {
     struct out o = {.fd = open(path + 1, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0666)};
     if (o.fd < 0)
         return -errno;
-    flock(o.fd, LOCK_EX); // where that fails the parts of processes may be mixed
+    // A lock of the process, which the child of a fork in the middle does not come to share, as it would one of the open
+    // file, to wait for itself. Where it fails the parts of processes may be mixed.
+    fcntl(o.fd, F_SETLKW, &(struct flock){.l_type = F_WRLCK, .l_whence = SEEK_SET});
     for (const struct fin_trace_ring *r = rings; r; r = r->next) {
         uint64_t end = __atomic_load_n(&r->count, __ATOMIC_ACQUIRE), n = end > r->size ? end - r->size : 0;
         if (end)

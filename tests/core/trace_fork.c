@@ -1,0 +1,48 @@
+// SPDX-License-Identifier: BSD-2-Clause
+// A fork while another thread begins and ends traces: the child has not that thread, nor what that had locked, and has a
+// trace of its own.
+#include <pthread.h>
+#include <stdlib.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <fin/trace.h>
+
+#include "check.h"
+
+static bool stop;
+
+static void *begins_and_ends(void *unused) {
+    while (!__atomic_load_n(&stop, __ATOMIC_RELAXED)) {
+        CHECK_EQ(fin_trace_start("/dev/null"), 0);
+        CHECK_EQ(fin_trace_stop(), 0);
+    }
+    return unused;
+}
+
+static void in_child(void) {
+    alarm(60);
+    fin_trace_stop();
+    CHECK_EQ(fin_trace_start("/dev/null"), 0);
+    CHECK_EQ(fin_trace_stop(), 0);
+    _exit(0);
+}
+
+int main(void) {
+    pthread_t t;
+    if (ON_TSAN)
+        SKIP("TSan is not for a child of several threads");
+    CHECK_EQ(pthread_create(&t, NULL, begins_and_ends, NULL), 0);
+    for (int i = 0; i < 50; i++) {
+        int status;
+        pid_t pid = fork();
+        CHECK(pid >= 0);
+        if (pid == 0)
+            in_child();
+        CHECK_EQ(waitpid(pid, &status, 0), pid);
+        CHECK_EQ(status, 0);
+    }
+    __atomic_store_n(&stop, true, __ATOMIC_RELAXED);
+    CHECK_EQ(pthread_join(t, NULL), 0);
+    return 0;
+}
