@@ -56,12 +56,12 @@ static void holds(void *name) {
 }
 
 static uint64_t last;
-static int gaps; // between two yields: more than the thread's own work where the machine gave it no time
+static int gaps; // between two yields: more than the thread's own work where the machine gave it no time, even after a stop
 
 static void yields(void *until) {
     for (uint64_t now = last; now < *(uint64_t *)until; last = now, fin_yield()) {
         now = fin_now();
-        gaps += now - last > LIMIT / 2;
+        gaps += (now - last > LIMIT / 2) + (now - last > 2 * LIMIT);
     }
 }
 

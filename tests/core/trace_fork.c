@@ -9,6 +9,7 @@
 #include <fin/trace.h>
 
 #include "check.h"
+#include "process.h"
 
 static bool stop;
 
@@ -30,6 +31,8 @@ static void in_child(void) {
 
 int main(void) {
     pthread_t t;
+    if (on_valgrind())
+        SKIP("what the other threads of the parent had is lost in a child: valgrind says so");
     if (ON_TSAN)
         SKIP("TSan is not for a child of several threads");
     CHECK_EQ(pthread_create(&t, NULL, begins_and_ends, NULL), 0);

@@ -5,6 +5,7 @@
 #include <sys/wait.h>
 
 #include "net.h"
+#include "process.h"
 
 static bool stop;
 static int listener;
@@ -27,6 +28,8 @@ static void *accepts(void *unused) {
 int main(void) {
     struct sockaddr_in address;
     pthread_t t;
+    if (on_valgrind())
+        SKIP("what the other threads of the parent had is lost in a child: valgrind says so");
     if (ON_TSAN)
         SKIP("TSan is not for a child of several threads");
     listener = tcp_listen(&address, 8);

@@ -193,8 +193,7 @@ static void in_child(void) {
     }
 }
 
-static int start(const char *file) {
-    static bool prepared;
+static int start_locked(const char *file) {
     if (fin_trace_on)
         return -EALREADY;
     if (strlen(file) + 2 > sizeof path)
@@ -208,20 +207,28 @@ static int start(const char *file) {
     strcpy(path + 1, file + append);
     int r = append || write(fd, "[\n", 2) == 2 ? 0 : -EIO;
     close(fd);
-    if (r == 0 && !prepared) {
-        prepared = true;
-        atexit(at_exit);
-        pthread_atfork(NULL, NULL, in_child);
-    }
     __atomic_store_n(&fin_trace_on, r == 0, __ATOMIC_RELEASE);
+    return r;
+}
+
+static void prepare(void) {
+    atexit(at_exit);
+    pthread_atfork(NULL, NULL, in_child);
+}
+
+// Prepared is all before anybody has the lock.
+static int start(const char *file) {
+    static pthread_once_t once = PTHREAD_ONCE_INIT;
+    pthread_once(&once, prepare);
+    pthread_mutex_lock(&lock);
+    int r = start_locked(file);
+    pthread_mutex_unlock(&lock);
     return r;
 }
 
 int fin_trace_start(const char *file) {
     struct fin_runtime *rt = fin_here();
-    pthread_mutex_lock(&lock);
     int r = start(file);
-    pthread_mutex_unlock(&lock);
     if (r == 0)
         fin_trace_begin(rt);
     return r;
