@@ -33,7 +33,8 @@ static void open_all(void) {
     CHECK(dir >= 0 && file >= 0 && other >= 0);
     memset(before, 'x', sizeof before);
     CHECK_EQ(pwrite(file, before, sizeof before, 0), sizeof before);
-    if (pwritev2(file, &(struct iovec){before, 1}, 1, 0, RWF_DSYNC) < 0)
+    struct iovec one = {before, 1};
+    if (pwritev2(file, &one, 1, 0, RWF_DSYNC) < 0)
         to_disk = 0;
     CHECK_EQ(symlinkat("f", dir, "symlink"), 0);
     CHECK_EQ(mkfifoat(dir, "fifo", 0600), 0);
