@@ -13,8 +13,6 @@ enum { WAITS = 1 << 30 };
 
 static struct fin_on on;
 static struct fin_buffers_on buffers_on;
-static struct fin_buffers *pool;
-static struct fin_receiver *receiver;
 static struct fin_acceptor *acceptor;
 static unsigned char piece[PIECE];
 static void *got;
@@ -68,22 +66,10 @@ static void check_buffers(void) {
     check_rest();
 }
 
-// What it had received and what is in the socket is all there is.
 static void check_receiver(void) {
-    ssize_t n;
     check_piece();
-    if (next_random(&seed) % 8)
-        return;
-    CHECK_EQ(fin_receiver_stop(receiver), 0);
-    while ((n = fin_receiver_next(receiver, &got)) > 0) {
-        check_received(got, (size_t)n);
-        CHECK_EQ(fin_buffers_put(pool, got), 0);
-    }
-    CHECK_EQ(n, -ESHUTDOWN);
-    CHECK_EQ(fin_receiver_close(receiver), 0);
-    drain_from(fd[0]);
-    CHECK_EQ(received, sent);
-    CHECK_EQ(fin_receiver_open(&receiver, fd[0], pool), 0);
+    if (next_random(&seed) % 8 == 0)
+        restart_receiver();
 }
 
 static void check_poll(void) {
@@ -128,26 +114,6 @@ static void check_opened(void) { // descriptors are counted in the end
 
 static void check_slept(void) {
     CHECK(!outcome(result) || (result == 0 && fin_now() >= when));
-}
-
-static void open_pool(void) {
-    open_stream();
-    CHECK_EQ(fin_buffers_open(&pool, 2, PIECE), 0);
-}
-
-static void close_pool(void) {
-    close_two();
-    CHECK_EQ(fin_buffers_close(pool), 0);
-}
-
-static void open_receiver(void) {
-    open_pool();
-    CHECK_EQ(fin_receiver_open(&receiver, fd[0], pool), 0);
-}
-
-static void close_receiver(void) {
-    CHECK(fin_receiver_close(receiver) >= 0);
-    close_pool();
 }
 
 static void open_acceptor(void) {

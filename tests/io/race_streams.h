@@ -154,4 +154,44 @@ static inline void check_accept(void) {
 
 static inline void close_listener(void) { close(listener); }
 
+// Received into a pool of buffers.
+static struct fin_buffers *pool;
+static struct fin_receiver *receiver;
+
+static inline void open_pool(void) {
+    open_stream();
+    CHECK_EQ(fin_buffers_open(&pool, 2, PIECE), 0);
+}
+
+static inline void close_pool(void) {
+    close_two();
+    CHECK_EQ(fin_buffers_close(pool), 0);
+}
+
+static inline void open_receiver(void) {
+    open_pool();
+    CHECK_EQ(fin_receiver_open(&receiver, fd[0], pool), 0);
+}
+
+static inline void close_receiver(void) {
+    CHECK(fin_receiver_close(receiver) >= 0);
+    close_pool();
+}
+
+// Ends the receiver in the middle: what it had received and what is in the socket is all there is.
+static inline void restart_receiver(void) {
+    void *piece;
+    ssize_t n;
+    CHECK_EQ(fin_receiver_stop(receiver), 0);
+    while ((n = fin_receiver_next(receiver, &piece)) > 0) {
+        check_received(piece, (size_t)n);
+        CHECK_EQ(fin_buffers_put(pool, piece), 0);
+    }
+    CHECK_EQ(n, -ESHUTDOWN);
+    CHECK_EQ(fin_receiver_close(receiver), 0);
+    drain_from(fd[0]);
+    CHECK_EQ(received, sent);
+    CHECK_EQ(fin_receiver_open(&receiver, fd[0], pool), 0);
+}
+
 #endif
