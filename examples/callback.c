@@ -327,6 +327,7 @@ static FIN_BLOCKING void storm(struct inbox *in, struct post *p, int messages) {
 }
 
 FIN_BLOCKING int main(int argc, char **argv) {
+    only_options(argc, argv, 1, OPTIONS("--short"));
     struct post post;
     struct inbox inbox;
     inbox_init(&inbox, &post);

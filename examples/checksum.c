@@ -226,7 +226,9 @@ static FIN_BLOCKING void compare(const struct tree *tree, const char *what, bool
 
 FIN_BLOCKING int main(int argc, char **argv) {
     bool brief = has_option(argc, argv, "--short");
-    const char *root = argc > 1 && argv[1][0] != '-' ? argv[1] : "/usr/include";
+    bool named = argc > 1 && argv[1][0] != '-';
+    const char *root = named ? argv[1] : "/usr/include";
+    only_options(argc, argv, 1 + named, OPTIONS("--short"));
     struct tree tree = {0};
     list_files(&tree, root);
     if (tree.count == 0) {

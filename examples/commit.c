@@ -229,6 +229,7 @@ static FIN_BLOCKING void one_setting(void *setting) {
 }
 
 int main(int argc, char **argv) {
+    only_options(argc, argv, 1, OPTIONS("--short"));
     bool brief = has_option(argc, argv, "--short");
     printf("two-phase commit, time of an operation\n");
     for (int preempted = 0; preempted < 2; preempted++)

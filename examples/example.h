@@ -55,6 +55,26 @@ static inline void show_progress(const char *what, uint64_t done, uint64_t total
         fprintf(stderr, "\r  %-28s [%-40.*s]", what, (int)width, "########################################");
 }
 
+// Ends the program where an argument from the `first` on is none of the options: a list of names, with a '=' behind those
+// that a number follows.
+static inline void only_options(int argc, char **argv, int first, const char *const *options) {
+    for (int i = first; i < argc; i++) {
+        const char *const *o = options, *name = argv[i];
+        while (*o && (strncmp(*o, name, strlen(name)) != 0 || strcspn(*o, "=") != strlen(name)))
+            o++;
+        const char *number = *o && strchr(*o, '=') ? argv[++i] : "0"; // behind the last argument is NULL
+        char *end = NULL;
+        if (*o && number && (strtol(number, &end, 0), end != number && *end == '\0'))
+            continue;
+        fprintf(stderr, "%s: %s %s; the options are", argv[0], *o ? "no number behind" : "there is no", name);
+        for (o = options; *o; o++)
+            fprintf(stderr, " %.*s%s", (int)strcspn(*o, "="), *o, strchr(*o, '=') ? " NUMBER" : "");
+        fprintf(stderr, "\n");
+        exit(2);
+    }
+}
+#define OPTIONS(...) ((const char *const[]){__VA_ARGS__, NULL})
+
 static inline bool has_option(int argc, char **argv, const char *option) {
     for (int i = 1; i < argc; i++)
         if (strcmp(argv[i], option) == 0)

@@ -187,6 +187,7 @@ static FIN_BLOCKING void check(bool echo) {
 }
 
 FIN_BLOCKING int main(int argc, char **argv) {
+    only_options(argc, argv, 1, OPTIONS("--short", "--serve=", "--stacks", "--echo"));
     long port = option_value(argc, argv, "--serve", 0);
     stacks = has_option(argc, argv, "--stacks");
     if (port) {

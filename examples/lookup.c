@@ -215,6 +215,7 @@ static void end(const char *outcome, uint32_t address) {
 }
 
 FIN_BLOCKING int main(int argc, char **argv) {
+    only_options(argc, argv, 1, OPTIONS("--short"));
     bool brief = has_option(argc, argv, "--short");
     uint64_t ms = brief ? FIN_MS / 10 : FIN_MS; // the unit of all delays
     struct server servers[SERVERS] = {{.name = "near", .delay = 2 * ms},

@@ -139,21 +139,8 @@ static void begin(const char *figure, const char *what) {
 
 static void end(const char *outcome) { printf("%-24s %9.3f ms\n", outcome, (double)(fin_now() - started) / 1e6); }
 
-FIN_BLOCKING int main(int argc, char **argv) {
-    uint64_t ms = has_option(argc, argv, "--short") ? FIN_MS / 10 : FIN_MS;
-    struct server servers[SERVERS] = {{.name = "near", .delay = 2 * ms},
-                                      {.name = "slow", .delay = 200 * ms},
-                                      {.name = "dead", .delay = NEVER},
-                                      {.name = "killed", .delay = 0}};
-    struct fin_rpc *r[SERVERS];
+static FIN_BLOCKING void figures(struct fin_rpc **r, uint64_t ms) {
     uint32_t address = 0;
-    for (int i = 0; i < SERVERS; i++)
-        servers[i].process = start_process(serve, &servers[i]);
-    for (int i = 0; i < SERVERS; i++)
-        r[i] = connect_to(&servers[i]);
-    printf("servers: near (answers after %g ms), slow (%g), dead (never), killed (is shot on the way)\n", 2e-6 * (double)ms,
-           200e-6 * (double)ms);
-
     begin("figure 1", "lookup: killed, which is quick as long as it lives");
     EXPECT(lookup(r[KILLED], "www.example", &address) == 0 && address == address_of("www.example"));
     end("answered");
@@ -176,9 +163,11 @@ FIN_BLOCKING int main(int argc, char **argv) {
     struct fin_rpc *three[] = {r[DEAD], r[SLOW], r[NEAR]};
     EXPECT(lookup_with_timeout(three, 3, "news.example", &address, 10 * FIN_S) == 0);
     end("in time");
+}
 
+static FIN_BLOCKING void one_is_killed(struct fin_rpc **r, pid_t to_kill, uint64_t ms) {
+    uint32_t address = 0;
     begin("", "lookup_all, with one that is killed meanwhile");
-    pid_t to_kill = servers[KILLED].process;
     fin_finish {
         fin_async {
             EXPECT(fin_sleep(ms) == 0);
@@ -191,6 +180,26 @@ FIN_BLOCKING int main(int argc, char **argv) {
     }
     EXPECT(address == address_of("www.example"));
     end("one answer, one error");
+}
+
+FIN_BLOCKING int main(int argc, char **argv) {
+    only_options(argc, argv, 1, OPTIONS("--short"));
+    uint64_t ms = has_option(argc, argv, "--short") ? FIN_MS / 10 : FIN_MS;
+    struct server servers[SERVERS] = {{.name = "near", .delay = 2 * ms},
+                                      {.name = "slow", .delay = 200 * ms},
+                                      {.name = "dead", .delay = NEVER},
+                                      {.name = "killed", .delay = 0}};
+    struct fin_rpc *r[SERVERS];
+    uint32_t address = 0;
+    for (int i = 0; i < SERVERS; i++)
+        servers[i].process = start_process(serve, &servers[i]);
+    for (int i = 0; i < SERVERS; i++)
+        r[i] = connect_to(&servers[i]);
+    printf("servers: near (answers after %g ms), slow (%g), dead (never), killed (is shot on the way)\n", 2e-6 * (double)ms,
+           200e-6 * (double)ms);
+
+    figures(r, ms);
+    one_is_killed(r, servers[KILLED].process, ms);
 
     // The slow server still works on what was given up: its answers come before this one, and meet nobody.
     begin("", "lookup: slow, after two lookups given up");

@@ -8,7 +8,7 @@
 // and asks the system for the server's CPU time and memory.
 //
 //   quotes [--clients 10000] [--seconds 10] [--stacks] [--short]
-//   quotes --serve PORT [--stacks]     the server alone
+//   quotes --serve PORT [--stacks]     the server alone; QUOTE_EVERY=4 in the environment: a quote every four seconds
 #include <arpa/inet.h>
 #include <errno.h>
 #include <time.h>
@@ -20,7 +20,7 @@
 
 // ---- the server
 
-static uint64_t period = FIN_S; // from quote to quote
+static uint64_t period; // from quote to quote
 static const uint64_t slack = FIN_MS; // for which a quote may wait for others, to leave together with them
 
 static FIN_BLOCKING void serve_client(int fd) {
@@ -275,11 +275,11 @@ static void report(const struct load *load, uint64_t connecting, uint64_t tradin
 }
 
 FIN_BLOCKING int main(int argc, char **argv) {
+    only_options(argc, argv, 1, OPTIONS("--short", "--serve=", "--stacks", "--clients=", "--seconds="));
     bool brief = has_option(argc, argv, "--short");
     struct load load = {.address.sin_port = htons((uint16_t)option_value(argc, argv, "--serve", 0)),
                         .quotes = (int)option_value(argc, argv, "--seconds", brief ? 3 : 10)};
-    if (brief)
-        period = 20 * FIN_MS;
+    period = brief ? 20 * FIN_MS : quote_period();
     void (*server_body)(void *) = has_option(argc, argv, "--stacks") ? serve : serve_without_stacks;
     if (has_option(argc, argv, "--serve")) {
         raise_descriptors(1000000);

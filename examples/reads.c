@@ -118,6 +118,7 @@ static FIN_BLOCKING void make_and_show(bool brief) {
 
 FIN_BLOCKING int main(int argc, char **argv) {
     if (argc < 3) {
+        only_options(argc, argv, 1, OPTIONS("--short"));
         make_and_show(has_option(argc, argv, "--short"));
         return 0;
     }

@@ -79,6 +79,7 @@ static FIN_BLOCKING void transaction(enum kind kind, uint64_t number) {
 }
 
 FIN_BLOCKING int main(int argc, char **argv) {
+    only_options(argc, argv, 1, OPTIONS("--short", "--rounds="));
     uint64_t rounds = has_option(argc, argv, "--short") ? 400 : 60000;
     for (int i = 1; i + 1 < argc; i++)
         if (strcmp(argv[i], "--rounds") == 0)

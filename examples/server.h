@@ -8,11 +8,22 @@
 #include <netinet/tcp.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <stdlib.h>
 #include <sys/resource.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
-// A client subscribes with four bytes, the price to begin with; after that it gets a quote at once and one every second.
+// A client subscribes with four bytes, the price to begin with; after that it gets a quote at once and one every second, or
+// in as many seconds as QUOTE_EVERY says in the environment: more clients, at a rate that one processor can serve.
+static inline uint64_t quote_period(void) {
+    static uint64_t ns;
+    if (ns == 0) {
+        const char *seconds = getenv("QUOTE_EVERY");
+        ns = (seconds && atoi(seconds) > 0 ? (uint64_t)atoi(seconds) : 1) * 1000000000u;
+    }
+    return ns;
+}
+
 struct quote {
     uint64_t due;    // when it should have left, on CLOCK_MONOTONIC
     uint32_t number; // of this client's quotes

@@ -149,6 +149,7 @@ static FIN_BLOCKING void be_client(struct fin_chan *c, struct peer *p) {
 }
 
 FIN_BLOCKING int main(int argc, char **argv) {
+    only_options(argc, argv, 1, OPTIONS("--short"));
     struct peer clients[CLIENTS];
     if (has_option(argc, argv, "--short"))
         operations = 400;

@@ -116,6 +116,7 @@ static void begin(struct server *s, const struct certificate *c) {
 }
 
 FIN_BLOCKING int main(int argc, char **argv) {
+    only_options(argc, argv, 1, OPTIONS("--short"));
     struct server server, *s = &server;
     struct certificate certificate;
     int lines = has_option(argc, argv, "--short") ? 100 : 10000;

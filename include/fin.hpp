@@ -4,9 +4,9 @@
 //     fin_finish { fin_async { read_one(a); }; fin_async { read_one(b); }; }
 //     fin::finish([&](fin::scope &s) { s.async([&] { read_one(a); }); s.async([&] { read_one(b); }); });
 //
-// The body of fin_async captures by reference. An exception that leaves an async body cancels its finish block and is
-// rethrown where the block ends; of several, the first. An exception that leaves the block itself cancels it too, waits for
-// its work, and goes on. A block left by return, break or goto waits and rethrows likewise.
+// The body of fin_async captures by reference. An exception that leaves an async body, or the function of fin_async_call,
+// cancels its finish block and is rethrown where the block ends; of several, the first. An exception that leaves the block
+// itself cancels it too, waits for its work, and goes on. A block left by return, break or goto waits and rethrows likewise.
 #ifndef FIN_HPP
 #define FIN_HPP
 
@@ -17,6 +17,7 @@
 #include <cstring>
 #include <cxxabi.h>
 #include <exception>
+#include <new>
 #include <optional>
 #include <system_error>
 #include <type_traits>
@@ -28,7 +29,6 @@
 
 namespace fin {
 
-class scope;
 template <class T> class task;
 
 namespace detail {
@@ -46,10 +46,6 @@ __attribute__((always_inline)) inline void **exceptions() {
 }
 inline unsigned thrown() { return *reinterpret_cast<unsigned *>(exceptions() + 1); }
 
-__attribute__((always_inline)) inline bool in_flight(void *const *e) {
-    return __builtin_expect((reinterpret_cast<uintptr_t>(e[0]) | reinterpret_cast<uintptr_t>(e[1])) != 0, 0);
-}
-
 // An async where something is: it stays the owner's, whether the owner goes on after the body or before its end. So the
 // async is eager. Out of line: the others are to be short.
 __attribute__((noinline, cold)) inline void eager_in_flight(fin_finish_block *block, void (*fn)(void *), void *arg) {
@@ -62,10 +58,10 @@ __attribute__((noinline, cold)) inline void eager_in_flight(fin_finish_block *bl
 }
 
 __attribute__((always_inline)) inline void eager_call(fin_finish_block *block, void (*fn)(void *), void *arg) {
-    if (in_flight(exceptions()))
-        eager_in_flight(block, fn, arg);
-    else
+    if (fin_no_exceptions_(exceptions()))
         fin_eager_call_(block, fn, arg);
+    else
+        eager_in_flight(block, fn, arg);
 }
 
 // A finish block; one entry of the `for` that is a finish block, see FIN_FINISH_.
@@ -83,48 +79,72 @@ public:
     block(const block &) = delete;
     block &operator=(const block &) = delete;
 
-    bool open() const { return open_; }
     fin_finish_block *raw() { return &b_; }
     void *const *exceptions_in_flight() const { return exceptions_; }
     void cancel() { fin_cancel_block_(&b_); }
 
     // The end of the block.
     __attribute__((always_inline)) void close() {
-        open_ = false;
         fin_finish_leave_(&b_);
-        if (__builtin_expect(static_cast<bool>(error_), 0))
-            std::rethrow_exception(std::move(error_));
+        exceptions_ = nullptr;
+        if (__builtin_expect(b_.flags & FIN_FINISH_FAILED, 0))
+            std::rethrow_exception(take_error());
     }
 
     // The block was left before its end.
     __attribute__((always_inline)) ~block() noexcept(false) {
-        if (__builtin_expect(open_, 0)) {
+        if (__builtin_expect(exceptions_ != nullptr, 0)) {
             bool unwinding = thrown() > thrown_before_;
             if (unwinding)
                 cancel();
             fin_finish_leave_(&b_);
-            if (error_ && !unwinding)
-                std::rethrow_exception(std::move(error_));
+            if (b_.flags & FIN_FINISH_FAILED) {
+                std::exception_ptr error = take_error();
+                if (!unwinding)
+                    std::rethrow_exception(std::move(error));
+            }
         }
     }
 
     // From a catch clause.
     __attribute__((noinline, cold)) void failed() noexcept {
-        if (!error_)
-            error_ = std::current_exception();
+        if (!(b_.flags & FIN_FINISH_FAILED)) {
+            new (&error_) std::exception_ptr(std::current_exception());
+            b_.flags |= FIN_FINISH_FAILED;
+        }
         cancel();
     }
 
 private:
+    __attribute__((noinline, cold)) std::exception_ptr take_error() noexcept {
+        b_.flags &= ~static_cast<uint32_t>(FIN_FINISH_FAILED);
+        std::exception_ptr error(std::move(error_));
+        error_.~exception_ptr();
+        return error;
+    }
+
     fin_finish_block b_; // first: see failed() below
-    std::exception_ptr error_;
-    void **exceptions_;
-    bool open_ = true;
+    union {
+        std::exception_ptr error_; // with FIN_FINISH_FAILED
+    };
+    void **exceptions_; // NULL once the block is closed
     unsigned thrown_before_;
 };
 
-__attribute__((always_inline)) inline void lazy_call(block &b, void (*fn)(void *), void *arg) {
-    if (__builtin_expect(FIN_IN_OWNER_(b.raw()) && !in_flight(b.exceptions_in_flight()), 1))
+// Where an async is written: in what may be a lambda, or in a function with a name. A lambda may be called in a block inside
+// the one that it is written in, and be compiled into that block's function: then that is no place for a lazy async.
+template <bool Lambda> struct place {};
+#define FIN_CXX_PLACE_ ::fin::detail::place<sizeof __func__ == sizeof "operator()">()
+
+template <bool Lambda> __attribute__((always_inline)) inline bool lazy_here(block &b, place<Lambda>) {
+    if (__builtin_expect(!FIN_IN_FRAME_(b.raw()), 0) || (Lambda && __builtin_expect(fin_self->current != b.raw(), 0)))
+        return false; // each by itself: of the whole GCC loses which way is likely
+    return fin_no_exceptions_(b.exceptions_in_flight());
+}
+
+template <class Place>
+__attribute__((always_inline)) inline void lazy_call(block &b, void (*fn)(void *), void *arg, Place p) {
+    if (__builtin_expect(lazy_here(b, p), 1))
         FIN_LAZY_CALL_(b.raw(), fn, arg);
     else
         eager_call(b.raw(), fn, arg);
@@ -182,37 +202,118 @@ struct eager_site {
     template <class Body> __attribute__((always_inline)) void operator%(Body &&b) const { eager(owner, std::move(b)); }
 };
 
-struct lazy_site {
+template <class Place> struct lazy_site {
     block *owner;
     template <class Body> __attribute__((always_inline)) void operator%(Body &&b) const {
-        lazy_call(*owner, &run<Body>, &b);
+        lazy_call(*owner, &run<Body>, &b, Place());
     }
 };
 
-FIN_BLOCKING inline lazy_site site(block &, block &owner) { return {&owner}; }
-FIN_BLOCKING inline eager_site site(body_scope, block &owner) { return {&owner}; }
+template <class Place> FIN_BLOCKING inline lazy_site<Place> site(block &, block &owner, Place) { return {&owner}; }
+template <class Place> FIN_BLOCKING inline eager_site site(body_scope, block &owner, Place) { return {&owner}; }
+template <class Here> FIN_BLOCKING inline eager_site site_eager(const Here &, block &owner) { return {&owner}; }
 
-FIN_BLOCKING __attribute__((always_inline)) inline void call_site(block &b, void (*fn)(void *), void *arg) {
-    lazy_call(b, fn, arg);
+// A function as a body. What leaves it is caught, unless its type says that nothing does.
+struct call {
+    void (*fn)(void *);
+    void *arg;
+};
+
+__attribute__((noinline)) inline void run_function(void *arg, void (*fn)(void *)) noexcept {
+    try {
+        fn(arg);
+    } catch (...) {
+        failed();
+    }
 }
-FIN_BLOCKING __attribute__((always_inline)) inline void call_site(body_scope, void (*fn)(void *), void *arg) {
+
+__attribute__((noinline)) inline void run_call(void *closure) noexcept {
+    call c = *static_cast<call *>(closure);
+    static_cast<fin_body *>(fin_self->current->pending)->entry = reinterpret_cast<void *>(c.fn); // for who looks
+    run_function(c.arg, c.fn);
+}
+
+template <class Place>
+FIN_BLOCKING __attribute__((always_inline)) inline void call_site(block &b, void (*fn)(void *) noexcept, void *arg,
+                                                                  Place p) {
+    lazy_call(b, fn, arg, p);
+}
+template <class Place>
+FIN_BLOCKING __attribute__((always_inline)) inline void call_site(body_scope, void (*fn)(void *) noexcept, void *arg,
+                                                                  Place) {
     eager_call(NULL, fn, arg);
 }
+template <class Place>
+FIN_BLOCKING __attribute__((always_inline)) inline void call_site(block &b, void (*fn)(void *), void *arg,
+                                                                  [[maybe_unused]] Place p) {
+#if !FIN_SANITIZED
+    if (__builtin_expect(lazy_here(b, p), 1)) {
+        FIN_ARCH_LAZY_VIA_(b.raw(), run_function, fn, arg);
+        return;
+    }
+#endif
+    call c{fn, arg};
+    eager_call(b.raw(), run_call, &c);
+}
+template <class Place>
+FIN_BLOCKING __attribute__((always_inline)) inline void call_site(body_scope, void (*fn)(void *), void *arg, Place) {
+    call c{fn, arg};
+    eager_call(NULL, run_call, &c);
+}
 
+// An async outside any block is told so by one name that is not there: the other is this then.
+struct no_block {};
+
+// FIN_ELIDE: what is left of a site, and of a block.
 struct elided {
     template <class Body> void operator%(Body &&b) const { b(); }
 };
+struct elided_block {
+    explicit elided_block(uint32_t) {}
+    void cancel() {}
+    void close() {}
+};
+struct elided_timeout : elided_block {
+    elided_timeout(timeout_block::begin, uint64_t) : elided_block(0) {}
+};
+template <class Body> void eager(elided_block *, Body &&body) {
+    std::decay_t<Body> own(std::forward<Body>(body));
+    invoke(own, 0);
+}
+
+#ifdef FIN_ELIDE
+using scope_block = elided_block;
+using scope_timeout = elided_timeout;
+#else
+using scope_block = block;
+using scope_timeout = timeout_block;
+#endif
+
+template <class Scope, class Body> FIN_BLOCKING bool timed(timeout_block::begin begin, uint64_t time, Body &&body) {
+    {
+        scope_timeout b(begin, time);
+        Scope s(b);
+        body(s);
+        b.close();
+    }
+    return fin_timed_out();
+}
 
 } // namespace detail
+
+#ifdef FIN_ELIDE
+inline namespace sequential { // not the names of files of the same program that have the constructs
+#endif
 
 // The finish block of fin::finish. May be passed on and used from anywhere in the block's own thread until it ends.
 class scope {
 public:
-    explicit scope(detail::block &b) : block_(&b) {}
+    explicit scope(detail::scope_block &b) : block_(&b) {}
 
     // Runs body() at once; where it blocks, the caller goes on. The body has a stack of its own from the start.
     template <class Body> void async(Body &&body) { detail::eager(block_, std::forward<Body>(body)); }
 
+#ifndef FIN_ELIDE
     // Starts a coroutine: <fin/coro.hpp>.
     void async(task<void> &&t);
 
@@ -220,16 +321,20 @@ public:
     template <auto Step, class State> fin_awe *async_cont(const State &s) {
         return fin_cont_start_(block_->raw(), detail::step<Step, State>, &s, sizeof s);
     }
+#else // these have no sequential form
+    void async(task<void> &&t) = delete;
+    template <auto Step, class State> fin_awe *async_cont(const State &s) = delete;
+#endif
 
     void cancel() { block_->cancel(); }
 
 private:
-    detail::block *block_;
+    detail::scope_block *block_;
 };
 
 // Runs body(scope), then waits until all that it started has ended.
 template <class Body> FIN_BLOCKING void finish(Body &&body) {
-    detail::block b(0);
+    detail::scope_block b(0);
     scope s(b);
     body(s);
     b.close();
@@ -237,32 +342,24 @@ template <class Body> FIN_BLOCKING void finish(Body &&body) {
 
 // The same, shielded from the cancellation of the blocks around it.
 template <class Body> FIN_BLOCKING void finish_nc(Body &&body) {
-    detail::block b(FIN_FINISH_NC);
+    detail::scope_block b(FIN_FINISH_NC);
     scope s(b);
     body(s);
     b.close();
 }
 
-namespace detail {
-template <class Body> FIN_BLOCKING bool timed(timeout_block::begin begin, uint64_t time, Body &&body) {
-    {
-        timeout_block b(begin, time);
-        scope s(b);
-        body(s);
-        b.close();
-    }
-    return fin_timed_out();
-}
-} // namespace detail
-
 // The same; cancelled when the time (nanoseconds) is over, or when fin_now() is `when`. Returns whether it was: the work may
 // be done all the same.
 template <class Body> FIN_BLOCKING bool timeout(uint64_t ns, Body &&body) {
-    return detail::timed(fin_timeout_begin_, ns, std::forward<Body>(body));
+    return detail::timed<scope>(fin_timeout_begin_, ns, std::forward<Body>(body));
 }
 template <class Body> FIN_BLOCKING bool deadline(uint64_t when, Body &&body) {
-    return detail::timed(fin_deadline_begin_, when, std::forward<Body>(body));
+    return detail::timed<scope>(fin_deadline_begin_, when, std::forward<Body>(body));
 }
+
+#ifdef FIN_ELIDE
+} // namespace sequential
+#endif
 
 // The result of a fin_* call, or std::system_error where it is a negative errno.
 template <class Int> Int check(Int result) {
@@ -326,11 +423,14 @@ template <class Body> FIN_BLOCKING auto offload_nc(Body &&body) -> decltype(body
 } // namespace fin
 
 #ifndef FIN_ELIDE
+inline constexpr ::fin::detail::no_block fin_owner_{};
 #define FIN_CXX_FINISH_(flags, label)                                                                                 \
     for (::fin::detail::block fin_async_must_be_inside_fin_finish((FIN_ARCH_FRAME_POINTER_(), flags)),                \
          &fin_cancel_must_be_inside_fin_finish [[maybe_unused]] = fin_async_must_be_inside_fin_finish,                \
-         &label [[maybe_unused]] = fin_async_must_be_inside_fin_finish;                                               \
-         fin_async_must_be_inside_fin_finish.open(); fin_async_must_be_inside_fin_finish.close())
+         &fin_owner_ [[maybe_unused]] = fin_async_must_be_inside_fin_finish,                                          \
+         &label [[maybe_unused]] = fin_async_must_be_inside_fin_finish,                                               \
+         *fin_once_ = &fin_async_must_be_inside_fin_finish;                                                           \
+         fin_once_; fin_async_must_be_inside_fin_finish.close(), fin_once_ = nullptr)
 #define FIN_CXX_LAMBDA_ [&]([[maybe_unused]] ::fin::detail::body_scope fin_async_must_be_inside_fin_finish) FIN_BLOCKING
 
 #define fin_finish FIN_CXX_FINISH_(0u, fin_no_label_)
@@ -338,20 +438,23 @@ template <class Body> FIN_BLOCKING auto offload_nc(Body &&body) -> decltype(body
 #define fin_finish_nc FIN_CXX_FINISH_(FIN_FINISH_NC, fin_no_label_)
 #define FIN_CXX_TIMED_(begin, time)                                                                                   \
     for (::fin::detail::timeout_block fin_async_must_be_inside_fin_finish((FIN_ARCH_FRAME_POINTER_(), begin), (time)), \
-         &fin_cancel_must_be_inside_fin_finish [[maybe_unused]] = fin_async_must_be_inside_fin_finish;                \
-         fin_async_must_be_inside_fin_finish.open(); fin_async_must_be_inside_fin_finish.close())
+         &fin_cancel_must_be_inside_fin_finish [[maybe_unused]] = fin_async_must_be_inside_fin_finish,                \
+         &fin_owner_ [[maybe_unused]] = fin_async_must_be_inside_fin_finish,                                          \
+         *fin_once_ = &fin_async_must_be_inside_fin_finish;                                                           \
+         fin_once_; fin_async_must_be_inside_fin_finish.close(), fin_once_ = nullptr)
 #define fin_timeout(ns) FIN_CXX_TIMED_(fin_timeout_begin_, ns)
 #define fin_deadline(when) FIN_CXX_TIMED_(fin_deadline_begin_, when)
-#define fin_async                                                                                                     \
-    ::fin::detail::site(fin_async_must_be_inside_fin_finish, fin_cancel_must_be_inside_fin_finish) % FIN_CXX_LAMBDA_
-#define fin_async_eager                                                                                               \
-    ((void)fin_async_must_be_inside_fin_finish,                                                                       \
-     ::fin::detail::site(::fin::detail::body_scope(), fin_cancel_must_be_inside_fin_finish)) %                        \
-        FIN_CXX_LAMBDA_
+#define fin_async ::fin::detail::site(fin_async_must_be_inside_fin_finish, fin_owner_, FIN_CXX_PLACE_) % FIN_CXX_LAMBDA_
+#define fin_async_eager ::fin::detail::site_eager(fin_async_must_be_inside_fin_finish, fin_owner_) % FIN_CXX_LAMBDA_
 #undef fin_async_call
+#undef fin_async_eager_call
 #undef fin_cancel
 #undef fin_cancel_as
-#define fin_async_call(fn, arg) ::fin::detail::call_site(fin_async_must_be_inside_fin_finish, fn, arg)
+#define fin_async_call(fn, arg)                                                                                       \
+    ::fin::detail::call_site(fin_async_must_be_inside_fin_finish, fn, arg, FIN_CXX_PLACE_)
+#define fin_async_eager_call(fn, arg)                                                                                 \
+    ((void)fin_async_must_be_inside_fin_finish,                                                                       \
+     ::fin::detail::call_site(::fin::detail::body_scope(), fn, arg, FIN_CXX_PLACE_))
 #define fin_cancel() fin_cancel_must_be_inside_fin_finish.cancel()
 #define fin_cancel_as(label) fin_cancel_as_needs_fin_finish_as_##label.cancel()
 #endif

@@ -18,6 +18,14 @@ static inline bool on_valgrind(void) {
     return preloaded && strstr(preloaded, "vgpreload");
 }
 
+// For a test that forks while other threads run.
+static inline void skip_without_forks_of_threads(void) {
+    if (on_valgrind())
+        SKIP("what the other threads of the parent had is lost in a child: valgrind says so");
+    if (ON_TSAN)
+        SKIP("TSan is not for a child of several threads");
+}
+
 static inline int count_in(const char *folder) {
     int n = 0;
     DIR *d = opendir(folder);
@@ -29,6 +37,12 @@ static inline int count_in(const char *folder) {
 }
 
 static inline int open_descriptors(void) { return count_in("/proc/self/fd"); }
+
+static inline void ended_well(pid_t child) {
+    int status;
+    CHECK_EQ(waitpid(child, &status, 0), child);
+    CHECK_EQ(status, 0);
+}
 
 // Runs fn() in a child of this process, which a signal is to end, and returns that; what it wrote to stderr is in `text`.
 static inline int killed_by(void (*fn)(void), char *text, size_t size) {

@@ -218,6 +218,8 @@ def all_awes():
         raise gdb.GdbError(BROKEN % e)
     except Gone as e:
         raise gdb.GdbError(BROKEN % hex(e.args[0]))
+    except KeyError as e:
+        raise gdb.GdbError(f'Another version of Fin is in this program: it does not say where {e} is.')
 
 
 def numbered(text):

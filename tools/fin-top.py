@@ -164,7 +164,8 @@ class Runtime:
     def __init__(self, look, rt):
         self.rt, self.tid, self.asleep = rt, look.half(rt + look.at['rt.tid']), look.half(rt + look.at['rt.asleep'])
         self.stats = {k[5:]: look.word(rt + v) for k, v in look.at.items() if k.startswith('stat.')}
-        self.spares, self.awes = look.field(rt, 'rt.spares'), look.awes(rt)
+        self.spares = look.field(rt, 'rt.spares') + look.field(rt, 'rt.colds')
+        self.awes = look.awes(rt)
 
 
 def plural(n, one):

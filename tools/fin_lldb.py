@@ -101,6 +101,8 @@ class Program:
                      for a in self.look.awes(rt, self.sp_of(self.look.half(rt + self.look.at['rt.tid'])))]
         except (Broken, Gone) as e:
             raise Failed('The memory of a runtime is not all there: %s.' % e)
+        except KeyError as e:
+            raise Failed(f'Another version of Fin is in this program: it does not say where {e} is.')
         return list(enumerate(found, 1))
 
     def numbered(self, text):
@@ -137,7 +139,8 @@ class Program:
 
     def is_called(self, thread):
         """Does the second frame go on behind a call?"""
-        frame = next((f for f in thread.frames if f.GetCFA() != thread.frames[0].GetCFA()), None)
+        caller = (f for f in thread.frames if f.GetCFA() != thread.frames[0].GetCFA() and not f.IsArtificial())
+        frame = next(caller, None)  # not one that lldb adds for a call in a function's last place
         try:
             before = self.read(frame.pc - 7, 7) if frame else bytes(7)
         except Gone:

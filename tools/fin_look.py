@@ -197,20 +197,44 @@ class Runtime:
                 yield from self.awe(block + look.at['block.awe'], 'finish')
             block = look.field(block, 'block.parent')
 
-    def listed(self, name):
+    def links(self, name):
+        """Of a list, before anything else of them is looked at. One that is not behind who led to it has moved to another
+        list, at whose head those end that moved together: the way goes on from before them."""
         look = self.look
-        head = self.rt + look.at[name]
-        link, links = look.word(head), set()
-        while link != head and len(links) < MOST:
-            if not link or link in links:
+        def read(at):
+            return struct.unpack('<QQ', look.read(at, 16))
+        path, on_path, links = [self.rt + look.at[name]], set(), {}
+        heads = {self.rt + look.at[n] for n in ('rt.queue', 'rt.suspended')} - {path[0]}
+        for _ in range(2 * MOST):
+            link, before = read(path[-1])
+            moved = len(path) - 1 if len(path) > 1 and before != path[-2] else 0
+            if not moved and link in heads:
+                moved = next((k for k in range(len(path) - 1, 0, -1) if read(path[k])[1] != path[k - 1]), 0)
+            if moved and not look.strict:
+                on_path.difference_update(path[moved:])
+                del path[moved:]
+                continue
+            if link == path[0] or len(links) == MOST:
+                break
+            if not link or link in on_path or link in heads:
                 if look.strict:
                     raise Broken(name[3:])
-                return
-            links.add(link)
+                break
+            path.append(link)
+            on_path.add(link)
+            links[link] = True
+        return links
+
+    def listed(self, name):
+        look = self.look
+        for link in self.links(name):
             at = link - look.at['awe.link']
-            if not look.half(at + look.at['awe.state']) & AWE_EXPLICIT:
-                yield from self.awe(at)
-            link = look.word(link)
+            try:
+                if not look.half(at + look.at['awe.state']) & AWE_EXPLICIT:
+                    yield from self.awe(at)
+            except Gone:  # this one: it runs by now
+                if look.strict:
+                    raise
 
     def identified(self):
         look = self.look

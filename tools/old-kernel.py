@@ -3,15 +3,18 @@
 """Runs tests of a build on another kernel, in an emulated machine:
 
     apt-get install qemu-system-x86; apt-get download linux-image-VERSION-unsigned; dpkg-deb -x linux-image-*.deb KERNEL
-    tools/old-kernel.py KERNEL/boot/vmlinuz-VERSION [--build build] [--kinds plain,epoll] [TEST...]
+    tools/old-kernel.py KERNEL/boot/vmlinuz-VERSION [--build build] [--kinds plain,epoll] [--set NAME=VALUE]... [TEST...]
 
-A TEST is a program of tests/io, without `io_` and `_c`; all by default. A kind is a value of FIN_IO; none is run always. The
-machine is slow: a test has two minutes. The exit status is 1 where one failed."""
+Kernels of Debian and of Ubuntu (linux-image-unsigned-VERSION-generic) do; Ubuntu 22.04 has 5.15, the oldest that Fin is
+for. A TEST is a program of tests/io, without `io_` and `_c`; all by default. A kind is a value of FIN_IO; none is run
+always. Other variables are set for all (FIN_SEED=19). The machine is slow: a test has two minutes. The exit status is 1
+where one failed."""
 import argparse
 import glob
 import gzip
 import os
 import re
+import shlex
 import shutil
 import subprocess
 import sys
@@ -20,7 +23,7 @@ import tempfile
 PROGRAMS = ['bash', 'cat', 'date', 'echo', 'false', 'grep', 'head', 'ip', 'ls', 'mkdir', 'mount', 'seq', 'sleep', 'sort',
             'tail', 'timeout', 'tr', 'true', 'uname', 'wc']
 INIT = '''#!/bin/bash
-export PATH=/bin FIN_FEW=1 FIN_ROUNDS=20 HOME=/
+export PATH=/bin FIN_FEW=1 FIN_ROUNDS=20 HOME=/ {settings}
 mount -t proc proc /proc; mount -t sysfs sys /sys; mount -t devtmpfs dev /dev
 mkdir -p /dev/shm /dev/pts /tmp /var/tmp
 mount -t tmpfs tmp /tmp; mount -t tmpfs shm /dev/shm; mount -t devpts pts /dev/pts
@@ -61,7 +64,7 @@ def archive(root, path):
         entry('TRAILER!!!', 0)
 
 
-def fill(root, tests, kinds):
+def fill(root, tests, kinds, settings):
     for directory in ('bin', 't', 'proc', 'sys', 'dev', 'tmp', 'etc', 'usr', 'lib64', 'lib/x86_64-linux-gnu'):
         os.makedirs(os.path.join(root, directory))
     programs = {p: shutil.which(p) or f'/sbin/{p}' for p in PROGRAMS} | {'sh': shutil.which('dash') or shutil.which('bash')}
@@ -79,7 +82,8 @@ def fill(root, tests, kinds):
     with open(os.path.join(root, 'etc', 'passwd'), 'w', encoding='ascii') as f:
         f.write('root:x:0:0::/:/bin/sh\n')
     with open(os.path.join(root, 'init'), 'w', encoding='ascii') as f:
-        f.write(INIT.format(kinds=' '.join(f'"{k}"' for k in kinds), tests=' '.join(map(os.path.basename, tests))))
+        f.write(INIT.format(kinds=' '.join(f'"{k}"' for k in kinds), tests=' '.join(map(os.path.basename, tests)),
+                            settings=' '.join(map(shlex.quote, settings))))
     os.chmod(f.name, 0o755)
 
 
@@ -89,14 +93,15 @@ def main():
     p.add_argument('tests', nargs='*')
     p.add_argument('--build', default='build')
     p.add_argument('--kinds', default='', help='values of FIN_IO, with commas')
-    options = p.parse_args()
+    p.add_argument('--set', action='append', default=[], metavar='NAME=VALUE')
+    options = p.parse_intermixed_args()
     found = sorted(path for path in glob.glob(os.path.join(options.build, 'tests', 'io', 'io_*_c')) if os.path.isfile(path))
     tests = [path for path in found if not options.tests or os.path.basename(path)[3:-2] in options.tests]
     if not tests:
         p.error('no such tests are built in ' + options.build)
     with tempfile.TemporaryDirectory() as directory:
         image = os.path.join(directory, 'image')
-        fill(os.path.join(directory, 'root'), tests, ['', *filter(None, options.kinds.split(','))])
+        fill(os.path.join(directory, 'root'), tests, ['', *filter(None, options.kinds.split(','))], options.set)
         archive(os.path.join(directory, 'root'), image)
         command = ['setpriv', '--pdeathsig', 'KILL', 'qemu-system-x86_64', '-accel', 'tcg,thread=multi', '-cpu', 'max',
                    '-smp', '2', '-m', '1500', '-nographic', '-no-reboot', '-net', 'none',

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-2-Clause
 // What the machine itself takes: lines that go from one processor to the other, by hand, and copies on one.
+#include <sched.h>
 #include <string.h>
 
 #include "rows.h"
@@ -28,6 +29,49 @@ static void bare_far(void *n) {
 double trip_bare(long n) {
     lines[0].word = lines[1].word = 0;
     return two_sides(bare_near, bare_far, &n, n);
+}
+
+// The same with a message in the line, which is copied in and out: sixteen lines in turn, and a pause between looks.
+enum { TURNS = 16 };
+static struct {
+    uint64_t number;
+    char bytes[MESSAGE];
+} __attribute__((aligned(64))) messages[2][TURNS];
+
+static void put_message(int side, uint64_t i, const char *from) {
+    memcpy(messages[side][i % TURNS].bytes, from, MESSAGE);
+    __atomic_store_n(&messages[side][i % TURNS].number, i, __ATOMIC_RELEASE);
+}
+
+static void get_message(int side, uint64_t i, char *to) {
+    while (__atomic_load_n(&messages[side][i % TURNS].number, __ATOMIC_ACQUIRE) != i) {
+#if defined(__x86_64__)
+        __asm__ volatile("pause");
+#endif
+    }
+    memcpy(to, messages[side][i % TURNS].bytes, MESSAGE);
+    __asm__ volatile("" : : "r"(to) : "memory");
+}
+
+static void message_near(void *n) {
+    char p[MESSAGE] = {0};
+    for (uint64_t i = 1; i <= *(uint64_t *)n; i++) {
+        put_message(0, i, p);
+        get_message(1, i, p);
+    }
+}
+
+static void message_far(void *n) {
+    char p[MESSAGE];
+    for (uint64_t i = 1; i <= *(uint64_t *)n; i++) {
+        get_message(0, i, p);
+        put_message(1, i, p);
+    }
+}
+
+double trip_message(long n) {
+    memset(messages, 0, sizeof messages);
+    return two_sides(message_near, message_far, &n, n);
 }
 
 // A ring of lines whose first word tells when they are there, and how far it has been read every quarter of it.
@@ -136,15 +180,19 @@ static struct {
     uint64_t next;
 } __attribute__((aligned(128))) claims;
 
-static void claim_lines(void *n) {
-    for (uint64_t i = 0; i < *(uint64_t *)n; i++) {
+enum { LOOKS = 200 }; // before one yields: whom one waits for may want this processor
+
+void bench_claim_lines(uint64_t n) {
+    for (uint64_t i = 0; i < n; i++) {
         uint64_t mine = __atomic_load_n(&claims.next, __ATOMIC_RELAXED);
-        for (;;) {
+        for (int looks = 0;; looks++) {
             uint64_t number = __atomic_load_n(&claimed[mine % RING].number, __ATOMIC_ACQUIRE);
             if (number != mine)
                 mine = __atomic_load_n(&claims.next, __ATOMIC_RELAXED);
             else if (__atomic_compare_exchange_n(&claims.next, &mine, mine + 1, true, __ATOMIC_RELAXED, __ATOMIC_RELAXED))
                 break;
+            if (looks > LOOKS)
+                sched_yield();
         }
         for (int k = 0; k < 7; k++)
             claimed[mine % RING].words[k] = i;
@@ -152,20 +200,28 @@ static void claim_lines(void *n) {
     }
 }
 
-static void drain_claimed(void *n) {
+void bench_drain_claimed(uint64_t n) {
     uint64_t to[7];
-    for (uint64_t i = 0; i < *(uint64_t *)n; i++) {
-        while (__atomic_load_n(&claimed[i % RING].number, __ATOMIC_ACQUIRE) != i + 1) {
-        }
+    for (uint64_t i = 0; i < n; i++) {
+        for (int looks = 0; __atomic_load_n(&claimed[i % RING].number, __ATOMIC_ACQUIRE) != i + 1; looks++)
+            if (looks > LOOKS)
+                sched_yield();
         memcpy(to, claimed[i % RING].words, sizeof to);
         __asm__ volatile("" : : "r"(to) : "memory");
         __atomic_store_n(&claimed[i % RING].number, i + RING, __ATOMIC_RELEASE);
     }
 }
 
-double stream_claimed(long n) {
+void bench_claims_reset(void) {
     for (uint64_t i = 0; i < RING; i++)
         claimed[i].number = i;
     claims.next = 0;
-    return two_sides(claim_lines, drain_claimed, &n, n);
+}
+
+static void claim_side(void *n) { bench_claim_lines(*(uint64_t *)n); }
+static void drain_side(void *n) { bench_drain_claimed(*(uint64_t *)n); }
+
+double stream_claimed(long n) {
+    bench_claims_reset();
+    return two_sides(claim_side, drain_side, &n, n);
 }

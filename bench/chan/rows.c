@@ -121,13 +121,18 @@ double trip_pair(long n) {
     return two_sides(ask, answer, &n, n);
 }
 
+int bench_chan_open(struct fin_chan **opened, unsigned flags) {
+    int fd[2];
+    int r = socketpair(AF_UNIX, SOCK_SEQPACKET, 0, fd) == 0 ? 0 : -1;
+    if (r == 0)
+        r = fin_chan_offer(&opened[0], fd[0], &(struct fin_chan_options){0, flags});
+    return r == 0 ? fin_chan_take(&opened[1], fd[1], 0) : r;
+}
+
 double trip_process(long n) {
     static struct fin_chan *kept[2];
-    int fd[2];
-    if (!kept[0]) {
-        check(socketpair(AF_UNIX, SOCK_SEQPACKET, 0, fd) == 0);
-        check(fin_chan_offer(&kept[0], fd[0], NULL) == 0 && fin_chan_take(&kept[1], fd[1], 0) == 0);
-    }
+    if (!kept[0])
+        check(bench_chan_open(kept, 0) == 0);
     use(kept, 0, 0);
     return two_sides(ask, answer, &n, n);
 }
@@ -269,12 +274,8 @@ double stream_large_in_place(long n) { return stream(fill_pages, sum_pages, LARG
 double stream_shared(long n) {
     static struct fin_chan *kept[2];
     size_t size = MESSAGE;
-    int fd[2];
-    if (!kept[0]) { // one end for several threads, the other for one
-        check(socketpair(AF_UNIX, SOCK_SEQPACKET, 0, fd) == 0);
-        check(fin_chan_offer(&kept[0], fd[0], &(struct fin_chan_options){0, FIN_CHAN_SHARED}) == 0);
-        check(fin_chan_take(&kept[1], fd[1], 0) == 0);
-    }
+    if (!kept[0])
+        check(bench_chan_open(kept, FIN_CHAN_SHARED) == 0);
     count = n;
     use(kept, 0, 0);
     return two_sides(send_all, recv_all, &size, n);

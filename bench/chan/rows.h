@@ -20,6 +20,7 @@ enum { MESSAGE = 56, LARGE = 4096 };
 
 // Round trips.
 double trip_bare(long n);
+double trip_message(long n); // by hand, with MESSAGE bytes in the line
 double trip_pair(long n);
 double trip_process(long n);
 double trip_local(long n);
@@ -59,6 +60,27 @@ double stream_large_in_place(long n); // made there, and used there
 double stream_fill(long n);           // the same on one processor
 double stream_shared(long n);         // at an end for several senders
 double stream_claimed(long n);        // by hand: senders claim their lines by compare-and-swap
+
+// Of bare.c: n messages by lines that are claimed; who finds no room, or nothing for long, yields.
+void bench_claim_lines(uint64_t n);
+void bench_drain_claimed(uint64_t n);
+void bench_claims_reset(void);
+
+// rows.c: its first end is for one who offers it with these flags, the other for one thread.
+struct fin_chan;
+int bench_chan_open(struct fin_chan **ends, unsigned flags);
+
+// From so many threads to one.
+#define BENCH_SENDERS(kind)                                                                                                 \
+    double senders_##kind##_1(long n);                                                                                      \
+    double senders_##kind##_2(long n);                                                                                      \
+    double senders_##kind##_4(long n);                                                                                      \
+    double senders_##kind##_8(long n);
+BENCH_SENDERS(shared)
+BENCH_SENDERS(locked)
+BENCH_SENDERS(claimed)
+double senders_awes_8(long n); // four AWEs in each of two threads
+
 double stream_copy(long n); // no message: memcpy of as many bytes, there and away
 double stream_bare(long n); // by hand
 double stream_large_bare(long n);

@@ -8,6 +8,7 @@
 
 #include <fin.h>
 
+#include "../memory.h"
 #include "rows.h"
 
 static struct fin_awe **slots;
@@ -42,17 +43,7 @@ static void waits_with_a_stack(void *slot) {
 
 static double ns(void) { return (double)bench_ticks() / bench_ticks_per_ns; }
 
-static long resident(void) {
-    char line[256];
-    long sum = 0;
-    FILE *f = fopen("/proc/self/status", "r");
-    while (f && fgets(line, sizeof line, f))
-        if (strncmp(line, "VmRSS:", 6) == 0 || strncmp(line, "VmPTE:", 6) == 0)
-            sum += strtol(line + 6, NULL, 10);
-    if (f)
-        fclose(f);
-    return sum * 1024;
-}
+static long resident(void) { return memory_kib("VmRSS:") * 1024; }
 
 struct measure {
     double bytes, make, wake; // ns

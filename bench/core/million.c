@@ -10,21 +10,12 @@
 
 #include <fin.h>
 
+#include "../memory.h"
 #include "rows.h"
 
 enum { ROUNDS = 3, QUICK_ROUNDS = 1, RIVALS = 5 };
 
-static long peak_kib(void) {
-    char line[256];
-    long sum = 0;
-    FILE *f = fopen("/proc/self/status", "r");
-    while (f && fgets(line, sizeof line, f))
-        if (strncmp(line, "VmHWM:", 6) == 0 || strncmp(line, "VmPTE:", 6) == 0)
-            sum += strtol(line + 6, NULL, 10);
-    if (f)
-        fclose(f);
-    return sum;
-}
+static long peak_kib(void) { return memory_kib("VmHWM:"); }
 
 static double now_ns(void) {
     struct timespec t;

@@ -14,7 +14,7 @@ void bench_body(void *); // does nothing that a compiler knows of
 // async.c, async_nested.c, async_lambda.cpp: an async whose body does not block, in a finish block around all
 double async_plain(long n), async_call(long n), async_eager_call(long n);
 double async_nested(long n), async_eager_nested(long n);
-double async_lambda(long n), async_eager_lambda(long n);
+double async_lambda(long n), async_eager_lambda(long n), async_call_cpp(long n);
 
 // create.c and the same two: finish + async + one yield + completion
 double create_call(long n), create_eager_call(long n), create_yield_to(long n), create_eager_yield_to(long n);

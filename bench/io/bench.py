@@ -27,6 +27,7 @@ def options():
     p.add_argument('--out', help='for the samples and plots; in the build directory by default')
     p.add_argument('--scratch', help='directory of the files to read: on the file system to measure')
     p.add_argument('--clients', help='numbers of clients of the quote servers, with commas')
+    p.add_argument('--every', type=int, default=1, help='seconds between two quotes to a client; servers in C only')
     p.add_argument('--only', help='names of the servers to compare, with commas')
     p.add_argument('--repetitions', type=int, help='how often each is measured')
     found = p.parse_args()

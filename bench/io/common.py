@@ -114,13 +114,22 @@ class Samples:
         middle = statistics.median(column) if column else 0
         return 100 * (max(column) - min(column)) / middle if middle else 0
 
+    def ratios(self, key, base, value):
+        i = self.values.index(value)
+        ours, theirs = self.rows.get(key, {}), self.rows.get(base, {})
+        return sorted(ours[r][i] / theirs[r][i] for r in ours if r in theirs and theirs[r][i])
+
     def ratio(self, key, base, value):
         """The median, over the repetitions, of how many times the base's value this one's is: what disturbs the machine
         for a while disturbs both."""
-        i = self.values.index(value)
-        ours, theirs = self.rows.get(key, {}), self.rows.get(base, {})
-        ratios = [ours[r][i] / theirs[r][i] for r in ours if r in theirs and theirs[r][i]]
+        ratios = self.ratios(key, base, value)
         return statistics.median(ratios) if ratios else None
+
+    def ratio_between(self, key, base, value):
+        """Where that median is with 90% confidence, whatever the ratios' distribution: two of them."""
+        ratios = self.ratios(key, base, value)
+        outside = max(0, int((len(ratios) - 1.645 * len(ratios) ** 0.5) / 2))
+        return (ratios[outside], ratios[-1 - outside]) if ratios else (0, float('inf'))
 
 
 def in_turns(items, repetition):

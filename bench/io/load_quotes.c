@@ -7,8 +7,6 @@
 #include "../../examples/server.h"
 #include "load.h"
 
-#define PERIOD UINT64_C(1000000000)
-
 static int begin(struct load *l) {
     l->subscribed = 0;
     return 0;
@@ -30,8 +28,8 @@ static void subscribe(struct load *l, struct client *c, uint64_t now) {
 static uint64_t tick(struct load *l, uint64_t now) {
     if (l->settled < l->wanted || l->subscribed == l->wanted)
         return UINT64_MAX;
-    uint64_t count = (uint64_t)(l->wanted - l->spread_from), gone = now - l->spread_begin;
-    uint64_t due = gone >= PERIOD ? count : 1 + (count - 1) * gone / PERIOD;
+    uint64_t period = quote_period(), count = (uint64_t)(l->wanted - l->spread_from), gone = now - l->spread_begin;
+    uint64_t due = gone >= period ? count : 1 + (count - 1) * gone / period;
     while (l->subscribed < l->spread_from + (int)due)
         subscribe(l, &l->clients[l->subscribed++], now);
     return now + 1000000;
@@ -51,13 +49,13 @@ static void ready(struct load *l, struct client *c) {
         size_t whole = (c->got + (size_t)n) / sizeof *quotes;
         uint64_t now = load_now();
         for (size_t i = 0; i < whole; i++) {
-            uint64_t due = c->since + c->number * PERIOD;
+            uint64_t due = c->since + c->number * quote_period();
             if (c->got == 0 && quotes[i].number != c->number) {
                 load_lost(l, c);
                 return;
             }
             c->number++;
-            load_done(l, now > due ? now - due : 0, now > due + PERIOD);
+            load_done(l, now > due ? now - due : 0, now > due + quote_period());
         }
         c->got = (uint32_t)((c->got + (size_t)n) % sizeof *quotes);
         if ((size_t)n < sizeof quotes / 2)

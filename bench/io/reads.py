@@ -16,8 +16,9 @@ class Reads:
     def __init__(self, bench):
         self.bench = bench
         self.depths = bench.of([1, 8, 64, 1024], [1, 8, 64, 256, 1024], [1, 2, 4, 8, 16, 32, 64, 128, 256, 512, 1024])
-        self.seconds = bench.of(0.25, 0.5, 1.0)
-        self.repetitions = bench.options.repetitions or bench.of(5, 7, 9)
+        self.seconds = bench.of(0.15, 0.4, 0.8)
+        self.least = bench.options.repetitions or bench.of(5, 7, 9)
+        self.most = bench.options.repetitions or 3 * self.least
         self.size = bench.of(256, 512, 512) << 20
         self.files = [os.path.join(bench.scratch, f'fin-reads-{os.getpid()}-{i}') for i in range(2)]
         self.modes = ['cached', 'direct']
@@ -55,15 +56,19 @@ class Reads:
         rate, _ = self.one(HAND, block, depth, few, direct)
         return int(max(8 * depth, 1000, rate * self.seconds))
 
-    def times(self, mode):
-        """A disk, a virtual one above all, is not as even as memory."""
-        return self.repetitions * (3 if mode == 'direct' else 1)
+    @staticmethod
+    def clear(samples, key, base):
+        """Is it sure which targets are met?"""
+        rate, cpu = (samples.ratio_between(key, base, value) for value in ('reads_per_s', 'cpu_us'))
+        return not rate[0] < MORE_THROUGHPUT < rate[1] and not cpu[0] < MORE_CPU < cpu[1]
 
     def measure(self, samples, mode, block, depth, progress):
         direct = mode == 'direct'
         who = [FIN, HAND] + ([SYNC] if depth == 1 else [])
         reads = self.enough(block, depth, direct)
-        for repetition in range(self.times(mode)):
+        for repetition in range(self.most):
+            if repetition >= self.least and self.clear(samples, (mode, block, depth, FIN), (mode, block, depth, HAND)):
+                break
             for name in in_turns(who, repetition):
                 progress.show(f'{name}, {block} bytes, {mode}, {depth} in flight')
                 samples.add((mode, block, depth, name), repetition, self.one(name, block, depth, reads, direct))
@@ -122,8 +127,8 @@ class Reads:
                   f'{max(ns):+.0f} over block sizes and modes')
 
     def print_table(self, samples, mode, block):
-        print(f'\nRandom reads of {block} bytes, {mode}, {2 * self.size >> 20} MiB; medians of {self.times(mode)}; '
-              'ratios of repetitions side by side [reads]')
+        print(f'\nRandom reads of {block} bytes, {mode}, {2 * self.size >> 20} MiB; medians of {self.least} to '
+              f'{self.most}; ratios of repetitions side by side, and where they are with 90% confidence [reads]')
         print(f'  {"in flight":>9}  {"":20}{"reads/s":>11}{"spread":>8}{"MB/s":>8}{"CPU us":>9}   Fin: throughput, CPU')
         for depth in self.depths:
             for name in (FIN, HAND, SYNC, FIO):
@@ -141,7 +146,9 @@ class Reads:
     @staticmethod
     def compared(samples, key, base):
         rate, cpu = samples.ratio(key, base, 'reads_per_s'), samples.ratio(key, base, 'cpu_us')
-        return f'   {rate:.3f} {verdict(rate, at_least=MORE_THROUGHPUT)}, {cpu:.3f} {verdict(cpu, at_most=MORE_CPU)}'
+        (low, high), (less, more) = (samples.ratio_between(key, base, value) for value in ('reads_per_s', 'cpu_us'))
+        return f'   {rate:.3f} ({low:.2f}-{high:.2f}) {verdict(rate, at_least=MORE_THROUGHPUT)}, ' \
+               f'{cpu:.3f} ({less:.2f}-{more:.2f}) {verdict(cpu, at_most=MORE_CPU)}'
 
 
 def run(bench):

@@ -32,12 +32,16 @@ http {{
 '''
 
 
+BARE = 'bare sends'  # no less can be had: send(2) of the same bytes at the same times
+
+
 class Server:
     """A program and how it is called; kinds: of quotes, http, echo. skip: why it cannot run here."""
 
-    def __init__(self, name, kinds, command, skip=None, managed=False, most=None):
+    def __init__(self, name, kinds, command, skip=None, managed=False, most=None, period=False):
         self.name, self.kinds, self.command, self.skip = name, kinds, command, skip
         self.managed = managed
+        self.period = period  # it can send quotes in another period than a second
         self.most = most  # clients that the system lets it have
 
 
@@ -75,10 +79,10 @@ def all_servers(bench):
         program, echo = ('quotes', []) if kind == 'quotes' else ('hello', ['--echo'] if kind == 'echo' else [])
         return [bench.program('examples/' + program), '--serve', str(port), *echo, *options]
 
-    def built(name, path, kinds, why, **more):
+    def built(name, path, kinds, why, word=None, **more):
         program = bench.program(path)
         skip = None if os.access(program, os.X_OK) else why
-        return Server(name, kinds, lambda kind, port: [program, kind, str(port)], skip, **more)
+        return Server(name, kinds, lambda kind, port: [program, word or kind, str(port)], skip, **more)
 
     def script(name, interpreter, path, why, *options):
         return Server(name, quotes, lambda kind, port: [interpreter, os.path.join(rivals, path), str(port), *options],
@@ -88,12 +92,13 @@ def all_servers(bench):
                   if p and os.access(p, os.X_OK)), None)
     not_built = 'not built (bench/rivals/build)'
     return [
-        Server('Fin', three, lambda kind, port: fin(kind, port, '--stacks')),
-        Server('Fin without stacks', three, fin),
-        built('io_uring callbacks', 'bench/io/rival-uring', three, 'not built'),
-        built('epoll callbacks', 'bench/io/rival-epoll', quotes, 'not built'),
-        built('libuv', 'bench/io/rival-libuv', three, 'not built: libuv1-dev is not installed'),
-        built('thread per client', 'bench/io/rival-threads', quotes, 'not built', most=most_threads()),
+        Server('Fin', three, lambda kind, port: fin(kind, port, '--stacks'), period=True),
+        Server('Fin without stacks', three, fin, period=True),
+        built('io_uring callbacks', 'bench/io/rival-uring', three, 'not built', period=True),
+        built(BARE, 'bench/io/rival-epoll', quotes, 'not built', word='sends', period=True),
+        built('epoll callbacks', 'bench/io/rival-epoll', quotes, 'not built', period=True),
+        built('libuv', 'bench/io/rival-libuv', three, 'not built: libuv1-dev is not installed', period=True),
+        built('thread per client', 'bench/io/rival-threads', quotes, 'not built', most=most_threads(), period=True),
         built('Go', 'bench/rivals/go', three, not_built, managed=True),
         Server('Go net/http', ('http',), lambda kind, port: [bench.program('bench/rivals/go'), 'nethttp', str(port)],
                None if os.access(bench.program('bench/rivals/go'), os.X_OK) else not_built, managed=True),
@@ -110,6 +115,8 @@ def servers_for(bench, kind):
     """Those that run here; names the others."""
     found = []
     for s in all_servers(bench):
+        if kind == 'quotes' and bench.options.every != 1 and not s.period:
+            continue
         if kind not in s.kinds or (bench.options.only and s.name not in bench.options.only.split(',')):
             continue
         if s.skip:
@@ -162,6 +169,12 @@ class Running:
     def cpu(self):
         """Seconds of CPU time, of all threads: the kernel's clock id for another process."""
         return time.clock_gettime((~self.pid << 3) | 2)
+
+    def modes(self):
+        """Ticks of CPU time of all threads, in the program and in the kernel, as the kernel's samples divide it."""
+        with open(f'/proc/{self.pid}/stat', encoding='utf-8', errors='replace') as f:
+            fields = f.read().rpartition(')')[2].split()
+        return int(fields[11]), int(fields[12])
 
     def stop(self):
         if self.process.poll() is None:

@@ -11,8 +11,6 @@
 
 #include "../../examples/server.h"
 
-#define PERIOD_NS UINT64_C(1000000000)
-
 static inline uint64_t now_ns(void) {
     struct timespec t;
     clock_gettime(CLOCK_MONOTONIC, &t);

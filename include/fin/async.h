@@ -19,6 +19,9 @@
 // A variable-length array or alloca() between the start of a finish block and an async lives on a stack that a lazy async
 // may leave; put it before the block or in the body. The runtime stops the program with a message when it sees one.
 //
+// Where a body blocks, and there is no memory for the stack on which execution is to go on, the program ends with a message:
+// fin_async has no value in which to say so. Explicit AWEs (fin/cont.h) do say so, and wait for a stack that is spare.
+//
 // FIN_ELIDE removes the constructs: what is left is the sequential program (ac 2, serial elision).
 #ifndef FIN_ASYNC_H
 #define FIN_ASYNC_H
@@ -105,17 +108,17 @@ FIN_INLINE_ void fin_eager_call_(struct fin_finish_block *block, void (*fn)(void
         fin_track_landed_();
 }
 
-#define FIN_EAGER_HERE_(stmt)                                                                                         \
-    do {                                                                                                              \
-        FIN_ARCH_EAGER_HERE_(fin_eager_begin_(NULL), stmt);                                                               \
-        if (FIN_SANITIZED)                                                                                            \
-            fin_track_landed_();                                                                                      \
+#define FIN_EAGER_HERE_(block, stmt)                                                                                        \
+    do {                                                                                                                    \
+        FIN_ARCH_EAGER_HERE_(fin_eager_begin_((struct fin_finish_block *)(void *)(block)), stmt);                           \
+        if (FIN_SANITIZED)                                                                                                  \
+            fin_track_landed_();                                                                                            \
     } while (0)
 
 #if FIN_SANITIZED
 // Under ASan and TSan every body has a stack of its own, which is what they call a fiber.
-#define FIN_LAZY_CALL_(block, fn, arg) ((void)(block), fin_eager_call_(NULL, fn, arg))
-#define FIN_LAZY_HERE_(block, stmt) FIN_EAGER_HERE_(stmt)
+#define FIN_LAZY_CALL_(block, fn, arg) fin_eager_call_((struct fin_finish_block *)(void *)(block), fn, arg)
+#define FIN_LAZY_HERE_(block, stmt) FIN_EAGER_HERE_(block, stmt)
 #else
 #define FIN_LAZY_CALL_(block, fn, arg) FIN_ARCH_LAZY_CALL_(block, fn, arg)
 #define FIN_LAZY_HERE_(block, stmt) FIN_ARCH_LAZY_HERE_(block, stmt)
@@ -128,7 +131,7 @@ FIN_INLINE_ void fin_eager_call_(struct fin_finish_block *block, void (*fn)(void
          *const fin_async_must_be_inside_fin_finish __attribute__((unused)) =                                               \
              (FIN_ARCH_FRAME_POINTER_(), fin_finish_enter_(&fin_block_, flags)),                                            \
          *const fin_cancel_must_be_inside_fin_finish __attribute__((unused)) = &fin_block_,                                 \
-         *const label __attribute__((unused)) = &fin_block_, *fin_once_ = &fin_block_;                                      \
+         *const label __attribute__((unused)) = &fin_block_, FIN_WRITTEN_HERE_, *fin_once_ = &fin_block_;                   \
          fin_once_; fin_once_ = NULL)
 
 // FIN_CHECK_BLOCKING: a function with an async counts as one that calls what may block.
@@ -139,41 +142,58 @@ FIN_BLOCKING FIN_INLINE_ void fin_async_may_block_(void) {}
 #define FIN_CHECK_ASYNC_ ((void)0)
 #endif
 
+// Clang says each time that a name is not there, but once of a variable made of it.
+#ifdef __clang__
+#define FIN_FIND_SITE_ __auto_type fin_site_ = fin_async_must_be_inside_fin_finish
+#define FIN_SITE_ fin_site_
+#else
+#define FIN_FIND_SITE_ ((void)0)
+#define FIN_SITE_ fin_async_must_be_inside_fin_finish
+#endif
 // Inside an async body the name that an async looks for has another type: that is how it knows.
-#define FIN_IN_BODY_                                                                                                        \
-    __builtin_types_compatible_p(__typeof__(fin_async_must_be_inside_fin_finish), struct fin_body_scope_ *)
+#define FIN_IN_BODY_ __builtin_types_compatible_p(__typeof__(FIN_SITE_), struct fin_body_scope_ *)
 // A lazy async is its owner's: in a function of its own inside the block (a plain nested function, block or lambda) it is
-// eager.
+// eager. That has another frame or, where the compiler puts it into its caller, which may be in a block inside this one,
+// another name at least. In the owner's own code compilers know that the names are the same.
+#define FIN_IN_FRAME_(block)                                                                                                \
+    (__builtin_frame_address(0) == ((const struct fin_finish_block *)(const void *)(block))->fp)
+#ifndef __cplusplus
+enum { fin_written_in_ }; // outside all blocks
+#endif
+#define FIN_WRITTEN_HERE_ *const fin_written_in_ __attribute__((unused)) = (struct fin_finish_block *)(uintptr_t)__func__
 #define FIN_IN_OWNER_(block)                                                                                                \
-    __builtin_expect(__builtin_frame_address(0) == ((const struct fin_finish_block *)(const void *)(block))->fp, 1)
+    __builtin_expect(FIN_IN_FRAME_(block) && (uintptr_t)fin_written_in_ == (uintptr_t)__func__, 1)
+// The block that an eager async is written in; NULL directly in a body, for the current one.
+#define FIN_ITS_BLOCK_ (FIN_IN_BODY_ ? NULL : (struct fin_finish_block *)(void *)FIN_SITE_)
 #define FIN_SITE_HERE_(stmt)                                                                                                \
     do {                                                                                                                    \
-        if (FIN_IN_BODY_ || !FIN_IN_OWNER_(fin_async_must_be_inside_fin_finish))                                            \
+        FIN_FIND_SITE_;                                                                                                     \
+        if (FIN_IN_BODY_ || !FIN_IN_OWNER_(FIN_SITE_))                                                                      \
             FIN_SITE_EAGER_HERE_(stmt);                                                                                     \
         else                                                                                                                \
-            FIN_LAZY_HERE_(fin_async_must_be_inside_fin_finish, stmt);                                                      \
+            FIN_LAZY_HERE_(FIN_SITE_, stmt);                                                                                \
     } while (0)
 #define FIN_SITE_EAGER_HERE_(stmt)                                                                                          \
     do {                                                                                                                    \
-        (void)fin_async_must_be_inside_fin_finish;                                                                          \
         FIN_ARCH_FRAME_POINTER_();                                                                                          \
-        FIN_EAGER_HERE_(stmt);                                                                                              \
+        FIN_EAGER_HERE_(FIN_ITS_BLOCK_, stmt);                                                                              \
     } while (0)
 #define FIN_SITE_CALL_(fn, arg)                                                                                             \
     do {                                                                                                                    \
         FIN_CHECK_ASYNC_;                                                                                                   \
+        FIN_FIND_SITE_;                                                                                                     \
         void (*fin_fn_)(void *) = (fn);                                                                                     \
         void *fin_arg_ = (arg);                                                                                             \
-        if (FIN_IN_BODY_ || !FIN_IN_OWNER_(fin_async_must_be_inside_fin_finish))                                            \
-            fin_eager_call_(NULL, fin_fn_, fin_arg_);                                                                       \
+        if (FIN_IN_BODY_ || !FIN_IN_OWNER_(FIN_SITE_))                                                                     \
+            fin_eager_call_(FIN_ITS_BLOCK_, fin_fn_, fin_arg_);                                                             \
         else                                                                                                                \
-            FIN_LAZY_CALL_(fin_async_must_be_inside_fin_finish, fin_fn_, fin_arg_);                                         \
+            FIN_LAZY_CALL_(FIN_SITE_, fin_fn_, fin_arg_);                                                                   \
     } while (0)
 #define FIN_SITE_EAGER_CALL_(fn, arg)                                                                                       \
     do {                                                                                                                    \
         FIN_CHECK_ASYNC_;                                                                                                   \
-        (void)fin_async_must_be_inside_fin_finish;                                                                          \
-        fin_eager_call_(NULL, fn, arg);                                                                                     \
+        FIN_FIND_SITE_;                                                                                                     \
+        fin_eager_call_(FIN_ITS_BLOCK_, fn, arg);                                                                           \
     } while (0)
 
 #define FIN_BODY_SCOPE_ struct fin_body_scope_ *fin_async_must_be_inside_fin_finish __attribute__((unused))

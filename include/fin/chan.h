@@ -49,7 +49,8 @@ struct fin_chan_options {
     unsigned flags; // FIN_CHAN_...
 };
 
-// Both ends of a channel. `options` may be NULL. Does not block. Returns 0; -EINVAL, -EMFILE, -ENFILE, -ENOMEM.
+// Both ends of a channel. `options` may be NULL. Does not block. Returns 0; -EINVAL, -EMFILE, -ENFILE, -ENOMEM; -EFBIG where
+// RLIMIT_FSIZE is below its memory, which is a file.
 int fin_chan_pair(struct fin_chan **a, struct fin_chan **b, const struct fin_chan_options *options);
 
 // Listens for clients. Names are paths, or for what is in no file system, "@" and any text: then every process of the
@@ -138,7 +139,7 @@ struct fin_chan_region {
     size_t size; // as asked for
     int fd;
 };
-// Makes a region. Does not block. Returns 0; -EINVAL for a size of 0, -EMFILE, -ENFILE, -ENOMEM.
+// Makes a region. Does not block. Returns 0; -EINVAL for a size of 0, -EMFILE, -ENFILE, -ENOMEM, -EFBIG (RLIMIT_FSIZE).
 int fin_chan_region_make(struct fin_chan_region *r, size_t size);
 // Maps a region that another made, and ends it. `fd` becomes the region's, or is closed on failure. -EPROTO where it is no
 // such memory, or smaller than `size`.

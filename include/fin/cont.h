@@ -83,6 +83,35 @@ int fin_thread_handoff(fin_cont *cont, const void *state, size_t size, struct fi
 // As above where the continuation of `to` is `known`: then it is counted as recognized. 0; -ESRCH where it is another.
 int fin_thread_handoff_if(fin_cont *known, fin_cont *cont, const void *state, size_t size, struct fin_awe *to);
 
+// ---- The parts that the two above and a block are made of (the paper's figures 4 and 5), for a scheduler or a server that
+// does these in its own way: docs/cont.md has thread_handoff and thread_block built of them.
+
+// A stack of the calling thread that nobody runs on; it lasts as long as the thread. Whatever runs next on it, it is the
+// thread's own again when that has left it.
+struct fin_stack;
+struct fin_stack *fin_stack_alloc(void);     // NULL where there is no memory
+int fin_stack_free(struct fin_stack *stack); // 0; -EINVAL where it is none that the program holds
+
+// Gives a stack to an explicit AWE of this thread that waits: it begins there when it is resumed, which needs no memory
+// then. `first` runs in place of its continuation, with its state and its result, and may call that:
+// fin_call_continuation(fin_cont_of(fin_awe_self()), result). NULL: its continuation runs. Until then the AWE is as before:
+// it may be scheduled by any thread, cancelled, and looked at. 0; -EINVAL where `a` is no such AWE or waits for an operation
+// or an object, or the program does not hold the stack; -EBUSY where the AWE has one.
+int fin_stack_attach(struct fin_awe *a, struct fin_stack *stack, fin_cont *first);
+
+// Takes it back, before the AWE has begun there. NULL where it has none.
+struct fin_stack *fin_stack_detach(struct fin_awe *a);
+
+// fin_thread_handoff without a continuation: the running AWE waits, the function returns 0 running as `to`, and nobody can
+// make the one before run until fin_cont_set has said with what it waits. Errors as above; -EINVAL also where a stack is
+// attached to `to`.
+int fin_stack_handoff(struct fin_awe *to);
+
+// Another continuation, and state, for an explicit AWE of this thread that waits: what it does next is decided by who looks
+// after it (the paper's section 5: upcalls by a pool of AWEs with a default continuation). 0; -E2BIG; -EINVAL as for
+// fin_stack_attach; -EALREADY where it has been scheduled.
+int fin_cont_set(struct fin_awe *a, fin_cont *cont, const void *state, size_t size);
+
 // Calls a continuation for the running AWE, which must be explicit, at the base of its stack: however long a chain of them,
 // the stack does not grow. The state is the AWE's: fin_cont_state(fin_awe_self()).
 int fin_call_continuation(fin_cont *cont, int result);

@@ -18,12 +18,16 @@
 //
 // A task begins when its turn has come: what it refers to must be there then, and until its end. Of a coroutine that is a
 // lambda that includes the closure with its captures: give it parameters instead, which the coroutine keeps.
+//
+// What a task awaits is an operation of fin::co or another task, each once: so it is a temporary, or std::move(it). Anything
+// else does not compile. A task that has been given away is empty; to start or await it again throws std::logic_error.
 #ifndef FIN_CORO_HPP
 #define FIN_CORO_HPP
 
 #include <coroutine>
 #include <new>
 #include <optional>
+#include <stdexcept>
 
 #include <fin.hpp>
 
@@ -35,15 +39,37 @@ namespace detail {
 
 // The state of the explicit AWE that a coroutine is: 40 bytes, at one address from its start to its end.
 struct routine {
-    std::coroutine_handle<> current; // the innermost, which waits
+    std::coroutine_handle<> current; // the innermost; null when the outermost has ended
     std::coroutine_handle<> outermost;
-    int (*start)(void *awaiter, routine *r); // what it waits for
+    int (*start)(void *awaiter, routine *r); // what it waits for; null while another coroutine is to go on
     void *awaiter;
     int result;
+    unsigned transfers; // from one coroutine to another
 };
 static_assert(sizeof(routine) <= FIN_CONT_STATE && std::is_trivially_copyable_v<routine>);
 
 void continue_routine(void *state, int result);
+
+// A coroutine that awaits another, or ends, resumes the next one. Clang always makes that a jump. GCC does not at -O1 and
+// below, nor with ASan: a loop of them would use up the stack, so now and then run_routine does it.
+inline std::coroutine_handle<> go_on(routine *r, std::coroutine_handle<> next) noexcept {
+    r->current = next;
+#ifndef __clang__
+    if (++r->transfers % 16 == 0)
+        return std::noop_coroutine();
+#endif
+    return next ? next : std::noop_coroutine();
+}
+
+struct awaited {}; // the base of all that a task may await
+
+// It stays where it was made: GCC copies what await_transform returns a reference to.
+template <class A> struct await_it {
+    A &a;
+    bool await_ready() const noexcept(noexcept(a.await_ready())) { return a.await_ready(); }
+    template <class Handle> auto await_suspend(Handle h) noexcept { return a.await_suspend(h); }
+    decltype(auto) await_resume() { return a.await_resume(); }
+};
 
 struct task_promise {
     routine *running = nullptr;
@@ -53,16 +79,20 @@ struct task_promise {
     std::suspend_always initial_suspend() noexcept { return {}; }
     auto final_suspend() noexcept {
         struct back {
-            std::coroutine_handle<> caller;
+            task_promise &ended;
             bool await_ready() noexcept { return false; }
-            std::coroutine_handle<> await_suspend(std::coroutine_handle<>) noexcept {
-                return caller ? caller : std::noop_coroutine();
-            }
+            auto await_suspend(std::coroutine_handle<>) noexcept { return go_on(ended.running, ended.caller); }
             void await_resume() noexcept {}
         };
-        return back{caller};
+        return back{*this};
     }
     void unhandled_exception() noexcept { error = std::current_exception(); }
+    template <class A> auto await_transform(A &&a) noexcept {
+        static_assert(std::is_base_of_v<awaited, std::remove_reference_t<A>>,
+                      "a fin::task awaits operations of fin::co and other tasks");
+        static_assert(!std::is_lvalue_reference_v<A>, "a fin::task awaits each operation and task once: std::move it");
+        return await_it<A>{a};
+    }
 };
 
 template <class T> struct promise_of : task_promise {
@@ -80,7 +110,7 @@ template <> struct promise_of<void> : task_promise {
 
 // co_await of an operation: start(storage, continuation, state, size) is a function of <fin/on.h> or, with another storage,
 // of <fin/sync_on.h>, <fin/chan_on.h> or <fin/rpc_on.h>, with its arguments.
-template <class Start, class Storage = fin_on> class operation {
+template <class Start, class Storage = fin_on> class [[nodiscard]] operation : public awaited {
 public:
     explicit operation(Start s) : start_(std::move(s)) {}
     bool await_ready() const noexcept { return false; }
@@ -108,7 +138,7 @@ template <class Start> auto rpc_operation(Start s) { return operation<Start, fin
 } // namespace detail
 
 // A coroutine that has not begun; it begins when it is awaited, or given to a finish block.
-template <class T> class [[nodiscard]] task {
+template <class T> class [[nodiscard]] task : public detail::awaited {
 public:
     using promise_type = detail::promise_of<T>;
     using handle = std::coroutine_handle<promise_type>;
@@ -124,11 +154,16 @@ public:
             handle_.destroy();
     }
 
-    bool await_ready() const noexcept { return false; }
-    template <class Promise> handle await_suspend(std::coroutine_handle<Promise> caller) noexcept {
+    bool await_ready() const {
+        if (!can_begin())
+            throw std::logic_error("a fin::task is awaited that has been given away, or awaited before");
+        return false;
+    }
+    template <class Promise> auto await_suspend(std::coroutine_handle<Promise> caller) noexcept {
+        detail::routine *r = caller.promise().running;
         handle_.promise().caller = caller;
-        handle_.promise().running = caller.promise().running;
-        return handle_;
+        handle_.promise().running = r;
+        return detail::go_on(r, handle_);
     }
     T await_resume() {
         if (handle_.promise().error)
@@ -136,6 +171,7 @@ public:
         return handle_.promise().take();
     }
 
+    bool can_begin() const noexcept { return handle_ && !handle_.promise().running; }
     handle release() noexcept { return std::exchange(handle_, nullptr); }
 
 private:
@@ -156,10 +192,13 @@ inline task<>::handle outermost(const routine &r) { return task<>::handle::from_
 // A step: runs the coroutine to its next wait or its end.
 inline void run_routine(routine &r, int result) {
     r.result = result;
-    outermost(r).promise().running = &r;
-    r.current.resume();
     task<>::handle h = outermost(r);
-    if (!h.done()) {
+    h.promise().running = &r;
+    r.start = nullptr;
+    do
+        r.current.resume();
+    while (!r.start && r.current);
+    if (r.start) {
         int refused = r.start(r.awaiter, &r);
         fin_call_continuation(continue_routine, refused); // which then is the result of what was awaited
     }
@@ -173,8 +212,10 @@ inline void run_routine(routine &r, int result) {
 inline void continue_routine(void *state, int result) { step<run_routine, routine>(state, result); }
 
 inline void start_task(fin_finish_block *block, task<> &&t) {
+    if (!t.can_begin())
+        throw std::logic_error("a fin::task is started that has been given away, or awaited before");
     task<>::handle h = t.release();
-    routine r{h, h, nullptr, nullptr, 0};
+    routine r{h, h, nullptr, nullptr, 0, 0};
     if (!fin_cont_start_(block, continue_routine, &r, sizeof r)) {
         h.destroy();
         throw std::bad_alloc();
@@ -183,7 +224,9 @@ inline void start_task(fin_finish_block *block, task<> &&t) {
 
 } // namespace detail
 
+#ifndef FIN_ELIDE
 inline void scope::async(task<void> &&t) { detail::start_task(block_->raw(), std::move(t)); }
+#endif
 
 namespace co {
 

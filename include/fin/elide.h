@@ -21,9 +21,11 @@
 
 #ifdef __cplusplus
 #define fin_async ((void)fin_async_must_be_inside_fin_finish, ::fin::detail::elided()) % [&]()
-#elif defined(__clang__)
+#elif defined(__clang__) && defined(__BLOCKS__)
 #define fin_async FIN_BODY_(FIN_ELIDED_BLOCK_, 0)
 #define FIN_ELIDED_BLOCK_(fn, block) ((void)fin_async_must_be_inside_fin_finish, fin_block_run_(block))
+#elif defined(__clang__)
+#define fin_async FIN_ASYNC_(0)
 #else
 #define FIN_ELIDED_BODY_(call) ((void)fin_async_must_be_inside_fin_finish, call)
 #define FIN_ELIDED_ASYNC_(n) FIN_BODY_(FIN_ELIDED_BODY_, n)

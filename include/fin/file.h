@@ -27,7 +27,8 @@ FIN_BLOCKING ssize_t fin_read_nc(int fd, void *buffer, size_t size);
 FIN_BLOCKING ssize_t fin_write(int fd, const void *data, size_t size);
 FIN_BLOCKING ssize_t fin_write_nc(int fd, const void *data, size_t size);
 
-// The same with several buffers: at most IOV_MAX, or -EINVAL.
+// The same with several buffers: at most IOV_MAX, or -EINVAL. With io_uring, a read of buffers that are all empty waits
+// until there is something, where that is a terminal, or before Linux 6.4 a pipe.
 FIN_BLOCKING ssize_t fin_readv(int fd, const struct iovec *buffers, int count);
 FIN_BLOCKING ssize_t fin_readv_nc(int fd, const struct iovec *buffers, int count);
 FIN_BLOCKING ssize_t fin_writev(int fd, const struct iovec *buffers, int count);

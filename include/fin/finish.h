@@ -85,12 +85,13 @@ struct fin_cancel_item {
 
 enum {
     FIN_FINISH_NC = 1,        // shielded: cancellation of the blocks around it stops here
-    FIN_FINISH_CANCELLED = 2, // fin_cancel was called on this block
+    FIN_FINISH_CANCELLED = 2, // fin_cancel was called on this block; with LISTS, also: on one around it
     FIN_FINISH_CLEAN = 4,     // no block outside this one has a pending async
     FIN_FINISH_LISTS = 8,     // the list of cancel items is in use
     FIN_FINISH_EAGER = 16,    // not a block of the program: an async body on a stack of its own
     FIN_FINISH_WAITING = 32,  // the owner waits at the end of the block, in `awe`
     FIN_FINISH_CONT = 64,     // beside EAGER: the body is a step of an explicit AWE, which its `resume` points at
+    FIN_FINISH_FAILED = 128,  // an exception has left a body: <fin.hpp> has it
 };
 
 enum {
@@ -139,6 +140,14 @@ struct fin_finish_block *fin_stack_more_(struct fin_thread *t);
 static inline struct fin_thread *fin_thread_here_(void) {
     struct fin_thread *t = fin_self;
     return __builtin_expect(t != NULL, 1) ? t : fin_thread_begin_();
+}
+
+// Is no C++ exception in flight, of which these are the two words? Both in one load, a pointer and a 32-bit count: all but
+// the lowest two bytes of the pointer, which alone are never an address, and the lowest two of the count, which no stack
+// has frames for.
+static inline bool fin_no_exceptions_(void *const *exceptions) {
+    typedef uint64_t __attribute__((may_alias, aligned(1))) unaligned;
+    return __builtin_expect(*(const unaligned *)((const char *)exceptions + 2) == 0, 1);
 }
 
 // An argument that is not looked at: to load a zero costs an instruction, and GCC may keep that zero in a register for it,

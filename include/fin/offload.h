@@ -23,8 +23,8 @@ FIN_BLOCKING int fin_offload(void (*fn)(void *), void *arg);
 FIN_BLOCKING int fin_offload_nc(void (*fn)(void *), void *arg);
 
 // Sets how many threads the pool has at most, 1 to 4096; with 0 only asks. Returns what it was: 32, or what the environment
-// variable FIN_OFFLOAD_THREADS says; -EINVAL beyond that. Threads start when there is work for them and end after five
-// seconds without, or where they are too many, with what they are at. Does not block. From any thread.
+// variable FIN_OFFLOAD_THREADS says; -EINVAL beyond that; -ENOMEM. Threads start when there is work for them and end after
+// five seconds without, or where they are too many, with what they are at. Does not block. From any thread.
 int fin_offload_threads(unsigned most);
 
 #ifdef __cplusplus

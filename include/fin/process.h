@@ -80,8 +80,8 @@ int fin_abandon(struct fin_process *p);
 
 // Runs a program to its end. It reads `input` from its descriptor 0; what it writes to 1 goes to `output`. `fds` must not
 // name these two. Returns how many bytes it wrote, of which the first `room` are in `output`; *status as of fin_wait. Or a
-// negative errno: what fin_spawn returns; -EMFILE or -ENFILE; -ECANCELED, and then the process has been killed (with its
-// group, where it has one of its own) and reaped. Blocking. From any thread.
+// negative errno: what fin_spawn returns; -EMFILE or -ENFILE; -EFBIG: `size` is beyond RLIMIT_FSIZE; -ECANCELED, and then
+// the process has been killed (with its group, where it has one of its own) and reaped. Blocking. From any thread.
 FIN_BLOCKING ssize_t fin_run(const struct fin_spawn *how, const void *input, size_t size, void *output, size_t room,
                              int *status);
 

@@ -16,8 +16,8 @@ extern "C" {
 // Accept a connection. Where the process or the system is out of descriptors or memory (-EMFILE, -ENFILE, -ENOBUFS, -ENOMEM)
 // they try again, for an eighth of a second with growing pauses, before they say so: a server that simply goes on after an
 // error does not spin, and the connection stays in the listener's queue. Cancelled meanwhile: -ECANCELED, and nothing was
-// accepted. Without io_uring a listener that several processes accept from is to be in non-blocking mode: otherwise one may
-// block the thread.
+// accepted. Without io_uring a listener that several processes accept from is to be in non-blocking mode: it is put into
+// that for the moment of each accept, which others may see, and may end early, so that this one blocks the thread.
 FIN_BLOCKING int fin_accept(int fd, struct sockaddr *address, socklen_t *size);
 FIN_BLOCKING int fin_accept_nc(int fd, struct sockaddr *address, socklen_t *size);
 FIN_BLOCKING int fin_accept4(int fd, struct sockaddr *address, socklen_t *size, int flags);

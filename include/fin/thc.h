@@ -63,8 +63,6 @@ typedef int errval_t;
 namespace fin {
 namespace detail {
 
-struct no_block {};
-
 template <class Body> __attribute__((noinline)) void run_free(void *p) noexcept {
     Body body(std::move(*static_cast<Body *>(p)));
     invoke(body, 0);
@@ -78,26 +76,23 @@ struct free_site {
     }
 };
 
-inline free_site site(body_scope, const no_block &) { return {}; }
+template <bool Lambda> free_site site(body_scope, const no_block &, place<Lambda>) { return {}; }
 
 } // namespace detail
 } // namespace fin
 
 inline constexpr ::fin::detail::body_scope thc_async_{};
-inline constexpr ::fin::detail::no_block thc_block_{};
 
 #define THC_FINISH_(block, ...)                                                                                       \
     do {                                                                                                              \
         block {                                                                                                       \
             [[maybe_unused]] auto &thc_async_ = fin_async_must_be_inside_fin_finish;                                  \
-            [[maybe_unused]] auto &thc_block_ = fin_cancel_must_be_inside_fin_finish;                                 \
             { __VA_ARGS__; }                                                                                          \
         }                                                                                                             \
     } while (0)
 #define THC_ASYNC_(...)                                                                                               \
     do {                                                                                                              \
         [[maybe_unused]] auto &fin_async_must_be_inside_fin_finish = thc_async_;                                      \
-        [[maybe_unused]] auto &fin_cancel_must_be_inside_fin_finish = thc_block_;                                     \
         fin_async {                                                                                                   \
             [[maybe_unused]] auto &thc_async_ = fin_async_must_be_inside_fin_finish;                                  \
             { __VA_ARGS__; }                                                                                          \

@@ -94,6 +94,7 @@ FIN_INLINE_ void fin_timeout_leave_(struct fin_timeout_block *t) {
 #if defined(FIN_ELIDE)
 #define fin_timeout(ns) FIN_ELIDED_FINISH_(fin_no_label_)
 #define fin_deadline(when) FIN_ELIDED_FINISH_(fin_no_label_)
+#define fin_timed_out() false
 #elif !defined(__cplusplus)
 // Two loops, because the names that fin_async and fin_cancel look for have another type than what is cleaned up.
 #define FIN_TIMED_(enter, time)                                                                                             \
@@ -103,7 +104,7 @@ FIN_INLINE_ void fin_timeout_leave_(struct fin_timeout_block *t) {
         for (struct fin_finish_block *const fin_async_must_be_inside_fin_finish                                             \
              __attribute__((unused)) = enter(&fin_timeout_, (time)),                                                        \
              *const fin_cancel_must_be_inside_fin_finish __attribute__((unused)) = fin_async_must_be_inside_fin_finish,     \
-             *fin_once_ = fin_async_must_be_inside_fin_finish;                                                              \
+             FIN_WRITTEN_HERE_, *fin_once_ = fin_async_must_be_inside_fin_finish;                                           \
              fin_once_; fin_once_ = NULL)
 #define fin_timeout(ns) FIN_TIMED_(fin_timeout_enter_, ns)
 #define fin_deadline(when) FIN_TIMED_(fin_deadline_enter_, when)

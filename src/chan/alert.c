@@ -18,7 +18,6 @@
 // Each is a store, then a load of the other's: one of the two sees it, or both. Another process cannot see `computing`: its
 // packet signals always. (models/interrupt.pml; alert.pml: the paper's)
 #define _GNU_SOURCE
-#include <pthread.h>
 #include <signal.h>
 #include <string.h>
 #include <sys/syscall.h>
@@ -167,26 +166,17 @@ bool fin_alert_disable(void) {
     return true;
 }
 
-static void forget_parent(void) {
-    if (fin_self) {
-        fin_rt(fin_self)->monitored = NULL;
-        fin_rt(fin_self)->alerted = 0;
-    }
-}
-
 // Where it fails it is tried again with the next set. With fin_waitset_changes.
 static int install(void) {
-    static bool installed, watches_forks;
+    static bool installed;
     struct sigaction old, new = {.sa_handler = handler, .sa_flags = SA_RESTART};
     sigemptyset(&new.sa_mask);
     if (installed)
         return 0;
     if (sigaction(SIGURG, NULL, &old) != 0 || (old.sa_handler != SIG_DFL && old.sa_handler != SIG_IGN))
         return -EBUSY;
-    int error = watches_forks ? 0 : pthread_atfork(NULL, NULL, forget_parent);
-    watches_forks |= error == 0;
-    installed = error == 0 && sigaction(SIGURG, &new, NULL) == 0;
-    return installed ? 0 : error ? -error : -errno;
+    installed = sigaction(SIGURG, &new, NULL) == 0;
+    return installed ? 0 : -errno;
 }
 
 int fin_alert_begin(struct fin_runtime *rt) {

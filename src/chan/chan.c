@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// The calls that receive. As in send.c each has a quick half and a slow one.
+// The calls that receive. As in send.c each has a quick half and a slow one. (models/handover.pml)
 #include <fin/cancel.h>
 
 #include "chan/bell.h"
@@ -44,13 +44,6 @@ static int take_fds(struct ump_rx *rx, const struct place *p) {
     if (n >= 0)
         *p->count = (unsigned)n;
     return n < 0 ? n : 0;
-}
-
-// The next message, in either direction: which of both is told by the place of the ring.
-void fin_chan_trace(const struct fin_chan *c, bool sends) {
-    const char *ring = sends ? c->out.ump.ring : c->in.ump.ring;
-    uint64_t position = sends ? c->out.ump.head : c->in.ump.tail;
-    fin_trace_message(sends, c->map->id << 32 | (uint32_t)(ring - c->map->base), position);
 }
 
 // The length is that of the header that was checked, whatever the line says by now. -EAGAIN: there is no message.

@@ -14,7 +14,8 @@ struct out {
     struct ump_tx ump; // first
     bool quick;        // neither shared nor of one thread, and nobody has the turn
     bool here;         // of one thread, and nobody has the turn
-    size_t most, reserved;
+    size_t most;
+    size_t reserved; // 0, or what fin_chan_commit may send and one more
     struct turn turn;
 } __attribute__((aligned(64)));
 
@@ -41,7 +42,16 @@ struct fin_chan {
     struct in in;
     struct shared_map *map;
     struct fin_waitset_source watch; // its place in a waitset
+    struct fin_link link;            // in the list of all ends
+    struct fin_rpc *rpc;             // that it has become the end of
 };
+
+// A reservation of the quick half has the turn without its mutex, as each store more would cost a line on its way to the
+// receiver a place in the processor's store buffer. Whoever looks at the mutex makes that good first.
+static inline void out_settle(struct fin_chan *c) {
+    if (!c->out.turn.shared && c->out.reserved)
+        c->out.turn.mutex.locked = true;
+}
 
 // The quick half of those who receive is for an end that is not shared, while nobody has the turn. Of one that is, `quick`
 // is false and is never written: other threads read it.
@@ -79,8 +89,11 @@ void fin_chan_out_give(struct fin_chan *c);
 ssize_t fin_chan_take_now(struct fin_chan *c, void *buffer, size_t size);
 ssize_t fin_chan_peek_now(struct fin_chan *c, const void **bytes); // which keeps the turn; fin_chan_release gives it
 
-// chan.c: tells a trace which message comes next.
+// trace.c: tells a trace which message comes next.
 void fin_chan_trace(const struct fin_chan *c, bool sends);
+// An end that is opened or closed: a trace that begins finds all that there are. 0 or -ENOMEM.
+int fin_chan_trace_add(struct fin_chan *c);
+void fin_chan_trace_remove(struct fin_chan *c);
 // chan.c: what a receiver would find. Told by whoever may receive; `deep`: looks at the socket, too.
 enum { FIN_CHAN_NOTHING, FIN_CHAN_HAS_MESSAGE, FIN_CHAN_HAS_ENDED };
 int fin_chan_look(struct fin_chan *c, bool deep);

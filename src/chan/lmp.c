@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
+// See lmp.h. (models/handover.pml)
 #include "chan/lmp.h"
 
 #include "core/dispatch.h"
@@ -21,21 +22,27 @@ static void cancelled(void *waiter) {
         fin_lmp_go_on(w, -ECANCELED);
 }
 
-// Leaves word. The AWE is to stop now, and then left() follows.
-static inline void wait_at(struct fin_runtime *rt, struct lmp_waiter *w, struct meeting *at, void *buffer, size_t size,
-                           bool nc) {
+// Leaves word. The AWE is to stop now, and then left() follows. A cancel of the block ends the wait, if there is one; its
+// list is in use.
+static inline void wait_in(struct fin_finish_block *block, struct lmp_waiter *w, struct meeting *at, void *buffer,
+                           size_t size) {
     w->at = at;
     w->buffer = buffer;
     w->size = size;
     w->on = NULL;
-    w->item.fn = nc ? NULL : cancelled;
-    if (FIN_LIKELY(!nc)) {
+    w->item.fn = block ? cancelled : NULL;
+    if (FIN_LIKELY(block != NULL)) {
         w->item.arg = w;
-        cancel_link(written_block(rt->thread.current), &w->item);
+        fin_link_front(&block->items, &w->item.link);
     } else {
         w->item.link.next = NULL;
     }
     at->waiter = w;
+}
+
+static inline void wait_at(struct fin_runtime *rt, struct lmp_waiter *w, struct meeting *at, void *buffer, size_t size,
+                           bool nc) {
+    wait_in(nc ? NULL : with_list(written_block(rt->thread.current)), w, at, buffer, size);
 }
 
 static inline ssize_t left(struct lmp_waiter *w) {
@@ -61,6 +68,14 @@ static inline ssize_t end(struct fin_chan *c, struct lmp_waiter *w) {
     return n;
 }
 
+// There may be a message in the ring, or the end. A trace may have begun meanwhile.
+static FIN_BLOCKING __attribute__((noinline)) ssize_t recv_after_all(struct fin_chan *c, const struct lmp_waiter *w,
+                                                                     bool nc) {
+    if (FIN_UNLIKELY(fin_trace_on))
+        in_not_quick(c);
+    return fin_chan_recv_there(c, w->buffer, w->size, nc);
+}
+
 static FIN_BLOCKING FIN_ARCH_RETURNS_BY_JUMP __attribute__((noinline)) ssize_t recv_waiting(struct fin_chan *c, void *buffer,
                                                                                             size_t size, bool nc) {
     struct lmp_waiter w;
@@ -68,7 +83,7 @@ static FIN_BLOCKING FIN_ARCH_RETURNS_BY_JUMP __attribute__((noinline)) ssize_t r
     wait_at(fin_here(), &w, c->in.ump.meeting, buffer, size, nc);
     fin_suspend(&w.awe);
     ssize_t n = end(c, &w);
-    return FIN_LIKELY(n != -EAGAIN) ? n : fin_chan_recv_there(c, w.buffer, w.size, !w.item.fn);
+    return FIN_LIKELY(n != -EAGAIN) ? n : recv_after_all(c, &w, !w.item.fn);
 }
 
 static inline bool is_plain(const struct fin_chan *c) {
@@ -118,8 +133,7 @@ int fin_lmp_await(struct ump_rx *rx, bool nc) {
 
 // Who waits for such a message and can go on here and now, while this one waits for the answer, or NULL. The run queue has
 // its turn all the same, whenever it is time to look for events.
-static inline struct lmp_waiter *can_go_on(const struct fin_chan *c, size_t size) {
-    const struct fin_runtime *rt = fin_rt(fin_self);
+static inline struct lmp_waiter *can_go_on(const struct fin_runtime *rt, const struct fin_chan *c, size_t size) {
     struct lmp_waiter *to = rt && c->out.here ? c->out.ump.meeting->waiter : NULL;
     bool fits = to && !to->on && size <= to->size && (FIN_LIKELY(size <= UMP_FIRST) || size <= c->out.most);
     return fits && fin_may_hand_over(rt, to->awe) && is_plain(c) ? to : NULL;
@@ -131,39 +145,31 @@ static FIN_BLOCKING __attribute__((noinline)) ssize_t send_then_recv(struct fin_
     return r != 0 ? r : nc ? fin_chan_recv_nc(c, buffer, room) : fin_chan_recv(c, buffer, room);
 }
 
-static inline __attribute__((always_inline)) FIN_BLOCKING ssize_t go_on_there(struct fin_chan *c, const void *data,
-                                                                              size_t size, void *buffer, size_t room,
-                                                                              bool nc, struct lmp_waiter *to) {
+// Without the first way both go the other, which also says whether the block has been cancelled.
+#define SEND_RECV static inline __attribute__((always_inline)) FIN_BLOCKING ssize_t
+SEND_RECV send_recv(struct fin_chan *c, const void *data, size_t size, void *buffer, size_t room, bool nc) {
     struct fin_runtime *rt = fin_rt(fin_self);
+    struct fin_finish_block *block = rt && !nc ? cancellable_here(rt) : NULL;
+    struct lmp_waiter *to = block || nc ? can_go_on(rt, c, size) : NULL;
+    if (FIN_UNLIKELY(!to))
+        return send_then_recv(c, data, size, buffer, room, nc);
     struct lmp_waiter w;
     FIN_AWE_HERE_(a);
     begin(c);
-    wait_at(rt, &w, c->in.ump.meeting, buffer, room, nc);
+    wait_in(block, &w, c->in.ump.meeting, buffer, room);
     fin_lmp_put(to, data, size);
     c->out.ump.meeting->waiter = NULL;
     fin_hand_over(rt, a, &w.awe, to->awe);
     ssize_t n = end(c, &w);
-    return FIN_LIKELY(n != -EAGAIN) ? n : fin_chan_recv_there(c, w.buffer, w.size, nc);
+    return FIN_LIKELY(n != -EAGAIN) ? n : recv_after_all(c, &w, nc);
 }
 
-#define HAND_OVER static FIN_BLOCKING FIN_ARCH_RETURNS_BY_JUMP __attribute__((noinline)) ssize_t
-HAND_OVER hand_over(struct fin_chan *c, const void *data, size_t size, void *buffer, size_t room, struct lmp_waiter *to) {
-    return go_on_there(c, data, size, buffer, room, false, to);
-}
-HAND_OVER hand_over_nc(struct fin_chan *c, const void *data, size_t size, void *buffer, size_t room, struct lmp_waiter *to) {
-    return go_on_there(c, data, size, buffer, room, true, to);
+FIN_ARCH_RETURNS_BY_JUMP ssize_t fin_chan_send_recv(struct fin_chan *c, const void *data, size_t size, void *buffer,
+                                                    size_t room) {
+    return send_recv(c, data, size, buffer, room, false);
 }
 
-ssize_t fin_chan_send_recv(struct fin_chan *c, const void *data, size_t size, void *buffer, size_t room) {
-    if (FIN_UNLIKELY(cancelled_here()))
-        return -ECANCELED;
-    struct lmp_waiter *to = can_go_on(c, size);
-    return FIN_LIKELY(to != NULL) ? hand_over(c, data, size, buffer, room, to)
-                                  : send_then_recv(c, data, size, buffer, room, false);
-}
-
-ssize_t fin_chan_send_recv_nc(struct fin_chan *c, const void *data, size_t size, void *buffer, size_t room) {
-    struct lmp_waiter *to = can_go_on(c, size);
-    return FIN_LIKELY(to != NULL) ? hand_over_nc(c, data, size, buffer, room, to)
-                                  : send_then_recv(c, data, size, buffer, room, true);
+FIN_ARCH_RETURNS_BY_JUMP ssize_t fin_chan_send_recv_nc(struct fin_chan *c, const void *data, size_t size, void *buffer,
+                                                       size_t room) {
+    return send_recv(c, data, size, buffer, room, true);
 }

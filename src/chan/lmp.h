@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
 // LMP: a channel between AWEs of one thread. A receiver that finds nothing leaves word where it waits; the sender gives it
 // the message there, past the ring, and puts it on the run queue (continuations 3.3). Only what nobody waits for goes into
-// the ring. Invariant: where a receiver waits, the ring is empty.
+// the ring. Invariant: where a receiver waits, the ring is empty. (models/handover.pml)
 #ifndef FIN_CHAN_LMP_H
 #define FIN_CHAN_LMP_H
 

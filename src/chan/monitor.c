@@ -4,7 +4,6 @@
 #include <fcntl.h>
 #include <signal.h>
 #include <sys/eventfd.h>
-#include <unistd.h>
 
 #include <fin/alert.h>
 

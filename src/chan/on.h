@@ -63,8 +63,6 @@ int fin_on_readable(struct fin_on *on, int fd, fin_cont *cont, const void *state
 
 // recv_on.c, send_on.c: pre: the program's continuation is kept, and what it wants. Do not return.
 int fin_chan_on_receive(struct chan_on *on);
-// For one that peeks: false where there is more to it than to wait for a sender of this thread; else it does not return.
-bool fin_chan_on_peek(struct chan_on *on, fin_cont *cont, const void *state, size_t size);
 int fin_chan_on_send(struct chan_on *on); // and then receives, where it is to
 
 #endif

@@ -89,7 +89,16 @@ static struct fin_chan *chan_new(unsigned flags) {
     memset(c, 0, sizeof *c);
     c->out.turn.shared = c->in.turn.shared = flags & FIN_CHAN_SHARED;
     c->out.quick = c->in.quick = !(flags & FIN_CHAN_SHARED) && !fin_trace_on;
-    return c;
+    if (fin_chan_trace_add(c) == 0)
+        return c;
+    free(c);
+    return NULL;
+}
+
+static void chan_free(struct fin_chan *c) {
+    if (c)
+        fin_chan_trace_remove(c);
+    free(c);
 }
 
 // Side 0 offered: it receives in direction 0. fd: of the directions.
@@ -167,8 +176,8 @@ int fin_chan_pair(struct fin_chan **a, struct fin_chan **b, const struct fin_cha
     *b = chan_new(o.flags);
     r = !*a || !*b ? -ENOMEM : pair_up(*a, *b, &o);
     if (r != 0) {
-        free(*a);
-        free(*b);
+        chan_free(*a);
+        chan_free(*b);
     }
     return r;
 }
@@ -177,7 +186,7 @@ void fin_offer_drop(struct offer *o) {
     if (o->map)
         map_end(o->map);
     close_all((int[]){o->memory, o->pair[0], o->pair[1]}, 3);
-    free(o->chan);
+    chan_free(o->chan);
 }
 
 int fin_offer_make(struct offer *o, const struct fin_chan_options *options) {
@@ -289,7 +298,7 @@ static int begin_taken(struct fin_chan **out, int fd, const struct hello *h, con
     struct fin_chan *c = chan_new(flags);
     struct shared_map *m = c ? map_new(fds[0], h->lines) : NULL;
     if (!m) {
-        free(c);
+        chan_free(c);
         return -ENOMEM;
     }
     close(fds[0]);
@@ -327,11 +336,12 @@ int fin_chan_take(struct fin_chan **out, int fd, unsigned flags) { return take(o
 int fin_chan_take_nc(struct fin_chan **out, int fd, unsigned flags) { return take(out, fd, flags, true); }
 
 int fin_chan_close(struct fin_chan *c) {
-    if (c->out.turn.mutex.locked || c->in.turn.mutex.locked)
+    out_settle(c);
+    if (turn_in_use(&c->out.turn) || turn_in_use(&c->in.turn))
         return -EBUSY;
     fin_waitset_leave(&c->watch);
     fin_ump_end(&c->out.ump, &c->in.ump);
     map_release(c->map);
-    free(c);
+    chan_free(c);
     return 0;
 }

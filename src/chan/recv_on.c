@@ -1,11 +1,10 @@
 // SPDX-License-Identifier: BSD-2-Clause
 // Receiving with a continuation.
-#include "chan/on.h"
-#include "core/cont.h"
+#include "chan/here.h"
 
 // ---- between AWEs of one thread: who sends, or closes, does what the receiver would do, and ends its wait
 
-static void cancelled(void *waiter) {
+void fin_chan_on_cancelled(void *waiter) {
     struct lmp_waiter *w = waiter;
     if (w->at->waiter == w)
         fin_lmp_tell_on(w, -ECANCELED);
@@ -18,36 +17,16 @@ static ssize_t take_now(struct chan_on *on) {
 
 static void waits(struct fin_awe *a, void *waiter) { ((struct lmp_waiter *)waiter)->awe = a; }
 
-// The turn is taken; only this thread knows the waiter.
-static inline struct lmp_waiter *leave_word(struct chan_on *on, struct fin_chan *c, void *buffer, size_t size) {
-    struct lmp_waiter *w = &on->wait.lmp;
-    w->at = c->in.ump.meeting;
-    w->buffer = buffer;
-    w->size = size;
-    w->on = c;
-    w->item.fn = cancelled;
-    w->item.arg = w;
-    return w->at->waiter = w;
-}
-
 static int wait_here(struct chan_on *on, struct fin_chan *c, void *buffer, size_t room, fin_cont *cont, const void *state,
                      size_t size) {
     struct lmp_waiter *w = leave_word(on, c, buffer, room);
     return fin_cont_suspend(FIN_FOR_MESSAGE, cont, state, size, &w->item, waits, w);
 }
 
-static void cancelled_peek(void *waiter) {
+void fin_chan_on_cancelled_peek(void *waiter) {
     struct lmp_waiter *w = waiter;
     if (w->at->waiter == w)
         fin_lmp_tell_peek(w, -ECANCELED);
-}
-
-static inline struct lmp_waiter *leave_word_to_peek(struct chan_on *on) {
-    struct lmp_waiter *w = leave_word(on, on->chan, NULL, 0);
-    w->on = FIN_LMP_PEEKS;
-    w->item.fn = cancelled_peek;
-    w->take = on->peek->take;
-    return w;
 }
 
 static int peek_here(struct chan_on *on) {
@@ -179,21 +158,6 @@ int fin_chan_on_receive(struct chan_on *on) {
     return await_message(on);
 }
 
-// Nothing has come, nobody has the turn, and the sender is one of this thread.
-static inline bool plainly_here(const struct fin_chan *c) {
-    enum { ONLY_ALONE = 1 };
-    const struct ump_rx *rx = &c->in.ump;
-    uint32_t flags;
-    _Static_assert(offsetof(struct ump_rx, broken) == offsetof(struct ump_rx, alone) + 3, "alone, watched, gone, broken");
-    memcpy(&flags, (const char *)rx + offsetof(struct ump_rx, alone), sizeof flags);
-    return flags == ONLY_ALONE && c->in.quick && !rx->meeting->news;
-}
-
-static inline void take_turn_here(struct fin_chan *c) {
-    c->in.turn.mutex.locked = true;
-    c->in.quick = false;
-}
-
 // Of an end whose sender is of this thread, which is not shared.
 static inline bool in_is_wanted_by_nobody(const struct fin_chan *c) {
     return FIN_LIKELY(c->in.turn.mutex.waiters.first == NULL);
@@ -203,37 +167,6 @@ static inline bool in_is_wanted_by_nobody(const struct fin_chan *c) {
 static inline void give_turn_here(struct fin_chan *c) {
     c->in.turn.mutex.locked = false;
     c->in.quick = true;
-}
-
-// The explicit AWE that runs, where it can wait here at once.
-static inline __attribute__((always_inline)) struct fin_cont_record *can_wait_here(const struct fin_runtime *rt,
-                                                                                   struct fin_chan *c, fin_cont *cont,
-                                                                                   size_t size) {
-    if (FIN_UNLIKELY(!rt || !plainly_here(c) || !may_set_plain(cont, size)))
-        return NULL;
-    struct fin_cont_record *e = running_plain(rt);
-    return e && FIN_LIKELY(e->item.link.next != NULL) ? e : NULL;
-}
-
-// Pre: can_wait_here; word is left.
-static inline __attribute__((always_inline)) void begin_wait_here(struct fin_runtime *rt, struct fin_cont_record *e,
-                                                                  struct fin_chan *c, struct lmp_waiter *w, fin_cont *cont,
-                                                                  const void *state, size_t size) {
-    take_turn_here(c);
-    set_plain(e, cont, state, size);
-    let_cancel(e, &w->item);
-    w->awe = awe_of(e);
-    expose_as(rt, e, FIN_AWE_BUSY); // only who sends, closes or cancels makes it run
-}
-
-bool fin_chan_on_peek(struct chan_on *on, fin_cont *cont, const void *state, size_t size) {
-    struct fin_runtime *rt = fin_rt(fin_self);
-    struct fin_cont_record *e = can_wait_here(rt, on->chan, cont, size);
-    if (FIN_UNLIKELY(!e))
-        return false;
-    begin_wait_here(rt, e, on->chan, leave_word_to_peek(on), cont, state, size);
-    fin_cont_leave_to_next(rt, (struct fin_body *)rt->thread.current - 1, FIN_FOR_MESSAGE);
-    return true;
 }
 
 // The fast paths make no call that returns, so they save no register.

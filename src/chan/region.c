@@ -10,6 +10,7 @@
 #include <unistd.h>
 
 #include "chan/chan.h"
+#include "file_limit.h"
 
 #ifndef MFD_NOEXEC_SEAL
 #define MFD_NOEXEC_SEAL 8u
@@ -18,13 +19,16 @@
 enum { SEALS = F_SEAL_SHRINK | F_SEAL_GROW };
 
 int fin_chan_memory_new(size_t size) {
+    int error = fin_file_limit(size);
+    if (error != 0)
+        return error;
     int fd = memfd_create("fin-chan", MFD_CLOEXEC | MFD_ALLOW_SEALING | MFD_NOEXEC_SEAL);
     if (fd < 0 && errno == EINVAL)
         fd = memfd_create("fin-chan", MFD_CLOEXEC | MFD_ALLOW_SEALING);
     if (fd < 0)
         return -errno;
     if (ftruncate(fd, (off_t)size) != 0 || fcntl(fd, F_ADD_SEALS, SEALS | F_SEAL_SEAL) != 0) {
-        int error = -errno;
+        error = -errno;
         close(fd);
         return error;
     }

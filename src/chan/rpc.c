@@ -40,20 +40,8 @@ static void promote(struct fin_rpc *r) {
     }
 }
 
-static void join(struct fin_rpc *r, struct waiting *w) {
-    w->next = NULL;
-    w->prev = r->last;
-    *(r->last ? &r->last->next : &r->first) = w;
-    r->last = w;
-}
-
-static void unlink_waiting(struct fin_rpc *r, struct waiting *w) {
-    *(w->prev ? &w->prev->next : &r->first) = w->next;
-    *(w->next ? &w->next->prev : &r->last) = w->prev;
-}
-
 static void leave(struct fin_rpc *r, struct waiting *w) {
-    unlink_waiting(r, w);
+    fin_rpc_unlink(r, w);
     if (FIN_UNLIKELY(r->first != NULL))
         promote(r);
 }
@@ -88,22 +76,9 @@ static void handle(struct fin_rpc *r, const char *bytes, size_t n) {
     fin_chan_release(r->chan);
 }
 
-// In the AWE that sends, on the same thread: does what the reader would. That stays the reader unless it has its own.
-static bool take_unsent(struct fin_rpc *r, struct waiting *reader, uint64_t word, const void *data, size_t size) {
-    if ((uint32_t)word == RPC_ANSWER) {
-        fin_rpc_answered(r, (uint32_t)(word >> 32), data, size);
-    } else if ((uint32_t)word == RPC_REQUEST && !r->client && reader->id == 0 && reader->buffer && size <= reader->room) {
-        fin_rpc_give(reader, data, size);
-        reader->request = (uint32_t)(word >> 32);
-    } else {
-        return false;
-    }
-    return true;
-}
-
 static bool taken(struct lmp_waiter *w, uint64_t word, const void *data, size_t size) {
     struct fin_rpc *r = w->arg;
-    if (!take_unsent(r, r->reader, word, data, size))
+    if (!fin_rpc_take(r, r->reader, word, data, size))
         return false;
     if (r->reader->decided)
         fin_lmp_go_on(w, 0);
@@ -153,16 +128,11 @@ static FIN_BLOCKING void stop_here(struct waiting *w, bool nc) {
         fin_cancel_item_remove(&item);
 }
 
-// Has what this one waits for happened? A result wins over a cancel that came at the same time.
-static bool settled(const struct fin_rpc *r, const struct waiting *w) {
-    return w->decided || r->end != 0 || (w->id == 0 && r->head);
-}
-
 // The call's result, the length of a request that it was given, 0 for one that is at the head, or why there will be none.
 static FIN_BLOCKING ssize_t await(struct fin_rpc *r, struct waiting *w, bool nc) {
     ssize_t error = 0;
-    join(r, w);
-    for (unsigned n = 1; !settled(r, w) && error == 0; n++) {
+    fin_rpc_join(r, w);
+    for (unsigned n = 1; !fin_rpc_settled(r, w) && error == 0; n++) {
         if (r->reading || r->head) {
             stop_here(w, nc);
             error = w->cancelled ? -ECANCELED : 0;
@@ -338,13 +308,15 @@ int fin_rpc_open(struct fin_rpc **out, struct fin_chan *c, unsigned flags) {
     if (!r)
         return -ENOMEM;
     r->chan = c;
+    c->rpc = r;
     r->client = flags & FIN_RPC_CLIENT;
     *out = r;
     return 0;
 }
 
 int fin_rpc_close(struct fin_rpc *r) {
-    if (r->first || r->reading || r->inside || r->chan->out.turn.mutex.locked)
+    out_settle(r->chan);
+    if (r->first || r->reading || r->inside || turn_in_use(&r->chan->out.turn))
         return -EBUSY;
     if (r->head)
         release_head(r);
@@ -352,6 +324,7 @@ int fin_rpc_close(struct fin_rpc *r) {
     if (error != 0)
         return error;
     fin_rpc_calls_end(r);
+    fin_rpc_requests_end(r);
     free(r);
     return 0;
 }
@@ -363,13 +336,7 @@ void fin_rpc_stop(struct fin_rpc *r, int why) {
 
 void fin_rpc_end(struct fin_rpc *r, int why) { end(r, why); }
 void fin_rpc_promote(struct fin_rpc *r) { promote(r); }
-void fin_rpc_join(struct fin_rpc *r, struct waiting *w) { join(r, w); }
-void fin_rpc_unlink(struct fin_rpc *r, struct waiting *w) { unlink_waiting(r, w); }
 void fin_rpc_handle(struct fin_rpc *r, const void *bytes, size_t n) { handle(r, bytes, n); }
-bool fin_rpc_take(struct fin_rpc *r, struct waiting *reader, uint64_t word, const void *data, size_t size) {
-    return take_unsent(r, reader, word, data, size);
-}
-bool fin_rpc_settled(const struct fin_rpc *r, const struct waiting *w) { return settled(r, w); }
 void fin_rpc_cancelled(void *waiting) { cancelled(waiting); }
 
 size_t fin_rpc_most(const struct fin_rpc *r) { return fin_chan_most(r->chan) - sizeof(uint64_t); }

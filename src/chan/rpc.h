@@ -47,6 +47,8 @@ struct fin_rpc {
     struct call *calls;
     uint32_t count, free, last_free; // `free`: index of the first, or `count` where there is none
     uint64_t strays;
+    struct request *spare; // serve_on.c
+    unsigned spares;
 };
 
 // rpc.c: nothing more comes, and all who wait are told so.
@@ -54,19 +56,33 @@ void fin_rpc_stop(struct fin_rpc *r, int why);
 // Its pieces, for those who wait with a continuation.
 void fin_rpc_end(struct fin_rpc *r, int why);
 void fin_rpc_promote(struct fin_rpc *r);
-void fin_rpc_join(struct fin_rpc *r, struct waiting *w);
-void fin_rpc_unlink(struct fin_rpc *r, struct waiting *w); // where it waits the caller promotes another
 void fin_rpc_handle(struct fin_rpc *r, const void *bytes, size_t n);
-// A message that has not gone through the ring, where it is an answer, or a request that who reads waits for and has room
-// for: then it is taken. That one's wait is over where it is `decided`.
-bool fin_rpc_take(struct fin_rpc *r, struct waiting *reader, uint64_t word, const void *data, size_t size);
-bool fin_rpc_settled(const struct fin_rpc *r, const struct waiting *w);
 void fin_rpc_cancelled(void *waiting); // a cancel item
 static inline bool fin_rpc_of_this_wait(ssize_t n) {
     return n == -ECANCELED || n == -EMFILE || n == -ENFILE || n == -ENOMEM;
 }
+static inline void fin_rpc_join(struct fin_rpc *r, struct waiting *w) {
+    w->next = NULL;
+    w->prev = r->last;
+    *(r->last ? &r->last->next : &r->first) = w;
+    r->last = w;
+}
+
+// Where it waits the caller promotes another.
+static inline void fin_rpc_unlink(struct fin_rpc *r, struct waiting *w) {
+    *(w->prev ? &w->prev->next : &r->first) = w->next;
+    *(w->next ? &w->next->prev : &r->last) = w->prev;
+}
+
+// Has what this one waits for happened? A result wins over a cancel that came at the same time.
+static inline bool fin_rpc_settled(const struct fin_rpc *r, const struct waiting *w) {
+    return w->decided || r->end != 0 || (w->id == 0 && r->head);
+}
+
 // rpc_on.c: the answer that such a one waits for has come, and is where it wants it.
 void fin_rpc_decided_on(struct fin_rpc *r, struct waiting *w);
+
+void fin_rpc_requests_end(struct fin_rpc *r);
 
 // Waits for a request. Not negative: there was one at the head, or w was given it.
 FIN_BLOCKING ssize_t fin_rpc_await_request(struct fin_rpc *r, struct waiting *w, bool nc);
@@ -83,6 +99,23 @@ static inline void fin_rpc_give(struct waiting *w, const void *bytes, size_t siz
     w->result = (ssize_t)size;
 }
 
+// calls.c: an answer has come. Its bytes may change while they are copied.
+void fin_rpc_answered(struct fin_rpc *r, uint32_t id, const void *bytes, size_t size);
+
+// A message that has not gone through the ring: in the AWE that sends, on the same thread, does what who reads would do,
+// where it is an answer, or a request that that one waits for and has room for. Its wait is over where it is `decided`.
+static inline bool fin_rpc_take(struct fin_rpc *r, struct waiting *reader, uint64_t word, const void *data, size_t size) {
+    if ((uint32_t)word == RPC_ANSWER) {
+        fin_rpc_answered(r, (uint32_t)(word >> 32), data, size);
+    } else if ((uint32_t)word == RPC_REQUEST && !r->client && reader->id == 0 && reader->buffer && size <= reader->room) {
+        fin_rpc_give(reader, data, size);
+        reader->request = (uint32_t)(word >> 32);
+    } else {
+        return false;
+    }
+    return true;
+}
+
 // calls.c
 // Makes a call. 0; -ENOSPC, -ENOMEM.
 int fin_rpc_call_new(struct fin_rpc *r, uint32_t *id);
@@ -90,10 +123,16 @@ int fin_rpc_call_new(struct fin_rpc *r, uint32_t *id);
 void fin_rpc_call_end(struct fin_rpc *r, uint32_t id);
 // Its answer, where that has come; -EAGAIN: w waits for it from here on; -ESRCH, -EBUSY, -EMSGSIZE, -ENOMEM.
 ssize_t fin_rpc_call_await(struct fin_rpc *r, struct waiting *w);
+// Makes one that w waits for from here on. Pre: there is a free one.
+static inline void fin_rpc_call_begin(struct fin_rpc *r, struct waiting *w) {
+    struct call *c = &r->calls[r->free];
+    r->free = c->next;
+    c->state = CALL_AWAITED;
+    c->waiting = w;
+    w->id = c->id;
+}
 // Its waiter, who was not decided, goes.
 void fin_rpc_call_leave(struct fin_rpc *r, uint32_t id);
-// An answer has come. Its bytes may change while they are copied.
-void fin_rpc_answered(struct fin_rpc *r, uint32_t id, const void *bytes, size_t size);
 void fin_rpc_calls_end(struct fin_rpc *r);
 
 #endif

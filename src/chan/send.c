@@ -14,6 +14,7 @@ void fin_chan_out_not_quick(struct fin_chan *c) {
 }
 
 static FIN_BLOCKING int out_take(struct fin_chan *c, bool nc) {
+    out_settle(c);
     int r = turn_take(&c->out.turn, nc);
     if (r == 0)
         fin_chan_out_not_quick(c);
@@ -79,6 +80,7 @@ static int put_now(struct fin_chan *c, const struct message *m) {
 }
 
 static int try_put(struct fin_chan *c, const struct message *m) {
+    out_settle(c);
     if (!turn_enter(&c->out.turn))
         return -EAGAIN;
     int r = put_now(c, m);
@@ -111,7 +113,7 @@ static FIN_BLOCKING int send_any(struct fin_chan *c, const struct message *m, bo
 // The quick half: a line for an end that is quick. It needs no frame: what is stored there takes the places of lines in the
 // processor's store buffer.
 static inline bool quick(const struct fin_chan *c, size_t size) {
-    return FIN_LIKELY(c->out.quick && size <= UMP_FIRST && ump_room(&c->out.ump, 1));
+    return FIN_LIKELY(c->out.quick && !c->out.reserved && size <= UMP_FIRST && ump_room(&c->out.ump, 1));
 }
 
 static inline int put_quickly(struct fin_chan *c, const void *data, size_t size) {
@@ -124,7 +126,7 @@ static inline int put_quickly(struct fin_chan *c, const void *data, size_t size)
     return ump_publish_at(tx, line, header, next);
 }
 
-// To who waits for it on this thread.
+// To who waits for it on this thread. (models/handover.pml)
 static inline bool hand(struct fin_chan *c, const void *data, size_t size) {
     struct lmp_waiter *w = c->out.here ? c->out.ump.meeting->waiter : NULL;
     if (FIN_UNLIKELY(!w || !lmp_fits(w, size) || size > c->out.most))
@@ -176,7 +178,7 @@ static inline bool hand_behind(struct fin_chan *c, uint64_t word, const void *da
 }
 
 static inline bool quick_behind(const struct fin_chan *c, size_t size) {
-    bool usual = c->out.quick || (c->out.here && !fin_trace_on);
+    bool usual = (c->out.quick && !c->out.reserved) || (c->out.here && !fin_trace_on);
     return FIN_LIKELY(size <= UMP_FIRST - sizeof(uint64_t) && usual && ump_room(&c->out.ump, 1));
 }
 
@@ -255,8 +257,6 @@ static inline FIN_BLOCKING int reserve(struct fin_chan *c, size_t size, void **r
     char *line = ump_line(tx->ring, tx->head, tx->lines);
     if (tx->ahead)
         ump_fetch(line + tx->ahead);
-    c->out.turn.mutex.locked = true;
-    c->out.quick = false;
     c->out.reserved = size + 1;
     *room = line + UMP_HEADER;
     return 0;
@@ -268,7 +268,11 @@ int fin_chan_reserve(struct fin_chan *c, size_t size, void **room) {
 
 int fin_chan_reserve_nc(struct fin_chan *c, size_t size, void **room) { return reserve(c, size, room, true); }
 
-static inline __attribute__((always_inline)) int commit(struct fin_chan *c, size_t used) {
+static __attribute__((noinline)) int commit_slowly(struct fin_chan *c, size_t used) {
+    if (used >= c->out.reserved)
+        return -EINVAL;
+    if (FIN_UNLIKELY(fin_trace_on))
+        fin_chan_trace(c, true);
     c->out.reserved = 0;
     ump_publish(&c->out.ump, used, UMP_MESSAGE);
     if (c->out.ump.alone)
@@ -277,20 +281,23 @@ static inline __attribute__((always_inline)) int commit(struct fin_chan *c, size
     return 0;
 }
 
-static __attribute__((noinline, cold)) int commit_traced(struct fin_chan *c, size_t used) {
-    fin_chan_trace(c, true);
-    return commit(c, used);
+// Is there a reservation of the quick half, for which nobody waits?
+static inline bool quickly_reserved(const struct fin_chan *c) {
+    return c->out.quick && !c->out.turn.mutex.locked && FIN_LIKELY(!fin_trace_on);
 }
 
 int fin_chan_commit(struct fin_chan *c, size_t used) {
-    if (used >= c->out.reserved)
-        return -EINVAL;
-    return FIN_UNLIKELY(fin_trace_on) ? commit_traced(c, used) : commit(c, used);
+    struct ump_tx *tx = &c->out.ump;
+    if (FIN_UNLIKELY(!quickly_reserved(c) || used >= c->out.reserved))
+        return commit_slowly(c, used);
+    c->out.reserved = 0;
+    return ump_publish_at(tx, ump_line(tx->ring, tx->head, tx->lines), ump_header(tx, used, UMP_MESSAGE), tx->head + 1);
 }
 
 void fin_chan_abandon(struct fin_chan *c) {
     if (c->out.reserved == 0)
         return;
+    out_settle(c);
     c->out.reserved = 0;
     fin_chan_out_give(c);
 }

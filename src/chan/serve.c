@@ -3,7 +3,6 @@
 #include <stdlib.h>
 
 #include <fin/async.h>
-#include <fin/cancel.h>
 
 #include "chan/rpc.h"
 

@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: BSD-2-Clause
 // Of those who send at an end, or receive: one at a time goes through the slow half, or has a reservation, and holds the
 // mutex. On an end that is not shared all are on one thread: the mutex is taken and given back without atomics, and what
-// does not block only looks whether somebody has it. Where the end is shared what does not block holds the mutex's latch.
+// does not block only looks whether somebody has it. Where the end is shared what does not block holds the mutex's latch,
+// and the turn that is given back is nobody's until the first who waited has come for it, or somebody else before him: if
+// it were his from then on, all that run would wait for a thread to wake, message by message. (models/handover.pml)
 #ifndef FIN_CHAN_TURN_H
 #define FIN_CHAN_TURN_H
 
@@ -14,8 +16,12 @@
 
 struct turn {
     bool shared;
+    unsigned coming; // how many have been told that it is nobody's, and have not come yet; the latch guards it
     struct fin_mutex mutex;
 };
+
+// Does somebody have it, or come for it?
+static inline bool turn_in_use(const struct turn *t) { return t->mutex.locked || t->coming; }
 
 // A call that does not block. False: somebody has the turn. Otherwise turn_leave is to follow.
 static inline bool turn_enter(struct turn *t) {
@@ -45,10 +51,12 @@ static inline FIN_BLOCKING int turn_take(struct turn *t, bool nc) {
     return 0;
 }
 
+void fin_turn_give(struct turn *t);
+
 // Does nobody have the turn now, or wait for it?
 static inline bool turn_give(struct turn *t) {
     if (FIN_UNLIKELY(t->shared || t->mutex.waiters.first)) {
-        fin_mutex_unlock(&t->mutex);
+        fin_turn_give(t);
         return false;
     }
     t->mutex.locked = false;

@@ -2,7 +2,6 @@
 // The slow half of UMP: acknowledging, arming and waiting. See ump.h for the protocol. (models/chan.pml)
 #define _GNU_SOURCE
 #include <linux/membarrier.h>
-#include <pthread.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
@@ -21,14 +20,16 @@
 
 static bool can_barrier;
 
-static void register_barrier(void) {
-    can_barrier = syscall(SYS_membarrier, MEMBARRIER_CMD_REGISTER_GLOBAL_EXPEDITED, 0, 0) == 0;
-}
-
+// Threads that come first at once may both register. (In some libcs the child of a fork would wait for who is at a
+// pthread_once.)
 bool fin_ump_barriers(void) {
-    static pthread_once_t once = PTHREAD_ONCE_INIT;
-    pthread_once(&once, register_barrier);
-    return can_barrier;
+    static bool asked;
+    if (!__atomic_load_n(&asked, __ATOMIC_ACQUIRE)) {
+        bool can = syscall(SYS_membarrier, MEMBARRIER_CMD_REGISTER_GLOBAL_EXPEDITED, 0, 0) == 0;
+        __atomic_store_n(&can_barrier, can, __ATOMIC_RELAXED);
+        __atomic_store_n(&asked, true, __ATOMIC_RELEASE);
+    }
+    return __atomic_load_n(&can_barrier, __ATOMIC_RELAXED);
 }
 
 // From here on there is no room, so that every call comes to the slow half, which says why.
@@ -79,7 +80,7 @@ void fin_ump_arm(struct ump_rx *rx) { __atomic_store_n(&rx->own->armed, ++rx->ar
 
 void fin_ump_barrier(void) {
     __atomic_thread_fence(__ATOMIC_SEQ_CST);
-    if (can_barrier)
+    if (__atomic_load_n(&can_barrier, __ATOMIC_RELAXED))
         syscall(SYS_membarrier, MEMBARRIER_CMD_GLOBAL_EXPEDITED, 0, 0);
 }
 
@@ -90,7 +91,7 @@ static bool other_work(struct fin_runtime *rt) {
 }
 
 // Looks for a while, and lets others of this thread run meanwhile. 0: it came; -EAGAIN: it did not; -ECANCELED.
-static FIN_BLOCKING int look(bool (*came)(void *), void *arg, bool nc) {
+static FIN_BLOCKING __attribute__((noinline)) int look_awhile(bool (*came)(void *), void *arg, bool nc) {
     struct fin_runtime *rt = fin_here();
     for (int looks = 0, yields = 0; looks < SPIN_LOOKS && yields < SPIN_YIELDS; looks++) {
         if (FIN_UNLIKELY(other_work(rt))) {
@@ -142,7 +143,7 @@ static FIN_BLOCKING int await_here(struct ump_rx *rx, bool nc) {
 int fin_ump_await_message(struct ump_rx *rx, bool nc) {
     if (rx->alone)
         return await_here(rx, nc);
-    int r = look(came_message, rx, nc);
+    int r = look_awhile(came_message, rx, nc);
     if (r == -ECANCELED)
         return r;
     if (r != 0 && !other_work(fin_here()))
@@ -186,7 +187,7 @@ int fin_ump_await_room(struct ump_tx *tx, uint32_t lines, bool nc) {
     struct wanted w = {tx, lines};
     if (ump_room(tx, lines))
         return 0;
-    int r = tx->alone ? -EAGAIN : look(came_room, &w, nc);
+    int r = tx->alone ? -EAGAIN : look_awhile(came_room, &w, nc);
     if (r == -ECANCELED)
         return r;
     while (!came_room(&w)) {

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: BSD-2-Clause
 // Who is in a waitset. See waitset.h for its locks. (models/move.pml)
 #define _GNU_SOURCE
-#include <pthread.h>
 #include <stdlib.h>
 #include <sys/epoll.h>
 #include <sys/eventfd.h>
@@ -10,18 +9,23 @@
 #include <fin/alert.h>
 
 #include "chan/waitset.h"
+#include "forks.h"
 
 struct fin_latch fin_waitset_changes;
 
 // The child of a fork has sets of its own, and not the thread that may have had the latch.
-static void forget_parent(void) { fin_latch_init(&fin_waitset_changes); }
-
-static void watch_forks(void) { pthread_atfork(NULL, NULL, forget_parent); }
+static void forget_parent(void) {
+    fin_latch_init(&fin_waitset_changes);
+    if (fin_self) {
+        fin_rt(fin_self)->monitored = NULL;
+        fin_rt(fin_self)->alerted = 0;
+    }
+}
 
 int fin_waitset_new(struct fin_waitset **out) {
-    static pthread_once_t once = PTHREAD_ONCE_INIT;
-    pthread_once(&once, watch_forks);
-    struct fin_waitset *w = malloc(sizeof *w);
+    static bool watched;
+    int error = fin_watch_forks(&watched, forget_parent);
+    struct fin_waitset *w = error ? NULL : malloc(sizeof *w);
     if (!w)
         return -ENOMEM;
     *w = (struct fin_waitset){.users = 1, .ticks = 1, .epoll = -1, .bell = -1};

@@ -20,8 +20,8 @@ static inline void fin_arch_resume(const struct fin_context *c);
 // Calls fn(arg) on the stack that ends at `top` (16-byte aligned), where unwinding ends. Pre: as above. fn must not return.
 static inline void fin_arch_on_stack(void *top, void (*fn)(void *), void *arg);
 
-// Continues at ip with these registers, behind an async. Pre: as above.
-void fin_arch_jump(void *ip, void *sp, void *fp, void *bx);
+// Continues at ip with these registers, behind an async. Inlined, and pre: as above.
+static inline void fin_arch_jump(void *ip, void *sp, void *fp, void *bx);
 
 // The place behind the async of a body that has not ended. Who continues there with `body` as stack pointer goes on as if
 // the body had returned.

@@ -11,11 +11,23 @@ static __attribute__((noinline)) void yield_slow(struct fin_runtime *rt, struct 
         dispatch(rt);
 }
 
+// Where a body blocks for the first time.
+static __attribute__((noinline)) void yield_to_owner(struct fin_runtime *rt, struct fin_awe *a) {
+    struct fin_body *body = leaves_owner(rt);
+    if (FIN_UNLIKELY(!body)) {
+        yield_slow(rt, a);
+        return;
+    }
+    stop_body(rt, a, FIN_AWE_QUEUED, body);
+    fin_link_back(&rt->queue, &a->link);
+    leave_to_owner(rt, body);
+}
+
 FIN_ENTRY void fin_core_yield_(struct fin_awe *a, struct fin_thread *t) {
     struct fin_runtime *rt = fin_rt(t);
     struct fin_awe *next = next_plain(rt);
     if (!plain(rt) || !next) {
-        yield_slow(rt, a);
+        yield_to_owner(rt, a);
         return;
     }
     stop_plain(rt, a, FIN_AWE_QUEUED, 0);
@@ -46,16 +58,27 @@ static __attribute__((noinline)) void suspend_slow(struct fin_runtime *rt, struc
         dispatch(rt);
 }
 
+static __attribute__((noinline)) void suspend_to_owner(struct fin_runtime *rt, struct fin_awe *a, struct fin_awe **slot,
+                                                       const struct fin_then_ *then) {
+    struct fin_body *body = leaves_owner(rt);
+    if (FIN_UNLIKELY(!body) || then) {
+        suspend_slow(rt, a, slot, then);
+        return;
+    }
+    stop_body(rt, a, FIN_AWE_SUSPENDED, body);
+    expose(rt, a, slot);
+    leave_to_owner(rt, body);
+}
+
 FIN_ENTRY void fin_core_suspend_(struct fin_awe *a, struct fin_thread *t, struct fin_awe **slot, void *then) {
     struct fin_runtime *rt = fin_rt(t);
-    struct fin_awe *next = next_plain(rt);
-    if (then || !plain(rt) || !next) {
-        suspend_slow(rt, a, slot, then);
+    if (then || !plain(rt)) {
+        suspend_to_owner(rt, a, slot, then);
         return;
     }
     stop_plain(rt, a, FIN_AWE_SUSPENDED, 0);
     expose(rt, a, slot);
-    run_plain(rt, next);
+    dispatch(rt);
 }
 
 static int why_not(uint32_t state) {
@@ -66,29 +89,43 @@ static int why_not(uint32_t state) {
                                                                                                                 : -EINVAL;
 }
 
-// Runs at the tail or the head of the queue of this thread, or goes to the inbox of the owner. (models/awe.pml, sleep.pml)
-static inline __attribute__((always_inline)) int schedule(struct fin_awe *a, bool front, uint32_t way) {
-    struct fin_runtime *rt = fin_rt(fin_self);
-    if (rt && fin_state_here(rt, fin_state(a))) {
-        if (!fin_claim_from(a, way, FIN_AWE_QUEUED))
-            return why_not(fin_state(a));
-        if (fin_traced(rt))
-            fin_trace_woken(rt, a);
-        fin_link_remove(&a->link);
-        (front ? fin_link_front : fin_link_back)(&rt->queue, &a->link);
-        return 0;
-    }
+// One of another thread goes to the inbox of its owner. (models/awe.pml, sleep.pml)
+static __attribute__((noinline)) int schedule_there(struct fin_awe *a, uint32_t way) {
     if (!fin_claim_from(a, way, FIN_AWE_WOKEN))
         return why_not(fin_state(a));
     if (FIN_UNLIKELY(fin_trace_on))
-        fin_trace_woken(rt, a);
-    rt = a->owner;
+        fin_trace_woken(fin_rt(fin_self), a);
+    struct fin_runtime *rt = a->owner;
     struct fin_awe *head = __atomic_load_n(&rt->inbox, __ATOMIC_RELAXED);
     do
         a->inbox = head;
     while (!__atomic_compare_exchange_n(&rt->inbox, &head, a, true, __ATOMIC_SEQ_CST, __ATOMIC_RELAXED));
     if (__atomic_load_n(&rt->asleep, __ATOMIC_SEQ_CST))
         fin_runtime_wake(rt);
+    return 0;
+}
+
+// fin_claim of one that is known to be of this thread: then its state need not be asked whether it is an AWE's.
+static inline bool claim_here(const struct fin_runtime *rt, struct fin_awe *a, uint32_t from, uint32_t way) {
+    while ((from & FIN_AWE_KIND) == way && fin_state_here(rt, from))
+        if (__atomic_compare_exchange_n(&a->state, &from, (from & ~(uint32_t)FIN_AWE_KIND) | FIN_AWE_QUEUED, true,
+                                        __ATOMIC_ACQ_REL, __ATOMIC_RELAXED))
+            return true;
+    return false;
+}
+
+// Runs at the tail or the head of the queue of this thread, or goes to the inbox of the owner.
+static inline __attribute__((always_inline)) int schedule(struct fin_awe *a, bool front, uint32_t way) {
+    struct fin_runtime *rt = fin_rt(fin_self);
+    uint32_t state = fin_state(a);
+    if (FIN_UNLIKELY(!rt || !fin_state_here(rt, state)))
+        return schedule_there(a, way);
+    if (!claim_here(rt, a, state, way))
+        return why_not(fin_state(a));
+    if (FIN_UNLIKELY(fin_traced(rt)))
+        fin_trace_woken(rt, a);
+    fin_link_remove(&a->link);
+    (front ? fin_link_front : fin_link_back)(&rt->queue, &a->link);
     return 0;
 }
 

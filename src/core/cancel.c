@@ -1,12 +1,14 @@
 // SPDX-License-Identifier: BSD-2-Clause
 // Block-structured cancellation (ac 2.2, 4.3). A block's list holds its cancel items and, as an item of its own kind, each
 // block inside it that has some. A block is linked to those around it when the first item appears in it, so that blocks
-// without cancellable work never touch a list.
+// without cancellable work never touch a list. Invariant: one whose list is in use is marked as cancelled where one around
+// it, up to a fin_finish_nc, has been; between the two only the items of that cancel run.
 #include "core/dispatch.h"
 #include "core/probe.h"
 
 static void run_items(void *block) {
     struct fin_finish_block *b = block;
+    b->flags |= FIN_FINISH_CANCELLED;
     // An item may add and remove others: only the head is ever looked at.
     while (!fin_link_empty(&b->items)) {
         struct fin_cancel_item *item = (struct fin_cancel_item *)b->items.next;

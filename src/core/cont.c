@@ -10,8 +10,11 @@
 
 enum { SLAB = 256 * 1024, FIRST_SLAB = 16 * 1024 };
 
+// The first of a thread come with the reserve: whatever becomes of the memory, they can run one after the other.
 static bool more_records(struct fin_runtime *rt) {
     size_t size = rt->cont_slabs ? SLAB : FIRST_SLAB;
+    if (!rt->cont_slabs && !rt->reserve && !(rt->reserve = fin_stack_try(rt)))
+        return false;
     struct fin_cont_slab *s = fin_host_map(size, 0);
     if (!s)
         return false;
@@ -51,7 +54,7 @@ void fin_cont_lost(struct fin_runtime *rt, void (*lost)(int fd)) {
     for (struct fin_cont_slab *s = rt->cont_slabs; s; s = s->next) {
         struct fin_cont_record *e = (struct fin_cont_record *)(void *)(s + 1), *end = (void *)((char *)s + s->size);
         for (; e < end; e++)
-            if ((e->state & ~(uint32_t)FIN_AWE_NAMED) == queued && e->cancellable == DESCRIPTOR)
+            if ((e->state & ~(uint32_t)(FIN_AWE_NAMED | FIN_AWE_ATTACHED)) == queued && e->cancellable == DESCRIPTOR)
                 lost(e->result);
     }
 }
@@ -68,30 +71,97 @@ void fin_cont_pool_end(struct fin_runtime *rt) {
 
 // ---- steps
 
-void fin_cont_step(void *record) {
-    struct fin_cont_record *e = record;
-    e->cont(e->data, e->result);
+static _Noreturn void returned(void) {
     fin_host_die("a continuation returned: it has to end with fin_block_on, fin_cont_end or the like");
 }
 
-// The paper's stack_attach, and its resumption.
-static void start_step(struct fin_runtime *rt, struct fin_cont_record *e, struct fin_finish_block *top) {
+void fin_cont_step(void *record) {
+    struct fin_cont_record *e = record;
+    e->cont(e->data, e->result);
+    returned();
+}
+
+// The AWE, which is on no list, begins on the stack.
+static inline struct fin_body *enter(struct fin_runtime *rt, struct fin_awe *a, struct fin_finish_block *top) {
+    if (FIN_UNLIKELY(a->id))
+        fin_id_resumed(rt, a);
+    fin_link_init(&a->link);
     top->pending = NULL;
     top->away = NULL;
     top->count = 0;
     top->flags = STEP;
     top->home_sp = NULL;
-    struct fin_body *body = become(rt, e, top);
+    struct fin_body *body = become(rt, record_of(a), top);
     body->block = top;
     body->inner = body->ended = 0;
     if (fin_tracking(rt))
         fin_track_eager_call_(top);
-    fin_arch_on_stack(body, fin_cont_step, e);
+    return body;
+}
+
+// No memory: it waits until a stack is spare, and others run. Those that need none may be what gives one back.
+static void starve(struct fin_runtime *rt, struct fin_awe *a) {
+    fin_set_kind(a, FIN_AWE_QUEUED);
+    fin_link_back(&rt->starved, &a->link);
+    if (FIN_UNLIKELY(rt->watched))
+        fin_watch_switch(rt, rt->thread.scheduler);
+    fin_arch_on_stack(rt->thread.scheduler, fin_find_work, rt);
+}
+
+static struct fin_finish_block *take_reserve(struct fin_runtime *rt) {
+    struct fin_finish_block *top = rt->reserve;
+    rt->reserve = NULL;
+    rt->hungry = true;
+    return top;
+}
+
+void fin_cont_feed(struct fin_runtime *rt) {
+    struct fin_finish_block *top = fin_link_empty(&rt->starved) && fin_stacks_spare(rt) == 0 ? NULL : fin_stack_try(rt);
+    if (!top)
+        return;
+    if (fin_link_empty(&rt->starved)) {
+        rt->reserve = top;
+        rt->hungry = false;
+        return;
+    }
+    fin_stack_put(rt, top);
+    while (!fin_link_empty(&rt->starved)) { // to the head, in their order
+        struct fin_link *last = rt->starved.prev;
+        fin_link_remove(last);
+        fin_link_front(&rt->queue, last);
+    }
+}
+
+// What was to run first (fin_stack_attach) is the body's entry.
+static void first_step(void *record) {
+    struct fin_cont_record *e = record;
+    const struct fin_body *body = (const struct fin_body *)fin_self->current - 1;
+    ((fin_cont *)(uintptr_t)body->entry)(e->data, e->result);
+    returned();
+}
+
+static __attribute__((noinline)) void resume_slowly(struct fin_runtime *rt, struct fin_awe *a) {
+    struct fin_cont_record *e = record_of(a);
+    bool attached = fin_state(a) & FIN_AWE_ATTACHED;
+    struct fin_finish_block *top = attached ? fin_cont_attached(e) : fin_stack_try(rt);
+    fin_cont *first = attached ? fin_cont_detach(e) : NULL;
+    if (!top && !(top = take_reserve(rt))) {
+        starve(rt, a);
+        return;
+    }
+    struct fin_body *body = enter(rt, a, top);
+    if (first)
+        body->entry = (void *)(uintptr_t)first;
+    fin_arch_on_stack(body, first ? first_step : fin_cont_step, e);
 }
 
 void fin_cont_resume(struct fin_runtime *rt, struct fin_awe *a) {
-    fin_link_init(&a->link);
-    start_step(rt, record_of(a), fin_stack_take(rt));
+    if (FIN_UNLIKELY(rt->thread.spares == 0 || fin_state(a) & FIN_AWE_ATTACHED)) {
+        resume_slowly(rt, a);
+        return;
+    }
+    struct fin_body *body = enter(rt, a, rt->thread.spare[--rt->thread.spares]);
+    fin_arch_on_stack(body, fin_cont_step, record_of(a));
 }
 
 // ---- waiting
@@ -289,7 +359,8 @@ struct fin_awe *fin_async_cont_beside(fin_cont *cont, const void *state, size_t 
 
 void fin_cont_over(struct fin_runtime *rt, struct fin_body *body) {
     struct fin_cont_record *e = body->resume;
-    fin_holds_forget(rt, e);
+    if (may_hold_locks(rt))
+        fin_holds_forget(rt, e);
     e->block->count--; // the step still counts
     record_free(rt, e);
     fin_cont_leave(rt, body);

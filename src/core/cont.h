@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// Explicit AWEs: what cont.c and handoff.c share.
+// Explicit AWEs: what cont.c, handoff.c and attach.c share.
 #ifndef FIN_CORE_CONT_H
 #define FIN_CORE_CONT_H
 
@@ -57,6 +57,14 @@ struct fin_cont_slab {
 // handoff.c: what the program waits with, where the AWE waits with that or with one of ours; and its state
 fin_cont *fin_cont_of_program(const struct fin_cont_record *e, const void **state);
 
+// attach.c: of one with FIN_AWE_ATTACHED, its stack; and what that holds goes back to the record, and the rest is what is
+// to run first, or NULL
+struct fin_finish_block *fin_cont_attached(const struct fin_cont_record *e);
+fin_cont *fin_cont_detach(struct fin_cont_record *e);
+struct fin_kept *fin_cont_kept(const struct fin_cont_record *e);
+// Is it one of this thread that waits with a continuation of the program's, and not in the midst of a wait of the library's?
+bool fin_cont_is_programs(const struct fin_runtime *rt, const struct fin_awe *a);
+
 // cont.c
 struct fin_cont_record *fin_cont_record_new(struct fin_runtime *rt); // NULL: no memory
 bool fin_cont_link_item(struct fin_cont_record *e);                  // false where its block has been cancelled
@@ -76,7 +84,7 @@ static inline struct fin_body *here(struct fin_runtime *rt) { return running_bod
 // Makes the body at the base of the stack the running step of `e`.
 static inline struct fin_body *become(struct fin_runtime *rt, struct fin_cont_record *e, struct fin_finish_block *top) {
     struct fin_body *body = (struct fin_body *)top - 1;
-    FIN_STATE_WORD(awe_of(e)) = FIN_AWE_RUNNING_CONT;
+    fin_set_state_word(awe_of(e), FIN_AWE_RUNNING_CONT);
     top->parent = e->block;
     e->block->count++;
     body->entry = (void *)e->cont;
@@ -163,7 +171,7 @@ static inline void set_continuation(struct fin_cont_record *e, fin_cont *cont, c
 
 static inline void queue_at(struct fin_runtime *rt, struct fin_cont_record *e, int result, bool front) {
     e->result = result;
-    FIN_STATE_WORD(awe_of(e)) = rt->tag | FIN_AWE_QUEUED | FIN_AWE_EXPLICIT;
+    fin_set_state_word(awe_of(e), rt->tag | FIN_AWE_QUEUED | FIN_AWE_EXPLICIT);
     (front ? fin_link_front : fin_link_back)(&rt->queue, &e->link);
 }
 static inline void queue(struct fin_runtime *rt, struct fin_cont_record *e, int result) { queue_at(rt, e, result, false); }
@@ -198,7 +206,7 @@ static inline void let_cancel(struct fin_cont_record *e, struct fin_cancel_item 
 // The step at the base of the stack is over, and that of `e`, which is on no list, begins there.
 static inline void hand_stack(struct fin_body *body, struct fin_cont_record *e) {
     fin_link_init(&e->link);
-    FIN_STATE_WORD(awe_of(e)) = FIN_AWE_RUNNING_CONT;
+    fin_set_state_word(awe_of(e), FIN_AWE_RUNNING_CONT);
     take_over(e, body->block);
     fin_arch_on_stack(body, fin_cont_step, e);
 }

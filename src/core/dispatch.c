@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: BSD-2-Clause
 // The slow paths of dispatch.h.
 #include "core/dispatch.h"
-#include "core/probe.h"
 
 #include <string.h>
 
@@ -26,12 +25,12 @@ void fin_save_exceptions(struct fin_runtime *rt, struct fin_awe *a) {
 // resume(), where there is more to do.
 void fin_resume_extra(struct fin_runtime *rt, struct fin_awe *a) {
     uint32_t state = fin_state(a);
-    if (state & FIN_AWE_NAMED && a->id)
-        fin_id_resumed(rt, a);
     if (state & FIN_AWE_EXPLICIT) {
         fin_cont_resume(rt, a);
         return;
     }
+    if (state & FIN_AWE_NAMED && a->id)
+        fin_id_resumed(rt, a);
     fin_set_state_word(a, FIN_AWE_RUNNING);
     rt->thread.current = a->block;
     rt->body = a->body;
@@ -80,7 +79,7 @@ void fin_drain_until(struct fin_runtime *rt, const struct fin_awe *woken) {
 }
 
 static void sample_stacks(struct fin_runtime *rt) {
-    uint64_t used = rt->stats.stacks - rt->thread.spares;
+    uint64_t used = fin_stacks_used(rt);
     rt->stats.stacks_sum += used;
     rt->stats.stacks_samples++;
     if (rt->stats.stacks_most < used)
@@ -100,12 +99,26 @@ void fin_watch_switch(struct fin_runtime *rt, void *sp) {
 }
 
 void fin_look(struct fin_runtime *rt) {
+    const struct fin_link *last = rt->queue.prev;
     rt->stats.switches += rt->turn - rt->ticks + (rt->ticks != 0); // the last of which the caller is about to make
     rt->ticks = rt->turn;
     sample_stacks(rt);
+    if (fin_traced(rt))
+        fin_trace_looks();
     fin_drain_inbox(rt);
-    if (rt->poller)
+    // Where nothing can run, the caller asks at once, to sleep: requests and events are then handled in that system call.
+    if (rt->poller && !fin_link_empty(&rt->queue))
         rt->poller->poll(rt->poller, false);
+    if (fin_traced(rt))
+        fin_trace_looked(rt, last);
+}
+
+// fin_look leaves the poller alone where the queue is empty.
+void fin_look_now(struct fin_runtime *rt) {
+    struct fin_link running;
+    fin_link_front(&rt->queue, &running);
+    fin_look(rt);
+    fin_link_remove(&running);
 }
 
 // On the scheduler stack: looks at the other sources of work, sleeps while there is none, then runs the first AWE.
@@ -113,7 +126,16 @@ void fin_find_work(void *arg) {
     struct fin_runtime *rt = arg;
     fin_look(rt);
     handle_alert(rt);
+    if (FIN_UNLIKELY(rt->hungry))
+        fin_cont_feed(rt);
     while (fin_link_empty(&rt->queue)) {
+        if (FIN_UNLIKELY(!fin_link_empty(&rt->starved))) { // nobody of this thread is about to give one back
+            fin_host_nap();
+            fin_look_now(rt);
+            handle_alert(rt);
+            fin_cont_feed(rt);
+            continue;
+        }
         fin_stack_trim(rt);
         // The flag goes up before the last look at the inbox and for alerts, and only we take it down: a waker that pushed
         // before that look is seen by it, one that pushed after it sees the flag. (models/sleep.pml, full.pml)
@@ -124,6 +146,8 @@ void fin_find_work(void *arg) {
         if (__atomic_load_n(&rt->inbox, __ATOMIC_SEQ_CST) == NULL && !__atomic_load_n(&rt->alerted, __ATOMIC_SEQ_CST)) {
             rt->stats.slept++;
             FIN_PROBE(sleep, rt->tid);
+            if (fin_traced(rt))
+                fin_trace_looks();
             if (rt->poller)
                 rt->poller->poll(rt->poller, true);
             else
@@ -131,6 +155,8 @@ void fin_find_work(void *arg) {
         }
         __atomic_store_n(&rt->asleep, 0, __ATOMIC_RELAXED);
         fin_drain_inbox(rt);
+        if (fin_traced(rt))
+            fin_trace_looked(rt, &rt->queue);
         handle_alert(rt);
     }
     struct fin_awe *a = FIN_AWE_OF(rt->queue.next);
@@ -157,35 +183,25 @@ static void keep_outer_body(struct fin_runtime *rt, struct fin_finish_block *inn
 }
 
 // Counts the body of p's pending async as blocked, and says where the owner goes on. `current` becomes the owner's block.
-static inline struct fin_context detach(struct fin_runtime *rt, struct fin_finish_block *p, void **bx) {
+static inline __attribute__((always_inline)) struct fin_context detach(struct fin_runtime *rt, struct fin_finish_block *p,
+                                                                      void **bx) {
     struct fin_body *body = body_of(p);
     if (FIN_LIKELY(!((uintptr_t)p->pending & FIN_PENDING_INNER)))
         body->inner = body->ended = 0;
     if (FIN_LIKELY(!((uintptr_t)p->pending & FIN_PENDING_NAMED)))
         body->name = NULL;
-    rt->stats.detached++;
-    FIN_PROBE(blocked, body);
     written_block(p)->count++;
     if (p->flags & FIN_FINISH_EAGER) {
-        p->pending = NULL;
-        p->flags |= FIN_FINISH_CLEAN; // whenever the body is resumed; the caller's block may be gone by then
+        eager_blocked(rt, p, body);
         rt->thread.current = p->away;
         keep_outer_body(rt, p);
         *bx = p->awe.bx;
         return p->awe.context;
     }
-    if (!p->away)
-        p->home_sp = body;
-    else if (FIN_UNLIKELY(fin_stack_top(rt, body) != p->away))
+    if (FIN_UNLIKELY(p->away && !fin_stack_has(rt, p->away, body)))
         fin_host_die("the stack changed inside a fin_finish block: a variable-length array or alloca() between the start of "
                      "the block and a fin_async, or a jump; move it into the async body or before the block");
-    p->away = fin_stack_take(rt);
-    // On the fresh stack the owner goes on as if the body had returned there.
-    struct fin_body *fresh = (struct fin_body *)p->away - 1;
-    if (FIN_UNLIKELY(fin_on_valgrind))
-        fin_track_use(fresh, sizeof *fresh);
-    fresh->block = p;
-    p->pending = fresh;
+    void *fresh = owner_on_fresh_stack(rt, p, body);
     rt->thread.current = p;
     *bx = p->bx;
     return (struct fin_context){fin_arch_site(body), fresh, p->fp};

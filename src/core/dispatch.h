@@ -11,6 +11,7 @@
 #ifndef FIN_CORE_DISPATCH_H
 #define FIN_CORE_DISPATCH_H
 
+#include "core/probe.h"
 #include "core/trace.h"
 
 void fin_save_exceptions(struct fin_runtime *rt, struct fin_awe *a);
@@ -20,10 +21,12 @@ void fin_watch_switch(struct fin_runtime *rt, void *sp); // last before executio
 void fin_core_async_done(struct fin_finish_block *block, struct fin_body *body);
 
 // Beside the kind: what resuming the AWE takes besides. It has C++ exceptions in flight; it goes on behind an async, and the
-// `pending` of its block is to be saved[0] again; an id names it; a sanitizer follows it; it is explicit.
+// `pending` of its block is to be saved[0] again; an id names it; a sanitizer follows it; it is explicit, and then instead
+// of the second: it has a stack to begin on.
 enum {
     FIN_AWE_EXCEPTIONS = 1,
     FIN_AWE_OWNER = 2,
+    FIN_AWE_ATTACHED = 2,
     FIN_AWE_NAMED = 4,
     FIN_AWE_TRACKED = 8,
     FIN_AWE_EXPLICIT = 0x80,
@@ -84,14 +87,15 @@ static inline struct fin_finish_block *pending_of(struct fin_finish_block *from)
 }
 
 static inline struct fin_finish_block *written_block(struct fin_finish_block *b) {
-    while (b->flags & FIN_FINISH_EAGER)
+    while (FIN_UNLIKELY(b->flags & FIN_FINISH_EAGER))
         b = b->parent;
     return b;
 }
 
+// The first block that knows: see cancel.c.
 static inline bool block_cancelled(const struct fin_finish_block *b) {
     for (; b; b = b->parent)
-        if (b->flags & (FIN_FINISH_CANCELLED | FIN_FINISH_NC))
+        if (b->flags & (FIN_FINISH_CANCELLED | FIN_FINISH_NC | FIN_FINISH_LISTS))
             return b->flags & FIN_FINISH_CANCELLED;
     return false;
 }
@@ -102,11 +106,20 @@ static inline bool cancelled_here(void) {
     return FIN_LIKELY(t != NULL) && block_cancelled(t->current);
 }
 
+// The written block around the running AWE, where it is not cancelled and its list is in use; otherwise NULL.
+static inline struct fin_finish_block *cancellable_here(const struct fin_runtime *rt) {
+    struct fin_finish_block *b = written_block(rt->thread.current);
+    return FIN_LIKELY((b->flags & (FIN_FINISH_LISTS | FIN_FINISH_CANCELLED)) == FIN_FINISH_LISTS) ? b : NULL;
+}
+
 // Pre: b is a written block, and not cancelled.
-static inline void cancel_link(struct fin_finish_block *b, struct fin_cancel_item *item) {
+static inline struct fin_finish_block *with_list(struct fin_finish_block *b) {
     if (FIN_UNLIKELY(!(b->flags & FIN_FINISH_LISTS)))
         fin_cancel_begin(b);
-    fin_link_front(&b->items, &item->link);
+    return b;
+}
+static inline void cancel_link(struct fin_finish_block *b, struct fin_cancel_item *item) {
+    fin_link_front(&with_list(b)->items, &item->link);
 }
 
 // The async body that runs; NULL outside any. `pending` is what pending_of found.
@@ -118,7 +131,7 @@ static inline struct fin_body *running_body(struct fin_runtime *rt, struct fin_f
 static inline struct fin_finish_block *stop(struct fin_runtime *rt, struct fin_awe *a, uint32_t kind) {
     struct fin_finish_block *b = rt->thread.current, *p = NULL;
     if (FIN_UNLIKELY(b->pending != NULL || !(b->flags & FIN_FINISH_CLEAN)))
-        p = pending_of(b);
+        p = b->pending ? b : pending_of(b);
     a->block = b;
     a->body = running_body(rt, p);
     if (FIN_UNLIKELY(p != NULL) && !((uintptr_t)p->pending & FIN_PENDING_NAMED))
@@ -158,10 +171,75 @@ static inline void resume_plain(struct fin_runtime *rt, struct fin_awe *a) {
 }
 
 // Goes on at a place that is no AWE.
-static inline void go(struct fin_runtime *rt, void *ip, void *sp, void *fp, void *bx) {
+static inline __attribute__((always_inline)) void go(struct fin_runtime *rt, void *ip, void *sp, void *fp, void *bx) {
     if (FIN_UNLIKELY(rt->watched))
         fin_watch_switch(rt, sp);
     fin_arch_jump(ip, sp, fp, bx);
+}
+
+// The body whose async is the current block's and pending, where fin_continue_pending takes no more than leave_to_owner;
+// otherwise NULL.
+static inline struct fin_body *leaves_owner(const struct fin_runtime *rt) {
+    const struct fin_finish_block *b = rt->thread.current;
+    struct fin_body *body = b->pending;
+    if (FIN_UNLIKELY((uintptr_t)body & FIN_PENDING_FLAGS || rt->watched) ||
+        FIN_UNLIKELY(!rt->thread.spares || !fin_no_exceptions(rt)))
+        return NULL;
+    if (b->flags & FIN_FINISH_EAGER) {
+        const struct fin_finish_block *owner = b->parent;
+        bool direct = owner == b->away && !(owner->flags & FIN_FINISH_EAGER) && !pending_of(b->away);
+        // with nothing that keep_outer_body would keep
+        return direct && (!rt->body || written_block(rt->body->block) != owner) ? body : NULL;
+    }
+    return FIN_LIKELY(!b->away || fin_stack_has(rt, b->away, body)) ? body : NULL;
+}
+
+// The owner runs on another stack from here on: as if the body had returned there.
+static inline __attribute__((always_inline)) void *owner_on_fresh_stack(struct fin_runtime *rt, struct fin_finish_block *b,
+                                                                        struct fin_body *body) {
+    rt->stats.detached++;
+    FIN_PROBE(blocked, body);
+    if (!b->away)
+        b->home_sp = body;
+    b->away = fin_stack_take(rt);
+    struct fin_body *fresh = (struct fin_body *)b->away - 1;
+    if (FIN_UNLIKELY(rt->watched & FIN_WATCHED_VALGRIND))
+        fin_track_use(fresh, sizeof *fresh);
+    fresh->block = b;
+    b->pending = fresh;
+    return fresh;
+}
+
+static inline void eager_blocked(struct fin_runtime *rt, struct fin_finish_block *b, struct fin_body *body) {
+    rt->stats.detached++;
+    FIN_PROBE(blocked, body);
+    b->pending = NULL;
+    b->flags |= FIN_FINISH_CLEAN; // whenever the body is resumed; the caller's block may be gone by then
+}
+
+// stop() and fin_continue_pending() where leaves_owner() found a body.
+static inline __attribute__((always_inline)) void stop_body(struct fin_runtime *rt, struct fin_awe *a, uint32_t kind,
+                                                            struct fin_body *body) {
+    a->block = rt->thread.current;
+    a->body = body;
+    FIN_STATE_WORD(a) = rt->tag | kind;
+    body->name = NULL; // from here on a debugger may look
+    body->inner = body->ended = 0;
+}
+static inline __attribute__((always_inline)) void leave_to_owner(struct fin_runtime *rt, struct fin_body *body) {
+    struct fin_finish_block *b = rt->thread.current;
+    if (b->flags & FIN_FINISH_EAGER) {
+        struct fin_finish_block *owner = b->away;
+        owner->count++;
+        eager_blocked(rt, b, body);
+        rt->thread.current = owner;
+        b->home_sp = NULL;
+        fin_arch_jump(b->awe.context.ip, b->awe.context.sp, b->awe.context.fp, b->awe.bx);
+        return;
+    }
+    void *site = fin_arch_site(body);
+    b->count++;
+    fin_arch_jump(site, owner_on_fresh_stack(rt, b, body), b->fp, b->bx);
 }
 
 // Pre: `a` is on no list.

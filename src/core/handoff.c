@@ -27,9 +27,8 @@ fin_cont *fin_cont_of_program(const struct fin_cont_record *e, const void **stat
 
 // With what is in its record: it runs, or waits so that anybody may schedule it, which is no wait of the library's.
 static inline bool is_plain(uint32_t state) {
-    const uint32_t plain = FIN_AWE_SUSPENDED | FIN_AWE_EXPLICIT;
-    return FIN_LIKELY(state == FIN_AWE_RUNNING_CONT ||
-                      (fin_state_waits(state) && (state & (FIN_AWE_KIND | FIN_AWE_EXPLICIT)) == plain));
+    const uint32_t plain = FIN_AWE_SUSPENDED | FIN_AWE_EXPLICIT, mask = FIN_AWE_KIND | FIN_AWE_EXPLICIT | FIN_AWE_ATTACHED;
+    return FIN_LIKELY(state == FIN_AWE_RUNNING_CONT || (fin_state_waits(state) && (state & mask) == plain));
 }
 
 static __attribute__((noinline)) fin_cont *waits_with(const struct fin_awe *a) {
@@ -47,43 +46,85 @@ static __attribute__((noinline)) void *state_of(const struct fin_awe *a) {
 fin_cont *fin_cont_of(const struct fin_awe *a) { return is_plain(fin_state(a)) ? record_of(a)->cont : waits_with(a); }
 void *fin_cont_state(struct fin_awe *a) { return is_plain(fin_state(a)) ? record_of(a)->data : state_of(a); }
 
-// Two that hand over to one another do not keep a timeout from them. With an empty queue nobody would look.
-static void look(struct fin_runtime *rt) {
-    struct fin_link running;
-    fin_link_front(&rt->queue, &running);
-    fin_look(rt);
-    fin_link_remove(&running);
-}
-
-// `known` is NULL where nothing is recognized.
-static __attribute__((noinline)) int hand_over_slow(fin_cont *known, fin_cont *cont, const void *state, size_t size,
-                                                    struct fin_awe *to) {
-    struct fin_runtime *rt = fin_here();
+// The running AWE's stack is from now on that of `to`. 0 or what is wrong. Of the running AWE, which is explicit, the caller
+// says what it waits with.
+static int give_stack(struct fin_runtime *rt, struct fin_awe *to, fin_cont *cont, size_t size,
+                      struct fin_cont_record **out) {
     struct fin_body *body = here(rt);
-    if (FIN_UNLIKELY(--rt->ticks == 0))
-        look(rt);
-    struct fin_cont_record *e, *next = record_of(to);
-    if (!fin_state_mine(rt, fin_state(to)) || !(fin_state(to) & FIN_AWE_EXPLICIT))
+    if (FIN_UNLIKELY(--rt->ticks == 0)) // two that hand over to one another do not keep a timeout from them
+        fin_look_now(rt);
+    struct fin_cont_record *next = record_of(to);
+    uint32_t state = fin_state(to);
+    if (!fin_state_mine(rt, state) || (state & (FIN_AWE_EXPLICIT | FIN_AWE_ATTACHED)) != FIN_AWE_EXPLICIT)
         return -EINVAL;
-    if ((fin_state(to) & FIN_AWE_KIND) == FIN_AWE_WOKEN)
+    if ((state & FIN_AWE_KIND) == FIN_AWE_WOKEN)
         fin_drain_until(rt, to);
-    if (next->cancellable == DESCRIPTOR || (next->result != 0 && !next->cancellable)) // which its continuation is to hear of
+    bool midst = fin_is_inner((const void *)(uintptr_t)next->cont); // of a wait of the library's, which is to go on
+    if (midst || next->cancellable == DESCRIPTOR || (next->result != 0 && !next->cancellable)) // of which it is to hear
         return -EINVAL;
     if (body && (!running_record(body) || body->inner))
         return -EBUSY;
-    int error = record_for(rt, body, cont, size, &e);
+    int error = record_for(rt, body, cont, size, out);
     if (error)
         return error;
     take(rt, to);
     fin_link_init(&to->link);
     if (to->id)
         fin_id_resumed(rt, to);
+    fin_set_state_word(to, FIN_AWE_RUNNING_CONT);
+    take_over(next, body->block);
+    return 0;
+}
+
+// `known` is NULL where nothing is recognized.
+static __attribute__((noinline)) int hand_over_slow(fin_cont *known, fin_cont *cont, const void *state, size_t size,
+                                                    struct fin_awe *to) {
+    struct fin_runtime *rt = fin_here();
+    struct fin_cont_record *e;
+    int error = give_stack(rt, to, cont, size, &e);
+    if (error)
+        return error;
     set_continuation(e, cont, state, size);
     suspend(rt, e, true);
-    FIN_STATE_WORD(to) = FIN_AWE_RUNNING_CONT;
-    take_over(next, body->block);
     struct fin_blocks *blocks = &rt->stats.blocks[FIN_FOR_PROGRAM];
     *(known ? &blocks->recognized : &blocks->handed_off) += 1;
+    return 0;
+}
+
+int fin_stack_handoff(struct fin_awe *to) {
+    struct fin_runtime *rt = fin_here();
+    struct fin_cont_record *e;
+    int error = give_stack(rt, to, record_of(to)->cont, 0, &e); // any will do
+    if (error)
+        return error;
+    e->cont = NULL;
+    e->result = 0;
+    e->cancellable = false;
+    expose_as(rt, e, FIN_AWE_BUSY);
+    rt->stats.blocks[FIN_FOR_PROGRAM].handed_off++;
+    return 0;
+}
+
+int fin_cont_set(struct fin_awe *a, fin_cont *cont, const void *state, size_t size) {
+    struct fin_runtime *rt = fin_here();
+    struct fin_cont_record *e = record_of(a);
+    uint32_t old = fin_state(a);
+    if (!cont || !fin_state_here(rt, old) || !(old & FIN_AWE_EXPLICIT))
+        return -EINVAL;
+    if (size > FIN_CONT_STATE)
+        return -E2BIG;
+    if ((old & FIN_AWE_KIND) == FIN_AWE_BUSY && !e->cont) {
+        set_continuation(e, cont, state, size);
+        suspend(rt, e, true);
+        return 0;
+    }
+    if (!fin_cont_is_programs(rt, a))
+        return -EINVAL;
+    if ((old & FIN_AWE_KIND) != FIN_AWE_SUSPENDED) // it may be about to hear of something
+        return -EALREADY;
+    struct fin_kept *k = old & FIN_AWE_ATTACHED ? fin_cont_kept(e) : NULL;
+    *(k ? &k->cont : &e->cont) = cont;
+    fin_copy_state(k ? k->state : e->data, state, size);
     return 0;
 }
 
@@ -122,19 +163,10 @@ int fin_thread_handoff_if(fin_cont *known, fin_cont *cont, const void *state, si
     return 0;
 }
 
-int fin_call_continuation(fin_cont *cont, int result) {
+static __attribute__((noinline)) int call_slowly(fin_cont *cont, int result) {
     struct fin_runtime *rt = fin_here();
-    struct fin_body *body = (struct fin_body *)rt->thread.current - 1;
-    struct fin_cont_record *e = running_plain(rt);
-    if (FIN_LIKELY(e && cont)) {
-        e->cont = cont;
-        e->result = result;
-        body->entry = (void *)cont;
-        fin_arch_on_stack(body, fin_cont_step, e);
-        return 0;
-    }
-    body = here(rt);
-    e = running_record(body);
+    struct fin_body *body = here(rt);
+    struct fin_cont_record *e = running_record(body);
     if (!e || !cont)
         return -EINVAL;
     if (rt->thread.current != body->block || body->inner)
@@ -142,11 +174,23 @@ int fin_call_continuation(fin_cont *cont, int result) {
     e->cont = cont;
     e->result = result;
     if (fin_tracking(rt)) { // which wants to see a stack begin anew
-        fin_link_front(&rt->queue, &e->link);
-        e->state = rt->tag | FIN_AWE_QUEUED | FIN_AWE_EXPLICIT;
+        queue_at(rt, e, result, true);
         fin_cont_leave(rt, body);
         return 0;
     }
+    body->entry = (void *)cont;
+    fin_arch_on_stack(body, fin_cont_step, e);
+    return 0;
+}
+
+int fin_call_continuation(fin_cont *cont, int result) {
+    const struct fin_runtime *rt = fin_rt(fin_self);
+    struct fin_cont_record *e = FIN_LIKELY(rt != NULL) ? running_plain(rt) : NULL;
+    if (FIN_UNLIKELY(!e || !cont))
+        return call_slowly(cont, result);
+    struct fin_body *body = (struct fin_body *)rt->thread.current - 1;
+    e->cont = cont;
+    e->result = result;
     body->entry = (void *)cont;
     fin_arch_on_stack(body, fin_cont_step, e);
     return 0;

@@ -31,6 +31,10 @@ void fin_host_wake(struct fin_runtime *rt);
 
 // Lets another thread have the CPU.
 void fin_host_give_way(void);
+// Sleeps for about a millisecond.
+void fin_host_nap(void);
+// Milliseconds since some time before, as exact as costs nothing.
+uint64_t fin_host_ms(void);
 
 // The two words of C++ exception state of the calling OS thread, or NULL in a program without C++.
 void **fin_host_exception_state(void);
@@ -38,14 +42,15 @@ void **fin_host_exception_state(void);
 // The calling OS thread's own stack; for sanitizers.
 void fin_host_os_stack(void **lo, size_t *size);
 
-// In the child of each fork from now on. The first call counts.
-void fin_host_on_fork(void (*in_child)(void));
+// Has in_child, the same at each call, run in the child of each fork from now on. 0 or -ENOMEM.
+int fin_host_on_fork(void (*in_child)(void));
 
 // Copies memory of this process that may not be there: false.
 bool fin_host_read(void *to, const void *from, size_t size);
 
 // Is a process that nothing can wake to be reported? Then a thread notes in `expects` what it sleeps for.
 extern bool fin_host_stuck;
+bool fin_host_stuck_wanted(void); // the same, before the first thread has begun
 
 // A line on the standard error stream, "fin: " before it; then the end of the program.
 _Noreturn void fin_host_die(const char *text);

@@ -12,16 +12,17 @@ static inline const void *holder_of(const struct fin_body *body) {
     return body->block->flags & FIN_FINISH_CONT ? body->resume : body;
 }
 
+const void **fin_hold_first(void);
 const void **fin_hold_more(struct fin_runtime *rt, const void *holder);
 
-// The running AWE has taken a lock: its place in the table. NULL outside any body, where nothing can give up its stack, and
-// where the table is full.
+// The running AWE has taken a lock: its place in the table. Outside any body it is the thread that holds it. NULL where the
+// table is full, and, unless a process that nothing can wake is reported, in a thread that has no AWEs yet.
 static inline const void **hold_lock(void) {
     struct fin_runtime *rt = fin_rt(fin_self);
-    struct fin_body *body = FIN_LIKELY(rt != NULL) ? running_body(rt, pending_of(rt->thread.current)) : NULL;
-    if (!body)
-        return NULL;
-    const void *holder = holder_of(body);
+    if (FIN_UNLIKELY(!rt))
+        return fin_hold_first();
+    struct fin_body *body = running_body(rt, pending_of(rt->thread.current));
+    const void *holder = FIN_LIKELY(body != NULL) ? holder_of(body) : rt;
     if (FIN_UNLIKELY(__atomic_load_n(&rt->holds[0], __ATOMIC_RELAXED) != NULL))
         return fin_hold_more(rt, holder);
     __atomic_store_n(&rt->holds[0], holder, __ATOMIC_RELAXED);
@@ -45,5 +46,8 @@ static inline bool holds_locks(struct fin_runtime *rt, const struct fin_body *bo
 
 // What an AWE that ends leaves locked is no longer its own: another has the same address soon.
 void fin_holds_forget(struct fin_runtime *rt, const void *holder);
+void fin_holds_end(struct fin_runtime *rt); // the same of a thread that ends: the runtime may have another one soon
+// How many have been taken by this thread, or its AWEs, and are in the table.
+unsigned fin_holds_count(const struct fin_runtime *rt);
 
 #endif

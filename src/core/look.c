@@ -16,7 +16,8 @@ const struct fin_look_ fin_look_ = {
     .entries = {
         RT(next), RT(in_use), RT(tid), RT(queue), RT(suspended), RT(body), RT(name), RT(asleep), RT(stack_size),
         RT(cont_slabs), RT(inner), RT(ids), RT(id_count), AT("rt.current", fin_runtime, thread.current),
-        AT("rt.spares", fin_runtime, thread.spares), AT("rt.scheduler", fin_runtime, thread.scheduler),
+        AT("rt.spares", fin_runtime, thread.spares), AT("rt.colds", fin_runtime, colds),
+        AT("rt.scheduler", fin_runtime, thread.scheduler),
         AWE(context.ip), AWE(context.sp), AWE(context.fp), AWE(bx), AWE(body), AWE(link), AWE(block), AWE(state), AWE(id),
         BLOCK(pending), BLOCK(away), BLOCK(flags), BLOCK(parent), BLOCK(awe),
         BODY(block), BODY(entry), BODY(name), BODY(resume),

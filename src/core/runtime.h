@@ -60,7 +60,7 @@ struct fin_id_slot {
 };
 
 enum { FIN_HOLDS = 16 }; // locks that frames of AWEs hold at one time; of more nothing is known
-enum { FIN_WATCHED_SANITIZER = 1, FIN_WATCHED_TRACE = 2 };
+enum { FIN_WATCHED_SANITIZER = 1, FIN_WATCHED_TRACE = 2, FIN_WATCHED_VALGRIND = 4 };
 enum { FIN_TICKS = 61 }; // dispatches between two looks at other threads' and the kernel's events
 
 struct fin_runtime {
@@ -78,7 +78,13 @@ struct fin_runtime {
     struct fin_poller *poller;
 
     struct fin_slab *slabs;
-    size_t stack_size, spare_capacity, spares_released;
+    struct fin_finish_block **cold; // spare stacks beside thread.spare, whose memory is the system's
+    size_t stack_size, spare_capacity, colds;
+    uint64_t trimmed; // when memory of spare stacks went back: fin_host_ms()
+    bool warmed;      // and of those some have been taken since
+    struct fin_finish_block *reserve; // a stack for explicit AWEs alone, where there is no memory for another
+    struct fin_link starved;          // those that found none: they are queued again as soon as there is one
+    bool hungry;                      // the reserve is in use
 
     struct fin_cont_slab *cont_slabs; // explicit AWEs
     struct fin_link *cont_free;
@@ -126,6 +132,7 @@ void fin_continue_pending(struct fin_runtime *rt, struct fin_finish_block *p); /
 void fin_queue_pending(struct fin_runtime *rt, struct fin_finish_block *from);
 void fin_drain_inbox(struct fin_runtime *rt);
 void fin_look(struct fin_runtime *rt); // at other threads' and the kernel's events. Resumes nobody
+void fin_look_now(struct fin_runtime *rt); // the same where nobody is queued, and the thread does not sleep next
 void fin_drain_until(struct fin_runtime *rt, const struct fin_awe *woken); // it is queued
 
 // cancel.c
@@ -135,6 +142,7 @@ void fin_cancel_begin(struct fin_finish_block *b); // its list of items comes in
 // cont.c
 void fin_cont_cancel(void *item);
 void fin_cont_resume(struct fin_runtime *rt, struct fin_awe *a);
+void fin_cont_feed(struct fin_runtime *rt); // queues those that found no stack, where there is one
 void fin_cont_over(struct fin_runtime *rt, struct fin_body *body); // ends the AWE whose step runs in `body`
 void fin_cont_pool_end(struct fin_runtime *rt);
 // For operations that an AWE waits for with a continuation. May the running AWE, with such arguments? 0 or -errno; where its
@@ -183,13 +191,29 @@ void fin_runtime_wake(struct fin_runtime *rt); // any thread: ends the sleep of 
 void fin_runtime_end(struct fin_runtime *rt);  // own thread
 
 // stack.c
-struct fin_finish_block *fin_stack_take(struct fin_runtime *rt);
-void fin_stack_put(struct fin_runtime *rt, struct fin_finish_block *top);
+struct fin_finish_block *fin_stack_try(struct fin_runtime *rt); // NULL: no memory
+static inline struct fin_finish_block *fin_stack_take(struct fin_runtime *rt) { // ends the program where there is no memory
+    struct fin_thread *t = &rt->thread;
+    return FIN_LIKELY(t->spares != 0) ? t->spare[--t->spares] : fin_stack_more_(t);
+}
+static inline void fin_stack_put(struct fin_runtime *rt, struct fin_finish_block *top) {
+    rt->thread.spare[rt->thread.spares++] = top;
+}
 // The top of the stack that sp lies on, if it lies on one of rt's: plain arithmetic, for comparison where that is not sure.
 struct fin_finish_block *fin_stack_top(struct fin_runtime *rt, void *sp);
+// Does sp lie on the stack that has this top?
+static inline bool fin_stack_has(const struct fin_runtime *rt, const struct fin_finish_block *top, const void *sp) {
+    return (((uintptr_t)sp - 1) ^ (uintptr_t)top) < rt->stack_size;
+}
+bool fin_stack_is(const struct fin_runtime *rt, const struct fin_stack *s); // is it one of rt's?
 void fin_stack_each(struct fin_runtime *rt, void (*fn)(struct fin_runtime *rt, struct fin_stack *s));
 void fin_stack_trim(struct fin_runtime *rt);
 void fin_stack_end(struct fin_runtime *rt);
+
+static inline size_t fin_stacks_spare(const struct fin_runtime *rt) { return rt->thread.spares + rt->colds; }
+static inline uint64_t fin_stacks_used(const struct fin_runtime *rt) {
+    return rt->stats.stacks - fin_stacks_spare(rt) - (rt->reserve != NULL);
+}
 
 // blocks.c: the entry of a body that is a Clang block
 void fin_block_run_(void *block);
@@ -214,11 +238,6 @@ void fin_track_stack_end(struct fin_runtime *rt, struct fin_stack *s);
 extern void *fin_track_always[2];
 static inline bool fin_tracking(const struct fin_runtime *rt) { return rt->thread.exceptions == fin_track_always; }
 
-// Is no C++ exception in flight? Of the two words, a pointer and a 32-bit count, both in one load: all but the lowest two
-// bytes of the pointer, which alone are never an address, and the lowest two of the count, which no stack has frames for.
-static inline bool fin_no_exceptions(const struct fin_runtime *rt) {
-    typedef uint64_t __attribute__((may_alias, aligned(1))) unaligned;
-    return FIN_LIKELY(*(const unaligned *)((const char *)rt->thread.exceptions + 2) == 0);
-}
+static inline bool fin_no_exceptions(const struct fin_runtime *rt) { return fin_no_exceptions_(rt->thread.exceptions); }
 
 #endif

@@ -9,10 +9,11 @@ enum {
     STACKS_PER_SLAB = 256,
     COLOURS = 24, // times a cache line: what the colour takes of the first page
     HOT = 64,     // spare stacks that keep their memory while the thread sleeps
+    OFTEN = 100,  // milliseconds
 };
 
-static struct fin_stack *stack_at(struct fin_runtime *rt, uintptr_t base) {
-    size_t colour = base / rt->stack_size % COLOURS * 64;
+static struct fin_stack *stack_at(const struct fin_runtime *rt, uintptr_t base) {
+    size_t colour = (base >> __builtin_ctzl(rt->stack_size)) % COLOURS * 64;
     return (struct fin_stack *)(base + rt->stack_size - colour) - 1;
 }
 
@@ -26,20 +27,22 @@ static bool spare_room(struct fin_runtime *rt, size_t stacks) {
     size_t capacity = rt->spare_capacity ? rt->spare_capacity : STACKS_PER_SLAB;
     while (capacity < stacks)
         capacity *= 2;
-    struct fin_finish_block **spare = fin_host_map(capacity * sizeof *spare, 0);
+    struct fin_finish_block **spare = fin_host_map(2 * capacity * sizeof *spare, 0), **cold = spare + capacity;
     if (!spare)
         return false;
     for (size_t i = 0; i < rt->thread.spares; i++)
         spare[i] = rt->thread.spare[i];
+    for (size_t i = 0; i < rt->colds; i++)
+        cold[i] = rt->cold[i];
     if (rt->thread.spare)
-        fin_host_unmap(rt->thread.spare, rt->spare_capacity * sizeof *spare);
+        fin_host_unmap(rt->thread.spare, 2 * rt->spare_capacity * sizeof *spare);
     rt->thread.spare = spare;
+    rt->cold = cold;
     rt->spare_capacity = capacity;
     return true;
 }
 
-static struct fin_slab *slab_new(struct fin_runtime *rt) {
-    size_t stacks = rt->slabs ? STACKS_PER_SLAB : STACKS_PER_SLAB / 16;
+static struct fin_slab *slab_new(struct fin_runtime *rt, size_t stacks) {
     if (!spare_room(rt, rt->stats.stacks + stacks))
         return NULL;
     char *base = fin_host_map(stacks * rt->stack_size, rt->stack_size);
@@ -54,14 +57,16 @@ static struct fin_slab *slab_new(struct fin_runtime *rt) {
     return s;
 }
 
-// Adds a slab's worth of spare stacks, or ends the program: an async has no way to say that there is no memory.
-struct fin_finish_block *fin_stack_more_(struct fin_thread *t) {
-    struct fin_runtime *rt = fin_rt(t);
-    FIN_PROBE(more_stacks, t);
-    struct fin_slab *s = slab_new(rt);
-    if (!s)
-        fin_host_die("no memory for another stack");
+// Adds a slab's worth of spare stacks, or what there is memory for: at least one, or false.
+static __attribute__((noinline)) bool more_stacks(struct fin_runtime *rt) {
+    struct fin_thread *t = &rt->thread;
+    struct fin_slab *s = NULL;
     size_t page = fin_host_page_size();
+    FIN_PROBE(more_stacks, t);
+    for (size_t n = rt->slabs ? STACKS_PER_SLAB : STACKS_PER_SLAB / 16; !s && n > 0; n /= 16)
+        s = slab_new(rt, n);
+    if (!s)
+        return false;
     for (size_t i = s->stacks; i-- > 0;) {
         uintptr_t base = (uintptr_t)s->base + i * rt->stack_size;
         if (fin_host_guard((void *)base, page) != 0)
@@ -72,29 +77,57 @@ struct fin_finish_block *fin_stack_more_(struct fin_thread *t) {
         t->spare[t->spares++] = &stack->block;
     }
     rt->stats.stacks += s->stacks;
-    return t->spare[--t->spares];
+    return true;
 }
 
-struct fin_finish_block *fin_stack_take(struct fin_runtime *rt) {
+struct fin_finish_block *fin_stack_try(struct fin_runtime *rt) {
     struct fin_thread *t = &rt->thread;
-    return FIN_LIKELY(t->spares != 0) ? t->spare[--t->spares] : fin_stack_more_(t);
+    if (t->spares == 0 && rt->colds) {
+        rt->warmed = true;
+        return rt->cold[--rt->colds];
+    }
+    return FIN_LIKELY(t->spares != 0) || more_stacks(rt) ? t->spare[--t->spares] : NULL;
 }
 
-void fin_stack_put(struct fin_runtime *rt, struct fin_finish_block *top) { rt->thread.spare[rt->thread.spares++] = top; }
+// Ends the program where there is no memory: an async has no way to say so.
+struct fin_finish_block *fin_stack_more_(struct fin_thread *t) {
+    struct fin_finish_block *top = fin_stack_try(fin_rt(t));
+    if (!top)
+        fin_host_die("no memory for another stack");
+    return top;
+}
 
-// Gives the memory of the coldest spare stacks back. Called when the thread has nothing to run, on the scheduler stack. The
-// first `spares_released` entries have no memory already: whatever is taken comes from the other end.
+// Gives the memory of the coldest spare stacks back. Called when the thread has nothing to run, on the scheduler stack. They
+// are kept apart, so one that is taken again is known to have memory, however many were in use between two calls. To touch
+// new memory costs more than what mostly runs on a stack: who takes them again at once keeps them until OFTEN is over.
 void fin_stack_trim(struct fin_runtime *rt) {
-    size_t spares = rt->thread.spares, page = fin_host_page_size();
+    size_t spares = rt->thread.spares;
+    if (spares <= HOT)
+        return;
+    uint64_t now = fin_host_ms();
+    if (rt->warmed && now - rt->trimmed < OFTEN)
+        return;
+    size_t page = fin_host_page_size();
     size_t keep = fin_tracking(rt) ? page : 0; // what describes a stack to sanitizers lies at its top
-    if (rt->spares_released > spares)
-        rt->spares_released = spares;
-    while (rt->spares_released + HOT < spares) {
-        struct fin_finish_block *top = rt->thread.spare[rt->spares_released++];
+    rt->warmed = false;
+    rt->trimmed = now;
+    for (size_t i = 0; i < spares - HOT; i++) {
+        struct fin_finish_block *top = rt->thread.spare[i];
         uintptr_t base = ((uintptr_t)top) & ~(uintptr_t)(rt->stack_size - 1);
         fin_host_release((void *)(base + page), rt->stack_size - page - keep);
-        rt->stats.stacks_released++;
+        rt->cold[rt->colds++] = top;
     }
+    for (size_t i = 0; i < HOT; i++)
+        rt->thread.spare[i] = rt->thread.spare[spares - HOT + i];
+    rt->thread.spares = HOT;
+    rt->stats.stacks_released += spares - HOT;
+}
+
+bool fin_stack_is(const struct fin_runtime *rt, const struct fin_stack *s) {
+    for (const struct fin_slab *slab = rt->slabs; slab; slab = slab->next)
+        if ((uintptr_t)s - (uintptr_t)slab->base < slab->stacks * rt->stack_size)
+            return s == stack_at(rt, (uintptr_t)s & ~(uintptr_t)(rt->stack_size - 1));
+    return false;
 }
 
 void fin_stack_each(struct fin_runtime *rt, void (*fn)(struct fin_runtime *rt, struct fin_stack *s)) {
@@ -114,9 +147,12 @@ void fin_stack_end(struct fin_runtime *rt) {
         fin_host_unmap(s, sizeof *s);
     }
     if (rt->thread.spare)
-        fin_host_unmap(rt->thread.spare, rt->spare_capacity * sizeof *rt->thread.spare);
+        fin_host_unmap(rt->thread.spare, 2 * rt->spare_capacity * sizeof *rt->thread.spare);
     rt->slabs = NULL;
+    rt->reserve = NULL;
     rt->thread.spare = NULL;
-    rt->thread.spares = rt->spare_capacity = rt->spares_released = 0;
+    rt->cold = NULL;
+    rt->thread.spares = rt->spare_capacity = rt->colds = 0;
+    rt->warmed = false;
     rt->stats.stacks = 0;
 }

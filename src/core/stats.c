@@ -6,7 +6,7 @@
 static void of(const struct fin_runtime *rt, struct fin_stats *out) {
     *out = rt->stats;
     out->switches += rt->turn - rt->ticks;
-    out->stacks_used = rt->stats.stacks - rt->thread.spares;
+    out->stacks_used = fin_stacks_used(rt);
     out->blocks[FIN_FOR_FINISH].with_stack = rt->finish_waits;
     uint64_t suspended = 0;
     for (int i = 0; i < FIN_REASONS; i++) {

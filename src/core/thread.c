@@ -3,6 +3,7 @@
 #include <fin/awe_id.h>
 
 #include "core/kept.h"
+#include "core/locks.h"
 #include "core/trace.h"
 
 __thread struct fin_thread *fin_self __attribute__((tls_model("initial-exec")));
@@ -63,6 +64,8 @@ struct fin_thread *fin_thread_begin_(void) {
         fin_host_die("no memory for a thread's runtime");
     fin_link_init(&rt->queue);
     fin_link_init(&rt->suspended);
+    fin_link_init(&rt->starved);
+    rt->hungry = false;
     rt->ticks = rt->turn = FIN_TICKS;
     rt->watched = 0;
     fin_id_begin(rt);
@@ -100,6 +103,7 @@ void fin_runtime_end(struct fin_runtime *rt) {
     fin_cont_pool_end(rt);
     fin_stack_end(rt);
     fin_host_thread_end(rt);
+    fin_holds_end(rt);
     __atomic_store_n(&rt->inbox, NULL, __ATOMIC_RELAXED);
     __atomic_store_n(&rt->in_use, 0, __ATOMIC_RELEASE);
 }

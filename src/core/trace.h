@@ -13,10 +13,14 @@ void fin_trace_goes_on(struct fin_runtime *rt);                         // what 
 void fin_trace_idle(struct fin_runtime *rt);                            // the scheduler runs
 void fin_trace_resumes(struct fin_runtime *rt, const struct fin_awe *a);
 void fin_trace_woken(struct fin_runtime *rt, const struct fin_awe *a); // rt: of the caller, or NULL
+void fin_trace_looks(void);                                             // for events
+void fin_trace_looked(const struct fin_runtime *rt, const struct fin_link *last); // who is queued behind it goes on by them
 void fin_trace_cancelled(void);
 void fin_trace_message(bool sent, uint64_t id, uint64_t position); // the pair is the same on both sides
 
 static inline bool fin_traced(const struct fin_runtime *rt) { return FIN_UNLIKELY(rt->watched & FIN_WATCHED_TRACE); }
 extern bool fin_trace_on __attribute__((visibility("hidden"))); // in any thread
+// Called where a trace begins, if it is set: by the room whose fast paths look at fin_trace_on only now and then.
+extern void (*fin_trace_begins)(void) __attribute__((visibility("hidden")));
 
 #endif

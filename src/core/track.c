@@ -51,19 +51,22 @@ static void forked(void) {
 }
 
 void fin_track_begin(struct fin_runtime *rt) {
-    if (RUNNING_ON_VALGRIND)
+    if (RUNNING_ON_VALGRIND) {
         fin_on_valgrind = true; // written nowhere else: it races with nothing but itself
+        rt->watched = FIN_WATCHED_VALGRIND;
+    }
     if (!__sanitizer_start_switch_fiber && !__tsan_create_fiber)
         return;
     rt->thread.exceptions = fin_track_always;
-    rt->watched = FIN_WATCHED_SANITIZER;
+    rt->watched |= FIN_WATCHED_SANITIZER;
     // runtimes are used again and never freed, and LSan does not know what is not malloc's
     if (__lsan_register_root_region && !rt->running)
         __lsan_register_root_region(rt, sizeof *rt);
     rt->running = &rt->os_stack;
     if (__tsan_get_current_fiber) {
         rt->os_stack.fiber = __tsan_get_current_fiber();
-        fin_host_on_fork(forked);
+        if (fin_host_on_fork(forked) != 0)
+            fin_host_die("the system refuses what a thread's runtime needs");
     }
     fin_host_os_stack(&rt->os_stack.lo, &rt->os_stack.size);
 }

@@ -1,16 +1,20 @@
 // SPDX-License-Identifier: BSD-2-Clause
 // Acceptors: a multishot request whose connections wait in a queue until they are taken, or AWEs that wait in a queue for
-// connections. Cancelling one of these touches the queue only. Without multishot each AWE accepts for itself.
+// connections. Cancelling one of these touches the queue only. Before Linux 5.19 it is a request for one connection, and the
+// next when that has come: of several that wait for one listener the kernel serves the last. On epoll each AWE accepts for
+// itself.
 #include <fin/on.h>
 #include <fin/stream.h>
 
 #include <poll.h>
 #include <stdlib.h>
+#include <sys/socket.h>
 #include <unistd.h>
 
+#include "io/fixed.h"
 #include "io/uring.h"
 
-enum { ENOUGH = 256, LOOK_AGAIN = INT32_MIN }; // connections that wait; more stay in the backlog
+enum { ENOUGH = 256 }; // connections that wait; more stay in the backlog
 enum { LONGEST_PAUSE = 7 };
 
 struct fin_acceptor {
@@ -23,7 +27,8 @@ struct fin_acceptor {
     uint64_t not_before; // after a lack of descriptors
     unsigned pauses, inside;
     int error; // that ended the request while nobody waited
-    bool multishot, stopped;
+    uint16_t multishot; // of the entry
+    bool ring, polls, stopped; // polls: the kernel would not wait for a connection on a listener in non-blocking mode (5.15)
 };
 
 struct taker {
@@ -73,9 +78,13 @@ static int take(struct fin_acceptor *a) {
 
 static void got(struct shot *s, int result, uint32_t flags) {
     struct fin_acceptor *a = (struct fin_acceptor *)s;
+    bool polled = a->polls;
     (void)flags;
+    a->polls = result == -EAGAIN;
     if (result < 0)
-        a->error = result == -ECANCELED ? 0 : result;
+        a->error = result == -ECANCELED || a->polls ? 0 : result;
+    else if (polled)
+        return;
     else if (!fin_link_empty(&a->takers))
         give(FIN_OF(struct taker, link, a->takers.next), result);
     else
@@ -84,11 +93,24 @@ static void got(struct shot *s, int result, uint32_t flags) {
         fin_shot_cancel(s);
 }
 
+static void run(struct fin_acceptor *a) {
+    if (fin_shot_runs(&a->shot))
+        return;
+    a->shot.call = a->polls ? (struct call){.op = IORING_OP_POLL_ADD, .fd = a->fd, .flags = POLLIN}
+                            : (struct call){.op = IORING_OP_ACCEPT, .fd = a->fd, .flags = (uint32_t)a->flags,
+                                            .ioprio = a->multishot};
+    fin_shot_start(&a->shot);
+}
+
 static void ended(struct shot *s) {
     struct fin_acceptor *a = (struct fin_acceptor *)s;
+    int result = a->error;
     if (fin_link_empty(&a->takers))
         return;
-    int result = a->error ? a->error : LOOK_AGAIN;
+    if (result == 0) {
+        run(a);
+        return;
+    }
     a->error = 0;
     // Those without a stack may be back in the line at once.
     bool more = true;
@@ -126,8 +148,7 @@ static FIN_BLOCKING int from_shot(struct fin_acceptor *a, bool nc) {
     a->error = 0;
     if (error)
         return error;
-    if (!fin_shot_runs(&a->shot))
-        fin_shot_start(&a->shot);
+    run(a);
     return wait_for_one(a, nc);
 }
 
@@ -148,7 +169,7 @@ static FIN_BLOCKING int accept_one(struct fin_acceptor *a, bool nc) {
 static bool lacks(int result) { return result == -EMFILE || result == -ENFILE || result == -ENOBUFS || result == -ENOMEM; }
 
 static bool passing(int result) {
-    return result == LOOK_AGAIN || result == -ECONNABORTED || result == -EPROTO || fin_uring_interrupted(result);
+    return result == -ECONNABORTED || result == -EPROTO || fin_uring_interrupted(result);
 }
 
 static FIN_BLOCKING int pause_over(struct fin_acceptor *a, bool nc) {
@@ -172,11 +193,7 @@ static FIN_BLOCKING int next(struct fin_acceptor *a, bool nc) {
         if (a->count)
             return take(a);
         if (r == 0)
-            r = a->stopped ? -ESHUTDOWN : a->multishot ? from_shot(a, nc) : accept_one(a, nc);
-        if (r == -EAGAIN) { // a listener in non-blocking mode, for older kernels
-            r = nc ? fin_poll_nc(a->fd, POLLIN) : fin_poll(a->fd, POLLIN);
-            r = r < 0 ? r : LOOK_AGAIN;
-        }
+            r = a->stopped ? -ESHUTDOWN : a->ring ? from_shot(a, nc) : accept_one(a, nc);
         if (r >= 0)
             a->pauses = 0;
         if (lacks(r))
@@ -210,8 +227,7 @@ static int without_waiting(struct fin_acceptor *a) {
 
 static void stand_in_line(struct taker_on *t) {
     struct fin_acceptor *a = t->acceptor;
-    if (!fin_shot_runs(&a->shot))
-        fin_shot_start(&a->shot);
+    run(a);
     fin_link_back(&a->takers, &t->taker.link);
 }
 
@@ -246,7 +262,7 @@ int fin_acceptor_next_on(struct fin_acceptor *a, struct fin_on *on, fin_cont *co
     int r = begun > 0 ? -ECANCELED : without_waiting(a);
     if (r != -EAGAIN)
         return fin_cont_call_descriptor(FIN_FOR_IO, cont, state, size, r);
-    if (!a->multishot)
+    if (!a->ring)
         return fin_accept_on(on, a->fd, a->flags, cont, state, size);
     *t =
         (struct taker_on){.taker = {.io = a->owned.io, .waiter.item = {.fn = fin_acceptor_cancel, .arg = t}}, .acceptor = a};
@@ -276,10 +292,11 @@ int fin_acceptor_open(struct fin_acceptor **out, int fd, int flags) {
     struct fin_acceptor *a = aligned_alloc(_Alignof(struct fin_acceptor), sizeof *a);
     if (!a)
         return -ENOMEM;
-    *a = (struct fin_acceptor){.fd = fd, .flags = flags, .multishot = io->can.multishot_accept};
+    *a = (struct fin_acceptor){.fd = fd, .flags = flags, .ring = io->can.ops != 0};
+    // Of a Unix socket that is shut down a multishot accept tells nothing (Linux 6.18).
+    bool multishot = io->can.multishot_accept && fin_socket_option(fd, SO_DOMAIN) != AF_UNIX;
+    a->multishot = multishot ? IORING_ACCEPT_MULTISHOT : 0;
     a->shot = (struct shot){.request.io = io, .got = got, .ended = ended};
-    a->shot.call =
-        (struct call){.op = IORING_OP_ACCEPT, .fd = fd, .flags = (uint32_t)flags, .ioprio = IORING_ACCEPT_MULTISHOT};
     fin_link_init(&a->takers);
     fin_owned_add(&a->owned, io, lost);
     *out = a;
@@ -292,7 +309,7 @@ int fin_acceptor_stop(struct fin_acceptor *a) {
     if (a->inside)
         return -EBUSY;
     a->inside++;
-    if (a->multishot)
+    if (a->ring)
         fin_shot_stop(&a->shot);
     a->inside--;
     a->stopped = true;

@@ -5,7 +5,6 @@
 #define _GNU_SOURCE
 #include <poll.h>
 #include <stdlib.h>
-#include <string.h>
 #include <sys/mman.h>
 
 #include "io/buffers.h"

@@ -5,7 +5,6 @@
 
 #include "core/kept.h"
 #include "io/buffers.h"
-#include "io/uring.h"
 
 // In the program's struct fin_buffers_on.
 struct buffers_on {

@@ -4,6 +4,7 @@
 
 #include <fcntl.h>
 #include <stdlib.h>
+#include <sys/socket.h>
 
 #include "io/fixed.h"
 
@@ -120,6 +121,15 @@ int fin_fixed_file(struct io *io, struct call *c) {
     c->fd = f->in_ring && known ? slot : f->slot[slot].fd;
     c->sqe_flags |= f->in_ring && known ? IOSQE_FIXED_FILE : 0;
     return 0;
+}
+
+int fin_socket_option(int fd, int name) {
+    struct io *io;
+    int value = -1, slot = fd >= FIXED ? slot_of(fd) : 0;
+    socklen_t size = sizeof value;
+    if (fd >= FIXED && slot >= 0 && fin_io_here(&io) == 0)
+        fd = io->files->slot[slot].fd;
+    return getsockopt(fd, SOL_SOCKET, name, &value, &size) == 0 ? value : -1;
 }
 
 // Memory

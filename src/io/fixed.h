@@ -18,6 +18,8 @@ struct files {
 
 // Puts what c->fd stands for in its place. 0 or -EBADF.
 int fin_fixed_file(struct io *io, struct call *c);
+// Of a socket, by its descriptor or number: the value of an option of SOL_SOCKET, or -1.
+int fin_socket_option(int fd, int name);
 FIN_BLOCKING int fin_io_run(struct call c); // any call
 FIN_BLOCKING long fin_io_run_words(uint64_t head, uint64_t off, uint64_t addr, uint64_t tail, bool nc);
 

@@ -3,13 +3,13 @@
 #define _GNU_SOURCE
 #include <fcntl.h>
 #include <poll.h>
-#include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/eventfd.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
+#include "forks.h"
 #include "io/message.h"
 #include "io/reap.h"
 
@@ -35,7 +35,6 @@ static struct io *claim(void) {
 
 static void give_back(struct io *io) { __atomic_store_n(&io->in_use, 0, __ATOMIC_RELEASE); }
 
-// Where nothing can run, the caller asks again at once, to sleep: requests and events are then handled in that system call.
 static void look(struct fin_poller *p, bool wait) {
     struct io *io = (struct io *)p;
     int64_t ns = 0;
@@ -48,8 +47,6 @@ static void look(struct fin_poller *p, bool wait) {
             uint64_t now = fin_now(), due = first->due, most = due - now + io->slack;
             ns = due <= now ? 0 : most < io->slack || most > INT64_MAX ? INT64_MAX : (int64_t)most;
         }
-    } else if (fin_link_empty(&io->rt->queue)) {
-        return;
     }
     io->backend->poll(io, ns);
     fin_timers_run(io);
@@ -179,6 +176,7 @@ static struct io *of_parents; // what a process has from before its fork: frames
 static void forget_parent(void) {
     fin_try_forked();
     fin_reaper_forked();
+    fin_offload_forked();
     if (fin_self)
         fin_rt(fin_self)->poller = NULL;
     while (ios) {
@@ -191,17 +189,19 @@ static void forget_parent(void) {
     }
 }
 
-static void watch_forks(void) { pthread_atfork(NULL, NULL, forget_parent); }
+int fin_io_watch_forks(void) {
+    static bool watched;
+    return fin_watch_forks(&watched, forget_parent);
+}
 
 static int begin(struct fin_runtime *rt) {
-    static pthread_once_t once = PTHREAD_ONCE_INIT;
-    pthread_once(&once, watch_forks);
-    struct io *io = claim();
+    int error = fin_io_watch_forks();
+    struct io *io = error ? NULL : claim();
     if (!io)
         return -ENOMEM;
     if (io->wake_fd < 0)
         io->wake_fd = eventfd(0, EFD_CLOEXEC);
-    int error = io->wake_fd < 0 ? -errno : 0;
+    error = io->wake_fd < 0 ? -errno : 0;
     if (!io->poller.wake) // once: a late waker of the thread that had it before may be reading
         io->poller = (struct fin_poller){.poll = look, .wake = wake, .end = end};
     io->rt = rt;

@@ -98,6 +98,7 @@ struct timers {
         uint64_t due; // of its last
     } rows[TIMER_ROWS];
     uint64_t started; // how many ever were
+    uint64_t waiting; // how many are
 };
 
 // Descriptors that AWEs have been given which have not run since. Free places are a list of ~next.
@@ -168,6 +169,7 @@ int fin_epoll_watch(struct ready_waiter *r, int fd);
 void fin_epoll_cancel(void *ready_waiter);
 
 // io.c
+int fin_io_watch_forks(void); // for the locks of this room, before any is taken: 0 or -ENOMEM
 int fin_io_begin(struct io **io);
 // The calling thread's, made on first use; 0 or -errno.
 static inline int fin_io_here(struct io **io) {
@@ -195,9 +197,9 @@ static inline bool fin_io_makes_descriptor(unsigned op) {
     return op == IORING_OP_OPENAT || op == IORING_OP_ACCEPT || op == IORING_OP_OPENAT2;
 }
 // A read of nothing, which does not wait. A ring's does, for something, where it takes the end for one that may block: of a
-// pipe before Linux 6.4, of a pseudo-terminal's master. And what moves nothing, where a ring looks at the descriptors.
+// pipe before Linux 6.4, of a terminal. And what moves nothing, where a ring looks at the descriptors.
 static inline bool fin_io_nothing(const struct call *c) {
-    bool moves = c->op == IORING_OP_READ || c->op == IORING_OP_SPLICE || c->op == IORING_OP_TEE;
+    bool moves = c->op == IORING_OP_READ || c->op == IORING_OP_READV || c->op == IORING_OP_SPLICE || c->op == IORING_OP_TEE;
     return moves && c->len == 0 && !(c->sqe_flags & IOSQE_FIXED_FILE);
 }
 // on.c: a waiter without an AWE is that of a struct fin_on.
@@ -221,6 +223,7 @@ FIN_BLOCKING int fin_io_offload(struct io *io, void (*fn)(void *), void *arg, bo
 bool fin_io_offload_expects(struct io *io);         // a job of this thread waits or runs
 uint32_t fin_io_hold_opened(struct io *io, int fd); // any thread
 void fin_io_take_opened(struct io *io, uint32_t place);
+void fin_offload_forked(void); // in the child
 void fin_io_offload_end(struct io *io); // own thread, at its end: nothing uses its memory any more
 
 // request.c: a call in registers, the first four words of an entry. Pre: io has a ring that knows the operation; no
@@ -250,7 +253,10 @@ uint64_t fin_io_after(uint64_t ns); // from now; the end of time at most
 void fin_timer_add(struct io *io, struct fin_timer *t, uint64_t due, void (*fn)(struct fin_timer *));
 void fin_timer_remove(struct fin_timer *t); // does nothing where it ran
 void fin_timers_run(struct io *io);
-struct fin_timer *fin_timers_first(const struct io *io); // NULL: there is none
+struct fin_timer *fin_timers_soonest(const struct io *io); // pre: one waits
+static inline struct fin_timer *fin_timers_first(const struct io *io) { // NULL: none waits
+    return io->timers.waiting ? fin_timers_soonest(io) : NULL;
+}
 static inline bool fin_timer_waits(const struct fin_timer *t) { return t->order != 0; }
 
 // What the kernel transfers at most in one call.

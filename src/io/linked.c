@@ -94,12 +94,32 @@ static FIN_BLOCKING void submit(struct chain *chain, struct call *calls) {
     fin_io_suspend(&chain->waiter);
 }
 
-// One after the other, for what the ring does not take as a chain. Returns how many succeeded; the results of the others are
-// set.
-static int run_each(struct io *io, const struct call *calls, struct fin_step *steps, int from, int to) {
+static bool goes_on(const struct call *c, int done) {
+    return c->op == IORING_OP_SEND && !(c->flags & MSG_DONTWAIT) && done > 0 && (uint32_t)done < c->len;
+}
+
+// A send goes on until all is sent, after what was done before.
+static FIN_BLOCKING int run_step(struct io *io, const struct call *c, int done) {
+    struct call rest = *c;
+    int r;
+    do {
+        if (done) {
+            rest.addr = (const char *)c->addr + done;
+            rest.len = c->len - (uint32_t)done;
+        }
+        r = io->backend->run(io, &rest);
+        done += r > 0 ? r : 0;
+    } while (r > 0 && goes_on(c, done));
+    return done > 0 ? done : r;
+}
+
+// One after the other, for what the ring does not take as a chain; the first after what it has done. Returns how many
+// succeeded; the results of the others are set.
+static FIN_BLOCKING int run_each(struct io *io, const struct call *calls, struct fin_step *steps, int from, int to,
+                                 int done) {
     int i = from;
-    for (; i < to; i++) {
-        steps[i].result = io->backend->run(io, &calls[i]);
+    for (; i < to; i++, done = 0) {
+        steps[i].result = run_step(io, &calls[i], done);
         if (!succeeded(&calls[i], (int)steps[i].result))
             break;
     }
@@ -109,13 +129,13 @@ static int run_each(struct io *io, const struct call *calls, struct fin_step *st
 }
 
 // Descriptors in non-blocking mode, and signals, end a step that its function would try again; one that the ring got no
-// thread for was not begun.
+// thread for was not begun. A send does not wait in the ring (request.c).
 static bool again(const struct call *c, int result) {
     return result == -ECANCELED || (result == -EAGAIN && fin_io_events(c)) ||
            (fin_uring_interrupted(result) && c->op != IORING_OP_CONNECT && c->op != IORING_OP_CLOSE);
 }
 
-static int results(struct chain *chain, const struct call *calls, struct fin_step *steps) {
+static FIN_BLOCKING int results(struct chain *chain, const struct call *calls, struct fin_step *steps) {
     int n = (int)chain->count, good = 0;
     for (int i = 0; i < n; i++) {
         int result = chain->steps[i].request.waiter.result;
@@ -123,9 +143,12 @@ static int results(struct chain *chain, const struct call *calls, struct fin_ste
         if (good == i && succeeded(&calls[i], (int)steps[i].result))
             good++;
     }
-    if (good < n && !chain->cancelled && again(&calls[good], chain->steps[good].request.waiter.result))
-        return run_each(chain->io, calls, steps, good, n);
-    return good;
+    if (good == n || chain->cancelled)
+        return good;
+    int done = chain->steps[good].request.waiter.result;
+    if (!goes_on(&calls[good], done) && !again(&calls[good], done))
+        return good;
+    return run_each(chain->io, calls, steps, good, n, done > 0 ? done : 0);
 }
 
 static void dispose(struct chain *chain) {
@@ -187,7 +210,7 @@ static FIN_BLOCKING int linked(struct fin_step *steps, unsigned count, bool nc) 
     if (!nc && fin_cancelled())
         return -ECANCELED;
     bool ring = io->backend == &fin_io_uring && fin_uring_room(io, count);
-    int good = ring ? run_chain(io, calls, steps, count) : run_each(io, calls, steps, 0, (int)count);
+    int good = ring ? run_chain(io, calls, steps, count) : run_each(io, calls, steps, 0, (int)count, 0);
     bool nothing = good == 0 && steps[0].result == -ECANCELED;
     return nothing ? -ECANCELED : good;
 }

@@ -3,7 +3,6 @@
 // first in, first out and goes through the frames of the callers, so that joining it cannot fail. The idle are called last
 // in, first out: the others grow old and end.
 #define _GNU_SOURCE
-#include <limits.h>
 #include <pthread.h>
 #include <signal.h>
 #include <stdlib.h>
@@ -16,6 +15,7 @@ enum { DEFAULT_THREADS = 32, MOST_THREADS = 4096, IDLE_SECONDS = 5 };
 struct job {
     struct waiter waiter;
     struct fin_link link; // next is NULL once it is not in the queue
+    unsigned process;     // whose queue that is, by pool.process
     struct io *io;
     void (*fn)(void *);
     void *arg;
@@ -32,42 +32,36 @@ static struct {
     pthread_mutex_t lock;
     struct fin_link queue;
     struct worker *workers, *idle;
-    unsigned threads, most; // threads: also those that are being started
+    unsigned threads, most; // threads: also those that are being started; most is 0 until it is known
+    unsigned process;       // how many forks there were from the first one to this one
     unsigned leaving;       // threads that end, and wait in `served`
     pthread_cond_t served;
-} pool = {.lock = PTHREAD_MUTEX_INITIALIZER,
-          .queue = {&pool.queue, &pool.queue},
-          .most = DEFAULT_THREADS,
-          .served = PTHREAD_COND_INITIALIZER};
+} pool = {.lock = PTHREAD_MUTEX_INITIALIZER, .queue = {&pool.queue, &pool.queue}, .served = PTHREAD_COND_INITIALIZER};
 
 static void lock(void) { pthread_mutex_lock(&pool.lock); }
 static void unlock(void) { pthread_mutex_unlock(&pool.lock); }
 
-// The threads are the parent's. What waits in the queue was not begun here, and never will be, but can be cancelled.
-static void forget_parent(void) {
-    while (!fin_link_empty(&pool.queue)) {
-        struct fin_link *l = pool.queue.next;
-        fin_link_remove(l);
-        fin_link_init(l);
-    }
+// The threads are the parent's, and may have been at the queue. What waits in it was not begun here, and never will be, but
+// can be cancelled.
+void fin_offload_forked(void) {
+    fin_link_init(&pool.queue);
+    pool.process++;
     pool.workers = pool.idle = NULL;
     pool.threads = pool.leaving = 0;
     pthread_mutex_init(&pool.lock, NULL);
     pthread_cond_init(&pool.served, NULL);
 }
 
-static void begin(void) {
-    const char *text = getenv("FIN_OFFLOAD_THREADS");
+// With the lock.
+static unsigned most(void) {
+    const char *text = pool.most ? NULL : getenv("FIN_OFFLOAD_THREADS");
     char *end = "";
     unsigned long n = text ? strtoul(text, &end, 10) : 0;
     if (n >= 1 && n <= MOST_THREADS && *end == '\0')
         pool.most = (unsigned)n;
-    pthread_atfork(lock, unlock, forget_parent);
-}
-
-static void begin_once(void) {
-    static pthread_once_t once = PTHREAD_ONCE_INIT;
-    pthread_once(&once, begin);
+    else if (!pool.most)
+        pool.most = DEFAULT_THREADS;
+    return pool.most;
 }
 
 // An idle thread, to look at the queue. False where there is none.
@@ -126,7 +120,7 @@ static void *work(void *unused) {
     lock();
     w.next = pool.workers;
     pool.workers = &w;
-    while (pool.threads <= pool.most) {
+    while (pool.threads <= most()) {
         if (!fin_link_empty(&pool.queue))
             serve(&w);
         else if (!wait_for_call(&w))
@@ -183,8 +177,9 @@ static void not_started(int error) {
 static void submit(void *arg) {
     struct job *job = arg;
     lock();
+    job->process = pool.process;
     fin_link_back(&pool.queue, &job->link);
-    bool more = !call_one() && pool.threads < pool.most;
+    bool more = !call_one() && pool.threads < most();
     pool.threads += more;
     unlock();
     int error = more ? start_thread() : 0;
@@ -196,10 +191,9 @@ static void cancel(void *arg) {
     struct job *job = arg;
     lock();
     bool waits = job->link.next != NULL;
-    if (waits) {
+    if (waits && job->process == pool.process)
         fin_link_remove(&job->link);
-        job->link.next = NULL;
-    }
+    job->link.next = NULL;
     unlock();
     if (waits)
         fin_io_resume(job->io, &job->waiter, -ECANCELED);
@@ -207,7 +201,6 @@ static void cancel(void *arg) {
 
 int fin_io_offload(struct io *io, void (*fn)(void *), void *arg, bool nc) {
     struct job job = {.io = io, .fn = fn, .arg = arg};
-    begin_once();
     if (!nc) {
         fin_cancel_item_add(&job.waiter.item, cancel, &job);
         if (fin_cancel_item_ran(&job.waiter.item))
@@ -272,14 +265,14 @@ static FIN_BLOCKING int offload(void (*fn)(void *), void *arg, bool nc) {
 int fin_offload(void (*fn)(void *), void *arg) { return offload(fn, arg, false); }
 int fin_offload_nc(void (*fn)(void *), void *arg) { return offload(fn, arg, true); }
 
-int fin_offload_threads(unsigned most) {
-    begin_once();
-    if (most > MOST_THREADS)
-        return -EINVAL;
+int fin_offload_threads(unsigned want) {
+    int r = want > MOST_THREADS ? -EINVAL : fin_io_watch_forks();
+    if (r != 0)
+        return r;
     lock();
-    int before = (int)pool.most;
-    if (most)
-        pool.most = most;
+    r = (int)most();
+    if (want)
+        pool.most = want;
     unlock();
-    return before;
+    return r;
 }

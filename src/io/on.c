@@ -59,7 +59,7 @@ static void start_poll(struct on *on, uint32_t events) {
     on->request.call = &poll; // what is looked at from now on
 }
 
-// As attempts() in uring.c. True: it has been started again.
+// As attempts() in request.c. True: it has been started again.
 static bool again(struct on *on, int result) {
     uint32_t events = fin_io_events(&on->call);
     bool interrupted = fin_uring_interrupted(result);

@@ -16,6 +16,8 @@
 
 #include <fin/io.h>
 
+#include "file_limit.h"
+#include "io/io.h"
 #include "io/reap.h"
 #include "io/libc.h"
 
@@ -107,10 +109,13 @@ static void *reap_abandoned(void *unused) {
         if (epoll_wait(epoll, &e, 1, -1) != 1)
             continue;
         struct fin_process p = {.fd = e.data.fd};
-        if (fin_reap(&p, NULL, WNOHANG) != 0)
-            close(p.fd); // which takes it out of the epoll
-        else
+        if (fin_reap(&p, NULL, WNOHANG) == 0) {
             poll(NULL, 0, 1); // traced
+            continue;
+        }
+        // Where a child has its open file still a close would leave it in the epoll, under a number that is another's then.
+        epoll_ctl(epoll, EPOLL_CTL_DEL, p.fd, NULL);
+        close(p.fd);
     }
     return unused;
 }
@@ -137,7 +142,11 @@ static int start_reaper(void) {
 int fin_abandon(struct fin_process *p) {
     if (!claim(p))
         return -EBUSY;
-    int error = 0;
+    int error = fin_io_watch_forks();
+    if (error) {
+        unclaim(p);
+        return error;
+    }
     pthread_mutex_lock(&reaper.mutex);
     if (reaper.in != getpid()) {
         error = start_reaper();
@@ -177,11 +186,14 @@ static FIN_BLOCKING ssize_t collect(struct fin_process *p, int fd, char *output,
 
 // A file in memory: nobody has to feed it while the program writes.
 static int input_file(const char *input, size_t size) {
+    int error = fin_file_limit(size);
+    if (error != 0)
+        return error;
     int fd = memfd_create("fin_run", MFD_CLOEXEC);
     for (size_t at = 0; fd >= 0 && at < size;) {
         ssize_t n = pwrite(fd, input + at, size - at, (off_t)at);
         if (n < 0 && errno != EINTR) {
-            int error = -errno;
+            error = -errno;
             close(fd);
             return error;
         }

@@ -6,7 +6,6 @@
 
 #include <poll.h>
 #include <stdlib.h>
-#include <string.h>
 
 #include "core/kept.h"
 #include "io/buffers.h"

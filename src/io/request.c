@@ -3,9 +3,9 @@
 #define _GNU_SOURCE
 #include <string.h>
 #include <sys/socket.h>
-#include <sys/uio.h>
 
 #include "core/dispatch.h"
+#include "io/fixed.h"
 #include "io/message.h"
 #include "io/uring.h"
 
@@ -35,9 +35,17 @@ static inline word *submit(struct request *r, struct io *io, unsigned place, uin
 }
 
 // A ring that waits for room for a datagram of a Unix socket goes on where the first attempt stopped taking its data, at the
-// end: what goes out is empty (Linux 6.18). So a send does not wait there: attempts() polls.
-static inline uint64_t without_room(uint64_t flags) {
-    return flags & MSG_WAITALL ? 0 : (uint64_t)MSG_DONTWAIT << 32;
+// end: what goes out is empty (Linux 6.18). So a send does not wait there: attempts() polls; a chain ends early and goes on.
+// With MSG_WAITALL one of a stream waits, where that says how much is wanted; of anything else it says nothing.
+static uint32_t send_flags(const struct io *io, const struct call *c, bool in_chain) {
+    if (in_chain)
+        return c->flags | MSG_DONTWAIT;
+    if (c->flags & MSG_WAITALL) {
+        int fd = c->sqe_flags & IOSQE_FIXED_FILE ? io->files->slot[c->fd].fd : c->fd;
+        if (fin_socket_option(fd, SO_TYPE) == SOCK_STREAM)
+            return c->flags;
+    }
+    return (c->flags & ~(uint32_t)MSG_WAITALL) | MSG_DONTWAIT;
 }
 
 void fin_uring_start(struct request *r, uint8_t kind) {
@@ -46,7 +54,7 @@ void fin_uring_start(struct request *r, uint8_t kind) {
     r->pending |= RESULT;
     memcpy(e, c, SAME_SIZE);
     if (c->op == IORING_OP_SEND)
-        e[3] |= without_room(c->flags);
+        e[3] = (uint64_t)send_flags(r->io, c, kind == TO_STEP) << 32 | c->len;
     e[5] = c->buf_index | (uint64_t)c->file_index << 32;
     e[6] = c->addr3;
     e[7] = 0;
@@ -69,7 +77,7 @@ static FIN_BLOCKING int once(struct request *r, const struct call *c) {
 
 // What the first attempt came to is looked at, and others follow where that is no result yet.
 static FIN_BLOCKING int attempts(struct request *r, const struct call *c, int result) {
-    for (int unstarted = 0;; result = once(r, c)) {
+    for (int unstarted = 0, interrupted = 0;; result = once(r, c)) {
         if (FIN_LIKELY(result >= 0) || r->cancelled)
             return result;
         uint32_t events = fin_io_events(c);
@@ -83,7 +91,8 @@ static FIN_BLOCKING int attempts(struct request *r, const struct call *c, int re
             result = once(r, &ready);
             if (result < 0 && !fin_uring_interrupted(result))
                 return result;
-        } else if (!fin_uring_interrupted(result) || c->op == IORING_OP_CONNECT || c->op == IORING_OP_CLOSE) {
+        } else if (!fin_uring_interrupted(result) || c->op == IORING_OP_CONNECT || c->op == IORING_OP_CLOSE ||
+                   ++interrupted == MOST_INTERRUPTED) {
             return result;
         }
     }
@@ -227,5 +236,7 @@ long fin_uring_quick_message(struct io *io, uint64_t head, uint64_t off, uint64_
 }
 
 long fin_uring_quick_send(struct io *io, uint64_t head, uint64_t off, uint64_t addr, uint64_t tail, bool nc) {
-    return quick(io, head, off, addr, tail, nc, false, without_room(tail >> 32));
+    if (FIN_UNLIKELY(tail >> 32 & MSG_WAITALL))
+        return fin_io_run_words(head, off, addr, tail, nc);
+    return quick(io, head, off, addr, tail, nc, false, (uint64_t)MSG_DONTWAIT << 32);
 }

@@ -11,10 +11,11 @@
 #include <pthread.h>
 #include <sched.h>
 #include <stdlib.h>
-#include <string.h>
 #include <unistd.h>
 
 #include <fin/io.h>
+
+#include "forks.h"
 
 enum { REAL_TIME_MOST = 1024, SIGNALS = 64 };
 
@@ -132,8 +133,6 @@ static void leave_to_parent(void) {
     owner = 0;
 }
 
-static void watch_forks(void) { pthread_atfork(NULL, NULL, leave_to_parent); }
-
 static struct fin_signal_set *unused_set(void) {
     struct fin_signal_set *s = sets;
     while (s && s->in_use)
@@ -168,16 +167,18 @@ static int open_set(struct fin_signals *out, uint64_t want) {
 
 int fin_signals_open(struct fin_signals *out, const sigset_t *set) {
     static const int faults[] = {SIGKILL, SIGSTOP, SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGTRAP, SIGABRT, SIGSYS};
-    static pthread_once_t once = PTHREAD_ONCE_INIT;
+    static bool watched;
     uint64_t want = bits(set);
     for (size_t i = 0; i < sizeof faults / sizeof *faults; i++)
         if (want & bit(faults[i]))
             return -EINVAL;
     if (want == 0)
         return -EINVAL;
-    pthread_once(&once, watch_forks);
+    int error = fin_watch_forks(&watched, leave_to_parent);
+    if (error)
+        return error;
     pthread_mutex_lock(&mutex);
-    int error = open_set(out, want);
+    error = open_set(out, want);
     pthread_mutex_unlock(&mutex);
     return error;
 }

@@ -13,25 +13,19 @@ CALL(int, fin_shutdown, (int fd, int how), .op = IORING_OP_SHUTDOWN, .fd = fd, .
 
 static FIN_BLOCKING int rest(uint64_t ns, bool nc) { return nc ? fin_sleep_nc(ns) : fin_sleep(ns); }
 
-static int option(int fd, int name) {
-    int value = -1;
-    socklen_t size = sizeof value;
-    return getsockopt(fd, SOL_SOCKET, name, &value, &size) == 0 ? value : -1;
-}
-
 // A ring that waits for room for a datagram of a Unix socket goes on where the first attempt stopped taking its data, at the
 // end: what goes out is empty (Linux 6.18). So it does not wait, and as a poll does not tell of the room of a peer that is
 // named by each message, time has to.
 static FIN_BLOCKING ssize_t send_message(int fd, const struct msghdr *m, int flags, bool nc) {
     struct call c = {
         .op = IORING_OP_SENDMSG, .fd = fd, .addr = m, .len = 1, .flags = (uint32_t)flags | MSG_NOSIGNAL, .nc = nc};
-    if (flags & (MSG_DONTWAIT | MSG_WAITALL))
+    if (flags & MSG_DONTWAIT || (flags & MSG_WAITALL && fin_socket_option(fd, SO_TYPE) == SOCK_STREAM))
         return run(c);
-    c.flags |= MSG_DONTWAIT;
+    c.flags = (c.flags & ~(uint32_t)MSG_WAITALL) | MSG_DONTWAIT;
     ssize_t n = run(c);
     if (FIN_LIKELY(n != -EAGAIN))
         return n;
-    if (option(fd, SO_DOMAIN) != AF_UNIX || option(fd, SO_TYPE) == SOCK_STREAM) {
+    if (fin_socket_option(fd, SO_DOMAIN) != AF_UNIX || fin_socket_option(fd, SO_TYPE) == SOCK_STREAM) {
         c.flags &= ~(uint32_t)MSG_DONTWAIT;
         return run(c);
     }

@@ -59,6 +59,8 @@ static int place_descriptors(struct start *s) {
         int own = how->fds[i].own, null = -1;
         if (own == FIN_SPAWN_NULL)
             own = null = open("/dev/null", O_RDWR | O_CLOEXEC);
+        if (own < 0 && how->fds[i].own == FIN_SPAWN_NULL) // what open said
+            return -1;
         s->moved[i] = fcntl(own, F_DUPFD_CLOEXEC, above);
         if (s->moved[i] < 0)
             return -1;

@@ -67,6 +67,7 @@ static struct timer_row *row_for(struct timers *all, uint64_t due) {
 void fin_timer_add(struct io *io, struct fin_timer *t, uint64_t due, void (*fn)(struct fin_timer *)) {
     struct timers *all = &io->timers;
     struct timer_row *r = row_for(all, due);
+    all->waiting++;
     *t = (struct fin_timer){.due = due, .order = ++all->started, .fn = fn, .io = io};
     if (!r) {
         all->heap = merge(all->heap, t);
@@ -106,13 +107,14 @@ void fin_timer_remove(struct fin_timer *t) {
         return;
     struct timers *all = &((struct io *)t->io)->timers;
     t->order = 0;
+    all->waiting--;
     if (t->row)
         remove_from_row(&all->rows[t->row - 1], t);
     else
         remove_from_heap(all, t);
 }
 
-struct fin_timer *fin_timers_first(const struct io *io) {
+struct fin_timer *fin_timers_soonest(const struct io *io) {
     struct fin_timer *first = io->timers.heap;
     for (const struct timer_row *r = io->timers.rows; r < io->timers.rows + TIMER_ROWS; r++)
         if (r->first && (!first || before(r->first, first)))

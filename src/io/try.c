@@ -6,16 +6,21 @@
 #include <linux/openat2.h>
 #include <poll.h>
 #include <pthread.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/ioctl.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
+#include <sys/sysmacros.h>
 #include <sys/uio.h>
 #include <unistd.h>
 
 #include "io/io.h"
 #include "io/libc.h"
 
-// Calls that have no flag for it are made on a descriptor that does not block for the moment. The flag belongs to the open
-// file, which other threads may use the same way.
+// Calls that have no flag for it, nor another way, are made on a descriptor that does not block for the moment. The flag
+// belongs to the open file, which other threads may use the same way, and other processes in any way.
 static pthread_mutex_t unblocking = PTHREAD_MUTEX_INITIALIZER;
 
 void fin_try_forked(void) { pthread_mutex_init(&unblocking, NULL); }
@@ -90,8 +95,65 @@ static bool is_pipe(int fd) {
     return fstat(fd, &s) == 0 && S_ISFIFO(s.st_mode);
 }
 
+// /dev/tty, /dev/tty0 and /dev/console are names: what they stand for may have changed since this one was opened.
+static bool same_terminal(int a, int b) {
+    struct stat s;
+    unsigned of_a, of_b;
+    if (fstat(a, &s) != 0)
+        return false;
+    if (s.st_rdev != makedev(5, 0) && s.st_rdev != makedev(4, 0) && s.st_rdev != makedev(5, 1))
+        return true;
+    return ioctl(a, TIOCGDEV, &of_a) == 0 && ioctl(b, TIOCGDEV, &of_b) == 0 && of_a == of_b;
+}
+
+// A terminal has an open file more, of ours, that does not block. Not the master of a pseudo-terminal: to open that makes a
+// new one. (Closed, it takes the record locks of this process with it, fcntl(2); nobody locks terminals that way.)
+static int open_terminal(int fd, int access) {
+    int number;
+    char path[48];
+    if (!isatty(fd) || ioctl(fd, TIOCGPTN, &number) == 0)
+        return -1;
+    snprintf(path, sizeof path, "/proc/thread-self/fd/%d", fd);
+    int own = open(path, access | O_NONBLOCK | O_NOCTTY | O_CLOEXEC);
+    if (own < 0 || same_terminal(fd, own))
+        return own;
+    close(own);
+    return -1;
+}
+
+// Does a write to this eventfd come nowhere near the largest sum? What others add until it is made will not, either.
+static bool adds_little(int fd, const struct vectors *v) {
+    char path[48], text[256];
+    uint64_t value;
+    if (total(v) != sizeof value || !fin_host_read(&value, v->v[0].iov_base, sizeof value) || value >> 62)
+        return false;
+    snprintf(path, sizeof path, "/proc/thread-self/fdinfo/%d", fd);
+    int info = open(path, O_RDONLY | O_CLOEXEC);
+    if (info < 0)
+        return false;
+    ssize_t n = read(info, text, sizeof text - 1);
+    close(info);
+    text[n > 0 ? n : 0] = '\0';
+    const char *sum = strstr(text, "eventfd-count:");
+    return sum && strtoull(sum + strlen("eventfd-count:"), NULL, 16) >> 62 == 0;
+}
+
+// Of what cannot say that it would block: ready, it may block all the same, where it takes a part.
+static int of_device(struct call *c, const struct vectors *v, int access, int ready) {
+    int own = -1, r;
+    if (ready & (POLLHUP | POLLERR) || (!inwards(c) && adds_little(c->fd, v)))
+        return fin_io_direct(c);
+    own = open_terminal(c->fd, access);
+    if (own < 0)
+        return unblocked(c->fd, c, fin_io_direct);
+    c->fd = own;
+    r = fin_io_direct(c);
+    close(own);
+    return r;
+}
+
 // Of a pipe, terminal and the like. Where the kernel cannot do it without blocking it has to be ready. A pipe that is ready
-// takes this much without blocking; an eventfd or a terminal may block all the same.
+// takes this much without blocking.
 static int of_stream(const struct call *c, const struct vectors *v) {
     bool in = inwards(c);
     size_t i = 0;
@@ -100,7 +162,8 @@ static int of_stream(const struct call *c, const struct vectors *v) {
     int r = nowait(c, v);
     if (r != -EOPNOTSUPP)
         return r;
-    if ((fcntl(c->fd, F_GETFL) & O_ACCMODE) == (in ? O_WRONLY : O_RDONLY))
+    int access = fcntl(c->fd, F_GETFL) & O_ACCMODE;
+    if (access == (in ? O_WRONLY : O_RDONLY))
         return -EBADF; // that end of a pipe never gets ready
     if (total(v) == 0) // does not block
         return fin_io_result(in ? preadv2(c->fd, v->v, (int)v->n, -1, flags) : pwritev2(c->fd, v->v, (int)v->n, -1, flags));
@@ -108,7 +171,7 @@ static int of_stream(const struct call *c, const struct vectors *v) {
     if (r <= 0)
         return r < 0 ? r : -EAGAIN;
     if (!is_pipe(c->fd))
-        return unblocked(c->fd, &plain, fin_io_direct);
+        return of_device(&plain, v, access, r);
     if (in)
         return fin_io_result(preadv2(c->fd, v->v, (int)v->n, -1, flags));
     while (i + 1 < v->n && v->v[i].iov_len == 0)
@@ -134,6 +197,17 @@ static int of_socket(const struct call *c, const struct vectors *v) {
     return total(v) ? fin_io_result(recvmsg(c->fd, &m, MSG_DONTWAIT)) : 0;
 }
 
+// Who accepts from a Unix socket that is shut down, and would not wait, hears that there is nothing now, and it is ready for
+// ever.
+static int accept_now(const struct call *c) {
+    int r = unblocked(c->fd, c, accept_it);
+    int ready = r == -EAGAIN ? fin_io_ready_now(c->fd, POLLRDHUP) : 0;
+    if (ready <= 0 || !(ready & POLLRDHUP))
+        return r;
+    r = unblocked(c->fd, c, accept_it); // what came before that
+    return r == -EAGAIN ? -EINVAL : r;
+}
+
 // Those that mean something, or nothing, to what is no file; others the calls below would not see.
 static bool no_such_flag(const struct call *c) {
     const uint32_t known = RWF_HIPRI | RWF_DSYNC | RWF_SYNC | RWF_NOWAIT | RWF_APPEND | 0x20; // RWF_NOAPPEND
@@ -154,7 +228,7 @@ int fin_io_try(const struct call *c, enum fin_io_kind kind) {
     case IORING_OP_SENDMSG:
         return fin_io_result(sendmsg(c->fd, p, flags));
     case IORING_OP_ACCEPT:
-        return unblocked(c->fd, c, accept_it);
+        return accept_now(c);
     case IORING_OP_CONNECT:
         return unblocked(c->fd, c, connect_it);
     case IORING_OP_SPLICE:

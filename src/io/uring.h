@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// What the files that speak to the ring share: uring.c (one request, one result), multishot.c (one request, many), linked.c.
+// What the files that speak to the ring share: uring.c and request.c (one request, one result), multishot.c (one request,
+// many), linked.c.
 #ifndef FIN_IO_URING_H
 #define FIN_IO_URING_H
 
@@ -13,6 +14,9 @@ enum { TO_NOBODY = 0, TO_WAKE = 1 }; // without an address
 
 // How often what the ring got no thread for is tried again, before it is an error.
 enum { MOST_UNSTARTED = 100 };
+// And what was interrupted: Linux 6.12 says so for ever of a splice to a socket from a pipe where a write from a bad address
+// has failed.
+enum { MOST_INTERRUPTED = 1000 };
 
 // What is to come: a result, the end of a cancellation, word that a buffer that was sent from is free.
 enum { RESULT = 1, CANCEL = 2, RELEASE = 4 };
@@ -47,9 +51,12 @@ int fin_uring_failed(const struct request *r, const struct call *c, int result);
 FIN_BLOCKING int fin_uring_run(struct io *io, const struct call *c, uint32_t *flags); // of the completion
 FIN_BLOCKING int fin_uring_call(struct io *io, const struct call *c);
 
-// uring.c
+// setup.c
+int fin_uring_begin(struct io *io); // 0 or a negative errno: there is no ring, or one that is too old
 int fin_uring_map(struct io_uring *ring, unsigned entries, struct io_uring_params *p); // 0 or a negative errno
 void fin_uring_unmap(struct io_uring *ring);
+
+// uring.c
 void fin_uring_make_room(struct io *io);
 // Where the next entry goes, counted from the start of the ring. A full queue loses nothing: what is in it goes down first.
 // (models/full.pml)

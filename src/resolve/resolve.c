@@ -12,7 +12,6 @@
 #include <poll.h>
 #include <pthread.h>
 #include <stdlib.h>
-#include <string.h>
 #include <sys/epoll.h>
 #include <unistd.h>
 
@@ -20,6 +19,7 @@
 #include <fin/io.h>
 #include <fin/sync.h>
 
+#include "forks.h"
 #include "resolve/answer.h"
 
 struct resolver {
@@ -107,14 +107,12 @@ static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 // The child of a fork has not the thread that may have had the lock.
 static void forget_parent(void) { pthread_mutex_init(&lock, NULL); }
 
-static void watch_forks(void) { pthread_atfork(NULL, NULL, forget_parent); }
-
 // What fails may not fail later.
 static int prepare(void) {
-    static pthread_once_t once = PTHREAD_ONCE_INIT;
-    static bool made;
-    int error = 0;
-    pthread_once(&once, watch_forks);
+    static bool watched, made;
+    int error = fin_watch_forks(&watched, forget_parent);
+    if (error)
+        return error;
     pthread_mutex_lock(&lock);
     if (!made)
         error = fin_resolve_error_(ares_library_init(ARES_LIB_INIT_ALL));

@@ -14,7 +14,13 @@
 
 #include "core/locks.h"
 
-enum fin_waiter_kind { FIN_WAITS_PLAIN, FIN_WAITS_FOR_COUNT, FIN_WAITS_IN_QUEUE, FIN_WAITS_WITH_MUTEX };
+enum fin_waiter_kind {
+    FIN_WAITS_PLAIN,
+    FIN_WAITS_TO_TRY, // for the turn at an end of a channel (chan/turn.c), which is free when it runs: -EAGAIN
+    FIN_WAITS_FOR_COUNT,
+    FIN_WAITS_IN_QUEUE,
+    FIN_WAITS_WITH_MUTEX
+};
 
 struct fin_waiter {
     struct fin_waiter *next, *prev;
@@ -63,7 +69,7 @@ void fin_waiters_insert(struct fin_waiters *q, struct fin_waiter *w, struct fin_
 void fin_waiters_take(struct fin_waiters *q, struct fin_waiter *w);
 
 // Waits. Pre: w is on the list of q, whose latch is held. Gives the latch back, then unlocks the mutex of one that has it.
-// Returns 0 or -ECANCELED.
+// Returns 0, -ECANCELED, or what who granted it has put into the result.
 FIN_BLOCKING int fin_waiter_wait(struct fin_waiters *q, struct fin_waiter *w);
 // The same with a continuation. Does not return. Pre: fin_how_begin.
 int fin_waiter_wait_on(struct fin_waiters *q, const struct fin_how *how);

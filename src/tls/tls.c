@@ -7,7 +7,6 @@
 #include <openssl/err.h>
 #include <openssl/ssl.h>
 #include <openssl/x509v3.h>
-#include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -62,29 +61,26 @@ static long control(BIO *b, int command, long number, void *pointer) {
     return command == BIO_CTRL_FLUSH || (command == BIO_CTRL_EOF && t->in_eof && t->in_at == t->in_end);
 }
 
-static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
-
-// The child of a fork has not the thread that may have had the lock.
-static void forget_parent(void) { pthread_mutex_init(&lock, NULL); }
-
-static void watch_forks(void) { pthread_atfork(NULL, NULL, forget_parent); }
-
-// Where there is no memory for it, there may be later. Numbers of types are few.
+// Where there is no memory for it, there may be later. Threads that come first at once each make one, of which one stays.
 static BIO_METHOD *the_method(void) {
-    static pthread_once_t once = PTHREAD_ONCE_INIT;
     static BIO_METHOD *method;
     static int number;
-    pthread_once(&once, watch_forks);
-    pthread_mutex_lock(&lock);
-    if (number <= 0)
-        number = BIO_get_new_index();
-    if (!method && number > 0 && (method = BIO_meth_new(number | BIO_TYPE_SOURCE_SINK, "fin"))) {
-        BIO_meth_set_read(method, give_in);
-        BIO_meth_set_write(method, take_out);
-        BIO_meth_set_ctrl(method, control);
-    }
-    pthread_mutex_unlock(&lock);
-    return method;
+    BIO_METHOD *m = __atomic_load_n(&method, __ATOMIC_ACQUIRE), *none = NULL;
+    if (m)
+        return m;
+    int n = __atomic_load_n(&number, __ATOMIC_RELAXED), unknown = 0;
+    if (n <= 0 && (n = BIO_get_new_index()) > 0 && // they are few
+        !__atomic_compare_exchange_n(&number, &unknown, n, false, __ATOMIC_RELAXED, __ATOMIC_RELAXED))
+        n = unknown;
+    if (n <= 0 || !(m = BIO_meth_new(n | BIO_TYPE_SOURCE_SINK, "fin")))
+        return NULL;
+    BIO_meth_set_read(m, give_in);
+    BIO_meth_set_write(m, take_out);
+    BIO_meth_set_ctrl(m, control);
+    if (__atomic_compare_exchange_n(&method, &none, m, false, __ATOMIC_ACQ_REL, __ATOMIC_ACQUIRE))
+        return m;
+    BIO_meth_free(m);
+    return none;
 }
 
 int fin_tls_new(struct fin_tls **out, SSL_CTX *context, int fd) {

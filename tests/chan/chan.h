@@ -72,10 +72,4 @@ __attribute__((unused)) static pid_t child(void (*fn)(void *), void *arg) {
     return pid;
 }
 
-__attribute__((unused)) static void ended_well(pid_t pid) {
-    int status;
-    CHECK_EQ(waitpid(pid, &status, 0), pid);
-    CHECK_EQ(status, 0);
-}
-
 #endif

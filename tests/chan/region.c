@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
 // Megabytes between two processes: a region travels as a descriptor, messages tell what lies where.
+#include <sys/resource.h>
+
 #include "chan.h"
 
 enum { SIZE = 8 << 20, PIECE = 1 << 20 };
@@ -25,11 +27,24 @@ static void other_process(void *unused) {
     CHECK_EQ(fin_chan_close(c), 0);
 }
 
+// Whose files may not be as large is told so, and not ended by SIGXFSZ.
+static void too_large(void) {
+    struct fin_chan_region r;
+    struct rlimit before, small;
+    CHECK_EQ(getrlimit(RLIMIT_FSIZE, &before), 0);
+    small = (struct rlimit){.rlim_cur = 4096, .rlim_max = before.rlim_max};
+    CHECK_EQ(setrlimit(RLIMIT_FSIZE, &small), 0);
+    CHECK_EQ(fin_chan_region_make(&r, SIZE), -EFBIG);
+    CHECK_EQ(fin_chan_pair(&a, &b, NULL), -EFBIG);
+    CHECK_EQ(setrlimit(RLIMIT_FSIZE, &before), 0);
+}
+
 int main(void) {
     struct fin_chan_region r;
     size_t size = SIZE;
     unsigned back;
     pid_t pid = child(other_process, NULL);
+    too_large();
     CHECK_EQ(fin_chan_region_make(&r, 0), -EINVAL);
     CHECK_EQ(fin_chan_region_make(&r, SIZE), 0);
     CHECK_EQ(ftruncate(r.fd, 4096), -1);

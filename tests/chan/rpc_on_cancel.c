@@ -110,10 +110,7 @@ int main(void) {
             fin_async_cont(begin_to_serve, NULL, 0);
             for (unsigned i = 0; i < few(100); i++)
                 round_of_calls(1 + next_random(&seed) % MOST);
-            CHECK_EQ(fin_rpc_close(server), -EBUSY);
-            // every request that was sent is answered
-            while (ask(3) == 8 && fin_rpc_strays(caller) + answers + 1 < requests)
-                answers++;
+            every_request_is_answered();
             fin_cancel();
         }
         CHECK(answers && cancels);

@@ -33,6 +33,57 @@ static void one(size_t reserved, size_t used, unsigned number) {
     CHECK_EQ(fin_chan_try_recv(b, &bytes, sizeof bytes), -EAGAIN);
 }
 
+enum { CLOSES, TRIES, SENDS, NOBODY, SEERS };
+
+// A reservation is respected by who is the first to come upon it; after its end there is none.
+static void seen_first_by(int who, bool commits) {
+    void *room;
+    char p[8];
+    fin_finish {
+        CHECK_EQ(fin_chan_reserve(a, 5, &room), 0);
+        if (who == CLOSES)
+            CHECK_EQ(fin_chan_close(a), -EBUSY);
+        else if (who == TRIES)
+            CHECK_EQ(fin_chan_try_send(a, "x", 1), -EAGAIN);
+        else if (who == SENDS)
+            fin_async_call(send_other, NULL);
+        memcpy(room, "first", 5);
+        if (commits)
+            CHECK_EQ(fin_chan_commit(a, 5), 0);
+        else
+            fin_chan_abandon(a);
+        CHECK_EQ(fin_chan_commit(a, 0), -EINVAL);
+    }
+    for (int i = 0; i < commits + (who == SENDS); i++) {
+        CHECK_EQ(fin_chan_recv(b, p, sizeof p), 5);
+        CHECK_EQ(memcmp(p, commits && i == 0 ? "first" : "other", 5), 0);
+    }
+    CHECK_EQ(fin_chan_try_recv(b, p, sizeof p), -EAGAIN);
+}
+
+// A trace begins after a message, and in the midst of a reservation: from then on nothing is quick.
+static void traced(void) {
+    void *room;
+    char p[8];
+    for (int within = 0; within < 2; within++) {
+        CHECK_EQ(fin_chan_reserve(a, 5, &room), 0);
+        memcpy(room, "first", 5);
+        if (!within)
+            CHECK_EQ(fin_chan_commit(a, 5), 0);
+        CHECK_EQ(fin_trace_start("/dev/null"), 0);
+        if (within) {
+            CHECK_EQ(fin_chan_try_send(a, "x", 1), -EAGAIN);
+            CHECK_EQ(fin_chan_commit(a, 5), 0);
+        }
+        CHECK_EQ(fin_chan_commit(a, 0), -EINVAL);
+        CHECK_EQ(fin_chan_try_send(a, "other", 5), 0);
+        CHECK_EQ(fin_chan_recv(b, p, sizeof p), 5);
+        CHECK_EQ(fin_chan_recv(b, p, sizeof p), 5);
+        CHECK_EQ(memcmp(p, "other", 5), 0);
+        CHECK_EQ(fin_trace_stop(), 0);
+    }
+}
+
 int main(void) {
     for (enum kind kind = 0; kind < KINDS; kind++) {
         void *room;
@@ -67,6 +118,9 @@ int main(void) {
             CHECK_EQ(fin_chan_release(b), 0);
         }
         CHECK_EQ(other, 2);
+        for (int i = 0; i < 2 * SEERS; i++)
+            seen_first_by(i / 2, i % 2);
+        traced();
         close_both();
     }
     return 0;

@@ -5,6 +5,7 @@
 
 #include <fcntl.h>
 #include <sys/socket.h>
+#include <sys/un.h>
 #include <unistd.h>
 
 #include "check.h"
@@ -183,11 +184,11 @@ template <class Operation> static fin::task<> is_cancelled(Operation make) {
 // The request of a call that was cancelled comes all the same.
 static void ignores(fin_rpc *, uint32_t, void *, size_t, void *) {}
 
-static void cancelled(bool before) {
+// What the waits are for, which none of them gets.
+struct objects {
     int fd[2], listener = socket(AF_UNIX, SOCK_STREAM, 0);
-    static char byte, full[1 << 20];
-    static void *piece;
-    sa_family_t unnamed = AF_UNIX;
+    char byte;
+    void *piece;
     fin_rpc *client, *server;
     fin_acceptor *door;
     fin_buffers *pool;
@@ -198,24 +199,49 @@ static void cancelled(bool before) {
     fin_sem sem = FIN_SEM_INIT(0);
     fin_event e = FIN_EVENT_INIT;
     fin_awe *slot;
-    ended = 0;
-    CHECK_EQ(bind(listener, reinterpret_cast<sockaddr *>(&unnamed), sizeof unnamed), 0);
-    CHECK_EQ(listen(listener, 1), 0);
-    CHECK_EQ(socketpair(AF_UNIX, SOCK_STREAM, 0, fd), 0);
-    CHECK_EQ(fin_chan_pair(&a, &b, nullptr), 0);
-    CHECK_EQ(fin_chan_pair(&c, &d, nullptr), 0);
-    CHECK_EQ(fin_rpc_open(&client, a, FIN_RPC_CLIENT), 0);
-    CHECK_EQ(fin_rpc_open(&server, b, 0), 0);
-    CHECK_EQ(fin_acceptor_open(&door, listener, 0), 0);
-    CHECK_EQ(fin_buffers_open(&pool, 2, 64), 0);
-    CHECK_EQ(fin_receiver_open(&r, fd[0], pool), 0);
-    CHECK_EQ(fin_waitset_new(&w), 0);
-    while (fin_send(fd[1], full, sizeof full, MSG_DONTWAIT) > 0) {
+
+    objects() {
+        static char full[1 << 20];
+        sockaddr_un unnamed = {}; // valgrind looks at the path, too
+        unnamed.sun_family = AF_UNIX;
+        CHECK_EQ(bind(listener, reinterpret_cast<sockaddr *>(&unnamed), sizeof unnamed.sun_family), 0);
+        CHECK_EQ(listen(listener, 1), 0);
+        CHECK_EQ(socketpair(AF_UNIX, SOCK_STREAM, 0, fd), 0);
+        CHECK_EQ(fin_chan_pair(&a, &b, nullptr), 0);
+        CHECK_EQ(fin_chan_pair(&c, &d, nullptr), 0);
+        CHECK_EQ(fin_rpc_open(&client, a, FIN_RPC_CLIENT), 0);
+        CHECK_EQ(fin_rpc_open(&server, b, 0), 0);
+        CHECK_EQ(fin_acceptor_open(&door, listener, 0), 0);
+        CHECK_EQ(fin_buffers_open(&pool, 2, 64), 0);
+        CHECK_EQ(fin_receiver_open(&r, fd[0], pool), 0);
+        CHECK_EQ(fin_waitset_new(&w), 0);
+        while (fin_send(fd[1], full, sizeof full, MSG_DONTWAIT) > 0) {
+        }
+        while (recv(fd[0], full, sizeof full, MSG_DONTWAIT) > 0) {
+        }
+        CHECK_EQ(fin_mutex_trylock(&m), 0);
     }
-    while (recv(fd[0], full, sizeof full, MSG_DONTWAIT) > 0) {
+
+    ~objects() {
+        fin_mutex_unlock(&m);
+        fin_waitset_close(w);
+        CHECK_EQ(fin_receiver_close(r), 0);
+        CHECK_EQ(fin_buffers_close(pool), 0);
+        CHECK_EQ(fin_acceptor_close(door), 0);
+        CHECK_EQ(fin_rpc_close(client), 0);
+        CHECK_EQ(fin_rpc_close(server), 0);
+        CHECK_EQ(fin_chan_close(c), 0);
+        CHECK_EQ(fin_chan_close(d), 0);
+        close(listener);
+        close(fd[0]);
+        close(fd[1]);
     }
-    CHECK_EQ(fin_mutex_trylock(&m), 0);
+};
+
+static void cancelled(bool before) {
+    objects o;
     int expected = 0;
+    ended = 0;
     fin_finish {
         if (before)
             fin_cancel();
@@ -225,18 +251,18 @@ static void cancelled(bool before) {
         };
         wait([] { return co::sleep(UINT64_MAX); });
         wait([] { return co::sleep_until(UINT64_MAX); });
-        wait([&] { return co::poll(listener, 1); });
-        wait([&] { return co::accept(listener); });
-        wait([&] { return co::next(door); });
-        wait([&] { return co::next(r, piece); });
-        wait([&] { return co::send_at(UINT64_MAX, fd[1], &byte, 1); });
-        wait([&] { return co::recv(c, &byte, 1); });
-        wait([&] { return co::dispatch(w); });
-        wait([&] { return co::call(client, &byte, 1, &byte, 1); });
-        wait([&] { return co::lock(m); });
-        wait([&] { return co::wait(sem); });
-        wait([&] { return co::await(e, 1); });
-        wait([&] { return co::suspend(slot); });
+        wait([&] { return co::poll(o.listener, 1); });
+        wait([&] { return co::accept(o.listener); });
+        wait([&] { return co::next(o.door); });
+        wait([&] { return co::next(o.r, o.piece); });
+        wait([&] { return co::send_at(UINT64_MAX, o.fd[1], &o.byte, 1); });
+        wait([&] { return co::recv(o.c, &o.byte, 1); });
+        wait([&] { return co::dispatch(o.w); });
+        wait([&] { return co::call(o.client, &o.byte, 1, &o.byte, 1); });
+        wait([&] { return co::lock(o.m); });
+        wait([&] { return co::wait(o.sem); });
+        wait([&] { return co::await(o.e, 1); });
+        wait([&] { return co::suspend(o.slot); });
         if (!before) {
             fin_yield();
             CHECK_EQ(fin_sleep(FIN_MS), 0);
@@ -247,23 +273,11 @@ static void cancelled(bool before) {
     CHECK_EQ(ended, expected);
     ended = 0;
     fin_finish {
-        fin_async_task(is_cancelled([&] { return co::serve(server, ignores, nullptr); }));
+        fin_async_task(is_cancelled([&] { return co::serve(o.server, ignores, nullptr); }));
         fin_yield();
         fin_cancel();
     }
     CHECK_EQ(ended, 1);
-    fin_mutex_unlock(&m);
-    fin_waitset_close(w);
-    CHECK_EQ(fin_receiver_close(r), 0);
-    CHECK_EQ(fin_buffers_close(pool), 0);
-    CHECK_EQ(fin_acceptor_close(door), 0);
-    CHECK_EQ(fin_rpc_close(client), 0);
-    CHECK_EQ(fin_rpc_close(server), 0);
-    CHECK_EQ(fin_chan_close(c), 0);
-    CHECK_EQ(fin_chan_close(d), 0);
-    close(listener);
-    close(fd[0]);
-    close(fd[1]);
 }
 
 int main() {

@@ -6,25 +6,12 @@
 #include <fin.h>
 
 #include "check.h"
+#include "call.h"
 
-static struct fin_awe *server, *client;
 static struct fin_stats before, after;
 
 // A null RPC in one thread: the caller hands its stack to the server, recognizes what that one waits with, does its work in
 // place, and hands the stack back the same way.
-struct call {
-    long request, reply, calls;
-};
-
-static void server_receive(void *p, int result) {
-    server = fin_awe_self();
-    if (result < 0) {
-        LOG("server%d ", result);
-        fin_cont_end();
-    }
-    fin_block_on(server_receive, p, sizeof(struct call));
-}
-
 static void client_loop(void *p, int result);
 
 static void client_receive(void *p, int result) {
@@ -56,15 +43,7 @@ static void client_loop(void *p, int result) {
 
 static void rpc(void) {
     fin_stats(&before);
-    fin_finish {
-        struct call c = {.request = 1};
-        fin_async_cont(server_receive, &c, sizeof c);
-        fin_yield();
-        fin_async_cont(client_loop, &c, sizeof c);
-        fin_yield();
-        fin_cancel();
-    }
-    CHECK_LOG("server-125 ");
+    run_server_and(client_loop);
     fin_stats(&after);
     CHECK_EQ(after.recognized - before.recognized, 2000);
     CHECK(after.handed_off - before.handed_off >= 2000);

@@ -111,6 +111,59 @@ static void cancelled(void) {
     fin_mutex_unlock(&mutex);
 }
 
+// What it waits for takes the library several waits: between two of them it is about to run, with a result of 0.
+static struct fin_chan *ours, *theirs;
+static struct fin_chan_on chan_on;
+static long message;
+static volatile bool sent;
+
+static void has_message(void *p, int n) {
+    (void)p;
+    CHECK_EQ(n, sizeof message);
+    LOG("message ");
+    fin_cont_end();
+}
+
+static void receives(void *p, int result) {
+    (void)p;
+    (void)result;
+    waiting = fin_awe_self();
+    fin_chan_recv_on(ours, &message, sizeof message, &chan_on, has_message, NULL, 0);
+}
+
+static void sends(void *p) {
+    (void)p;
+    CHECK_EQ(fin_chan_send(theirs, &message, sizeof message), 0);
+    __atomic_store_n(&sent, true, __ATOMIC_RELEASE);
+}
+
+static void between_two_waits(void *p, int result) {
+    (void)p;
+    (void)result;
+    while (!__atomic_load_n(&sent, __ATOMIC_ACQUIRE)) {
+    }
+    CHECK(fin_cont_of(waiting) == has_message);
+    CHECK_EQ(fin_thread_handoff(back, NULL, 0, waiting), -EINVAL);
+    CHECK_EQ(fin_stack_handoff(waiting), -EINVAL);
+    fin_cont_end();
+}
+
+static void in_the_midst(void) {
+    struct fin_thread_handle t;
+    CHECK_EQ(fin_chan_pair(&ours, &theirs, NULL), 0);
+    fin_finish {
+        fin_async_cont(receives, NULL, 0);
+        for (int i = 0; i < 3; i++)
+            fin_yield(); // it has looked, and sleeps
+        CHECK_EQ(fin_thread_start(&t, sends, NULL), 0);
+        fin_async_cont(between_two_waits, NULL, 0);
+    }
+    CHECK_LOG("message ");
+    fin_thread_join_nc(&t);
+    fin_chan_close(ours);
+    fin_chan_close(theirs);
+}
+
 // Each gets the mutex locked, and leaves it unlocked.
 int main(void) {
     void (*const all[])(void) = {undecided, granted, cancelled};
@@ -122,5 +175,7 @@ int main(void) {
         all[i % 3]();
     }
     CHECK_EQ(fin_mutex_trylock(&mutex), 0);
+    check_log[0] = 0;
+    in_the_midst();
     return 0;
 }

@@ -120,6 +120,32 @@ static void only_the_inner_block(void) {
     CHECK_EQ(outer, 1);
 }
 
+// Who waited in a block inside, where the list is in use, knows it afterwards, and in further blocks.
+static void known_inside(void) {
+    fin_shared int ended = 0;
+    fin_finish_as(all) {
+        fin_async {
+            fin_finish {
+                CHECK_EQ(wait_for_ever(), -ECANCELED);
+                CHECK(fin_cancelled());
+                CHECK_EQ(wait_for_ever(), -ECANCELED);
+                fin_finish {
+                    CHECK(fin_cancelled());
+                    CHECK_EQ(wait_for_ever(), -ECANCELED);
+                }
+                fin_finish_nc {
+                    CHECK(!fin_cancelled());
+                }
+                ended++;
+            }
+        };
+        fin_cancel_as(all);
+        CHECK_EQ(wait_for_ever(), -ECANCELED);
+    }
+    CHECK(!fin_cancelled());
+    CHECK_EQ(ended, 1);
+}
+
 // An item that is not removed before its block ends is no danger to the blocks around it.
 static void forgotten_item(void) {
     struct fin_cancel_item item;
@@ -137,6 +163,7 @@ int main(void) {
     order_and_removal();
     reaches_what_is_inside();
     only_the_inner_block();
+    known_inside();
     forgotten_item();
     return 0;
 }

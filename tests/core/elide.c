@@ -43,6 +43,13 @@ int main(void) {
     }
     CHECK_EQ(sum, 6);
     CHECK_EQ(leaves(), 5);
+    fin_timeout(0) {
+        fin_deadline(0) {
+            fin_async { CHECK(!fin_cancelled()); };
+        }
+        CHECK(!fin_timed_out());
+    }
+    CHECK(!fin_timed_out());
     CHECK_LOG("b0 e0 n0 b1 n1 b2 e2 n2 call eager eager_call ");
     return 0;
 }

@@ -2,10 +2,42 @@
 // The same for C++.
 #define FIN_ELIDE
 #include <cstring>
+#include <memory>
 
 #include <fin.hpp>
 
 #include "check.h"
+
+// Other files of the program may have the constructs.
+static void without_macros() {
+    check_log[0] = 0;
+    fin::finish([](fin::scope &outer) {
+        for (int i = 0; i < 2; i++)
+            outer.async([own = std::make_unique<int>(i)] {
+                fin_yield();
+                LOG("b%d ", *own);
+            });
+        bool late = fin::timeout(0, [&](fin::scope &s) {
+            fin::finish_nc([&](fin::scope &) { outer.async([] { LOG("outer "); }); });
+            s.async([] { LOG("timed "); });
+            s.cancel();
+            CHECK(!fin_cancelled());
+        });
+        CHECK(!late);
+        LOG("end ");
+    });
+    bool rest = false;
+    try {
+        fin::finish([&](fin::scope &s) {
+            s.async([] { throw 1; });
+            rest = true;
+        });
+    } catch (int n) {
+        LOG("caught %d", n);
+    }
+    CHECK(!rest);
+    CHECK_LOG("b0 b1 outer timed end caught 1");
+}
 
 int main() {
     int sum = 0;
@@ -31,5 +63,6 @@ int main() {
     }
     CHECK_EQ(sum, 6);
     CHECK_LOG("b0 b1 b2 caught");
+    without_macros();
     return 0;
 }

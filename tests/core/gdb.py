@@ -118,7 +118,7 @@ def main():
             fail('the AWE was not selected, or the thread not again', live)
         if own_functions('#0 ' + part(live, 'finish').splitlines()[0]) != ['work']:
             fail('"fin" is no longer "finish"', live)
-        if 'no stack: waits with goes_on, continuation (gdb_program.c:' not in live or \
+        if 'no stack: waits with goes_on, continuation (no_stack.h:' not in live or \
                 'state 73 74 61 74 65' not in live or 'state 6b 72 61 6d' not in live:
             fail('the continuation and its state are not shown', live)
         if 'exited normally' not in live:

@@ -3,7 +3,7 @@
 #include <fin.h>
 #include <fin/awe_id.h>
 
-#include "check.h"
+#include "no_stack.h"
 
 #define LEAF __attribute__((noinline))
 // keeps the calls above from being made as jumps
@@ -13,7 +13,7 @@
 void stop_here(int time);
 void LEAF stop_here(int time) { __asm__ volatile("" : : "r"(time) : "memory"); }
 
-static struct fin_awe *suspended[5], *elsewhere, *without_a_stack;
+static struct fin_awe *suspended[5], *elsewhere;
 static struct fin_event ready = FIN_EVENT_INIT;
 static uint32_t id;
 static struct fin_chan *a, *b;
@@ -92,19 +92,6 @@ static void thread(void *arg) {
     }
     AFTER();
 }
-
-static void goes_on(void *state, int result) {
-    (void)state;
-    CHECK_EQ(result, 0);
-    fin_cont_end();
-}
-
-static void is_known(struct fin_awe *a, void *arg) {
-    (void)arg;
-    without_a_stack = a;
-}
-
-static void has_no_stack(void *arg) { fin_block_on_then(goes_on, "state", 5, is_known, arg); }
 
 static void message_came(void *state, int result) {
     CHECK_EQ(*(long *)state, 0x6d61726b);

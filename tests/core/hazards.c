@@ -44,6 +44,37 @@ static void over_aligned_locals(void) {
     CHECK_EQ(ran, 10);
 }
 
+#ifdef __BLOCKS__
+// closures are per iteration: a block is made anew in the same place, and a body that blocked still needs its own
+static void closures_of_blocks(void) {
+    struct wide {
+        _Alignas(64) char bytes[300];
+    };
+    fin_shared int ended = 0;
+    fin_finish {
+        for (int i = 0; i < 10; i++) {
+            struct wide w;
+            memset(w.bytes, i, sizeof w.bytes);
+            fin_async {
+                fin_yield();
+                CHECK_EQ((uintptr_t)w.bytes % 64, 0);
+                for (size_t k = 0; k < sizeof w.bytes; k++)
+                    CHECK_EQ(w.bytes[k], i);
+                ended++;
+            };
+            fin_async_eager {
+                fin_yield();
+                CHECK_EQ(w.bytes[299] + i, 2 * i);
+                ended++;
+            };
+        }
+    }
+    CHECK_EQ(ended, 20);
+}
+#else // a GNU C body shares its function's variables
+static void closures_of_blocks(void) {}
+#endif
+
 // 16-byte alignment at every entry, of bodies, of continuations and after a resume
 static __attribute__((noinline)) void aligned(void) {
     _Alignas(16) volatile char sse[16];
@@ -178,6 +209,7 @@ int main(void) {
     for (int i = 0; i < 50; i++) {
         commas_in_bodies();
         over_aligned_locals();
+        closures_of_blocks();
         alignment_at_every_entry();
         red_zone();
         locals_across_stacks();

@@ -255,6 +255,91 @@ void scope_used_from_elsewhere() {
     });
 }
 
+// Functions as bodies: lazy, eager, and directly inside another body. Reports name the function.
+void throws_at_once(void *n) {
+    CHECK(static_cast<fin_body *>(fin_self->current->pending)->entry == reinterpret_cast<void *>(throws_at_once));
+    throw *static_cast<int *>(n);
+}
+void throws_later(void *n) {
+    fin_yield();
+    throw *static_cast<int *>(n);
+}
+void throws_nothing(void *) noexcept { LOG("noexcept "); }
+
+void functions_throw() {
+    static int numbers[] = {1, 2, 3, 4, 5, 6, 7};
+    for (int form = 0; form < 7; form++) {
+        int *n = &numbers[form];
+        try {
+            fin_finish_as(all) {
+                fin_async {
+                    fin_yield();
+                    fin_yield();
+                    LOG("%d", fin_cancelled());
+                };
+                switch (form) {
+                case 0: fin_async_call(throws_at_once, n); break;
+                case 1: fin_async_call(throws_later, n); break;
+                case 2: fin_async_eager_call(throws_at_once, n); break;
+                case 3: fin_async_eager_call(throws_later, n); break;
+                case 4: fin_async { fin_async_call(throws_later, n); }; break;
+                case 5: fin_async { fin_async_eager_call(throws_at_once, n); }; break;
+                case 6: fin_async_call([](void *arg) { throw *static_cast<int *>(arg); }, n); break;
+                }
+                fin_async_call(throws_nothing, nullptr);
+                fin_async_eager_call(throws_nothing, nullptr);
+            }
+        } catch (int caught) {
+            LOG("=%d ", caught);
+        }
+    }
+}
+
+// What a block is left by, in each of its forms, beside a body in each of its.
+template <class Block> void exception_leaves(Block block) {
+    try {
+        block();
+    } catch (int n) {
+        LOG("%d ", n);
+    }
+}
+void blocks_of_each_form() {
+    auto body = [](void *) { fin_yield(); LOG("w"); };
+    exception_leaves([&] { fin_finish { fin_async_call(body, nullptr); throw 1; } });
+    exception_leaves([&] { fin_finish_as(all) { fin_async_eager_call(body, nullptr); throw 2; } });
+    exception_leaves([&] { fin_finish_nc { fin_async { body(nullptr); }; throw 3; } });
+    exception_leaves([&] { fin_timeout(FIN_S) { fin_async_eager { body(nullptr); }; throw 4; } });
+    exception_leaves([&] { fin::finish([&](fin::scope &s) { s.async([&] { body(nullptr); }); throw 5; }); });
+    exception_leaves([&] { fin::finish_nc([&](fin::scope &s) { s.async([&] { body(nullptr); }); throw 6; }); });
+    exception_leaves([&] { fin::timeout(FIN_S, [&](fin::scope &s) { s.async([&] { body(nullptr); }); throw 7; }); });
+}
+
+// The same for a function: what its owner handles is not what the function does.
+void function_called_in_a_handler() {
+    auto handles_its_own = [](void *) {
+        CHECK(!std::current_exception());
+        fin_yield();
+        try {
+            throw 2;
+        } catch (int n) {
+            fin_yield();
+            LOG("%d ", n);
+        }
+        CHECK(!std::current_exception());
+    };
+    fin_finish {
+        try {
+            throw 1;
+        } catch (int n) {
+            fin_async_call(handles_its_own, nullptr);
+            fin_async_eager_call(handles_its_own, nullptr);
+            CHECK(std::current_exception());
+            LOG("%d ", n);
+        }
+        CHECK(!std::current_exception());
+    }
+}
+
 // An async in a function of its own inside the block cannot be its owner's.
 void async_in_a_plain_lambda() {
     int sum = 0;
@@ -296,6 +381,10 @@ int main() {
     expect(async_in_a_plain_lambda, "20 ");
     expect(async_in_a_handler, "1 0 again 1 ");
     expect(body_throws_in_a_destructor_while_unwinding, "5 caught ");
+    expect(functions_throw, "noexcept noexcept 1=1 noexcept noexcept 1=2 noexcept noexcept 1=3 noexcept noexcept 1=4 "
+                            "noexcept noexcept 1=5 noexcept noexcept 1=6 noexcept noexcept 1=7 ");
+    expect(blocks_of_each_form, "w1 w2 w3 w4 w5 w6 w7 ");
+    expect(function_called_in_a_handler, "1 2 2 ");
     expect(scope_used_from_elsewhere, "started its work first ended inner ended 0 ");
     for (int i = 0; i < 2000; i++)
         expect([] { try { deep(3); } catch (int n) { LOG("%d", n); } }, "0");

@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-2-Clause
-"""What must not compile does not, and the one error says why: refused.py INCLUDE COMPILER... -- FILE..."""
+"""What must not compile does not, and the first error says why, in a name of Fin's the only one:
+refused.py INCLUDE COMPILER... -- FILE..."""
 import subprocess
 import sys
 
@@ -8,7 +9,9 @@ REASON = {'async': 'fin_async_must_be_inside_fin_finish', 'cancel': 'fin_cancel_
           'cancel_as': 'fin_cancel_as_needs_fin_finish_as_queries', 'async_body': 'fin_async_must_be_inside_fin_finish',
           # GNU C: where a statement is expected
           'if_async': 'auto',
-          'async_eager': 'fin_async_must_be_inside_fin_finish',
+          'async_call': 'fin_async_must_be_inside_fin_finish', 'async_eager': 'fin_async_must_be_inside_fin_finish',
+          'async_eager_body': 'fin_async_must_be_inside_fin_finish',
+          'no_blocks': 'fin_async_with_a_body_needs_fblocks_in_clang_use_fin_async_call',
           # continuations
           'elided': 'fin_async_cont_has_no_sequential_form',
           'state_not_bytes': 'the state of a continuation is copied as bytes',
@@ -16,19 +19,23 @@ REASON = {'async': 'fin_async_must_be_inside_fin_finish', 'cancel': 'fin_cancel_
           'wrong_arguments': 'a continuation is called with (State &, int result)',
           'returns_value': 'a continuation does not return',
           'returns': 'no_return',
-          'capture_not_bytes': 'the state of a continuation is copied as bytes'}
+          'capture_not_bytes': 'the state of a continuation is copied as bytes',
+          'awaits_other': 'a fin::task awaits operations of fin::co and other tasks',
+          'awaits_twice': 'a fin::task awaits each operation and task once: std::move it'}
 
 split = sys.argv.index('--')
 include, compiler, files = sys.argv[1], sys.argv[2:split], sys.argv[split + 1:]
 bad = 0
 for name in files:
     case, kind = name.rsplit('/', 1)[1].rsplit('.', 1)
-    for elide in ([], ['-DFIN_ELIDE']):
-        std = '-std=c++17' if kind == 'cpp' else '-std=gnu11'
+    coroutine = case.startswith('awaits')
+    for elide in ([], ['-DFIN_ELIDE'])[:1 if coroutine else 2]:
+        std = '-std=c++20' if coroutine else '-std=c++17' if kind == 'cpp' else '-std=gnu11'
         run = subprocess.run(compiler + [std, '-fsyntax-only', '-I' + include, *elide, name], capture_output=True, text=True)
         errors = [line for line in run.stderr.splitlines() if ' error: ' in line]
         reasons = [line for line in errors if REASON[case] in line]
-        if run.returncode == 0 or not reasons or errors[0] != reasons[0]:
+        alone = REASON[case].startswith('fin_')
+        if run.returncode == 0 or not reasons or errors[0] != reasons[0] or (alone and len(errors) > 1):
             bad += 1
             print(f'{name} {elide}: compiled, or for another reason:\n' + '\n'.join(errors[:4]))
 sys.exit(bad != 0)

@@ -79,8 +79,35 @@ def check_liar(script):
         pass
 
 
+class Moving:
+    """A list of one thread; where the third of it is looked at, it and the second have just gone to the end of another."""
+    at, strict = {'rt.suspended': 8, 'rt.queue': 32}, False
+
+    def __init__(self):
+        self.lists, self.moved = {8: [100, 200, 300, 400, 500], 32: [600]}, False
+
+    def read(self, at, size):
+        if at == 300 and not self.moved:
+            self.moved = True
+            self.lists = {8: [100, 400, 500], 32: [600, 200, 300]}
+        way = next([head, *links, head] for head, links in self.lists.items() if at in (head, *links))
+        return struct.pack('<QQ', way[way.index(at) + 1], [way[-2], *way][way.index(at)])[:size]
+
+
+def check_moving(script):
+    """Those behind one that moves are found."""
+    sys.path.insert(0, os.path.dirname(script))
+    from fin_look import Runtime
+    runtime = Runtime.__new__(Runtime)
+    runtime.look, runtime.rt = Moving(), 0
+    found = list(runtime.links('rt.suspended'))
+    if found != [100, 200, 300, 400, 500]:
+        sys.exit(f'of a list that moves were found {found}')
+
+
 def main():
     script, program = sys.argv[1:]
+    check_moving(script)
     check_liar(script)
     look(script, program)
     with tempfile.TemporaryDirectory() as directory:  # debugging information is not needed

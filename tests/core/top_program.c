@@ -5,9 +5,9 @@
 
 #include <unistd.h>
 
-#include "check.h"
+#include "no_stack.h"
 
-static struct fin_awe *suspended, *without_a_stack;
+static struct fin_awe *suspended;
 static struct fin_sem never = FIN_SEM_INIT(0);
 static struct fin_chan_on receiving;
 static char byte;
@@ -36,19 +36,6 @@ static void owns_a_block(void *arg) {
             fin_async_call(waits_for_a_semaphore, NULL);
     }
 }
-
-static void goes_on(void *state, int result) {
-    (void)state;
-    CHECK_EQ(result, 0);
-    fin_cont_end();
-}
-
-static void is_known(struct fin_awe *a, void *arg) {
-    (void)arg;
-    without_a_stack = a;
-}
-
-static void has_no_stack(void *arg) { fin_block_on_then(goes_on, "state", 5, is_known, arg); }
 
 static void message_came(void *state, int result) {
     (void)state;

@@ -68,6 +68,26 @@ def check_crash(directory):
         fail('what it did until it aborted is not there', events)
 
 
+def check_late(directory):
+    """What was begun before the trace is in it, and what the system lets go on is so by an arrow from an event."""
+    name = os.path.join(directory, 'late')
+    subprocess.run([sys.argv[1], 'late', name], check=True, timeout=60)
+    events = read(name)
+    check_slices(events)
+    messages = arrows(events, 'message').values()
+    if len(messages) != 8 or not all(len(a) == 2 for a in messages):
+        fail(f'{len(messages)} messages of channels that are older than the trace', events)
+    looks = [e for e in events if e['ph'] == 'X' and e['name'] == 'events']
+    woken = set()
+    for e in events:
+        if e['ph'] == 's' and e['name'] == 'wake' and any(
+                x['tid'] == e['tid'] and x['ts'] <= e['ts'] <= x['ts'] + x['dur'] for x in looks):
+            woken |= {f['tid'] for f in events if f['ph'] == 'f' and f['id'] == e['id'] and f['ts'] >= e['ts']}
+    who = {e['tid']: e['name'] for e in events if e['ph'] == 'X'}
+    if not {'reads', 'outside any async'} <= {who[t] for t in woken}:
+        fail(f'no arrow from an event to who read and who slept: {woken}', events)
+
+
 def main():
     with tempfile.TemporaryDirectory() as directory:
         name = os.path.join(directory, 'trace "json"')
@@ -77,6 +97,7 @@ def main():
         subprocess.run(sys.argv[1:2], env=few, check=True, timeout=60)
         appended = read(name)[len(events):]
         check_crash(directory)
+        check_late(directory)
         each = collections.Counter(e['pid'] for e in appended if e['ph'] != 'M')
         if len(each) != 2 or max(each.values()) > 64:
             fail(f'not the last 64 events of two processes were appended: {each}', appended)

@@ -6,6 +6,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <fin/finish.h>
 #include <fin/trace.h>
 
 #include "check.h"
@@ -31,10 +32,9 @@ static void in_child(void) {
 
 int main(void) {
     pthread_t t;
-    if (on_valgrind())
-        SKIP("what the other threads of the parent had is lost in a child: valgrind says so");
-    if (ON_TSAN)
-        SKIP("TSan is not for a child of several threads");
+    skip_without_forks_of_threads();
+    if (FIN_SANITIZED)
+        SKIP("a child that another thread's malloc was forked in has ASan's locks for ever");
     CHECK_EQ(pthread_create(&t, NULL, begins_and_ends, NULL), 0);
     for (int i = 0; i < 50; i++) {
         int status;

@@ -135,8 +135,58 @@ static int crash(void) {
     return 0;
 }
 
+static void answers_twice(void *arg) {
+    int n;
+    for (int i = 0; i < 2; i++) {
+        CHECK_EQ((int)fin_chan_recv(arg, &n, sizeof n), (int)sizeof n);
+        CHECK_EQ(fin_chan_send(arg, &n, sizeof n), 0);
+    }
+}
+
+static void receives_two(void *arg) {
+    int n;
+    for (int i = 0; i < 2; i++)
+        CHECK_EQ((int)fin_chan_recv(arg, &n, sizeof n), (int)sizeof n);
+}
+
+static void reads(void *arg) {
+    char byte;
+    CHECK_EQ((int)fin_read(*(int *)arg, &byte, 1), 1);
+}
+
+// The system lets two go on; of channels that are older than the trace, one of them waited in, there are eight messages.
+static int begins_late(const char *file) {
+    struct fin_chan *end[4];
+    int ends[2], n = 1;
+    CHECK_EQ(pipe(ends), 0);
+    CHECK_EQ(fin_chan_pair(&end[0], &end[1], &(struct fin_chan_options){.flags = FIN_CHAN_LOCAL}), 0);
+    CHECK_EQ(fin_chan_pair(&end[2], &end[3], NULL), 0);
+    fin_finish {
+        fin_async_call(answers_twice, end[1]);
+        CHECK_EQ(fin_chan_send(end[0], &n, sizeof n), 0); // this one is older, too
+        CHECK_EQ((int)fin_chan_recv(end[0], &n, sizeof n), (int)sizeof n);
+        CHECK_EQ(fin_trace_start(file), 0);
+        CHECK_EQ((int)fin_chan_send_recv(end[0], &n, sizeof n, &n, sizeof n), (int)sizeof n);
+        fin_async_call(receives_two, end[3]);
+        CHECK_EQ(fin_chan_send(end[2], &n, sizeof n), 0);
+        CHECK_EQ(fin_chan_send(end[2], &n, sizeof n), 0);
+        fin_async_call(answers_twice, end[3]);
+        CHECK_EQ((int)fin_chan_send_recv(end[2], &n, sizeof n, &n, sizeof n), (int)sizeof n);
+        CHECK_EQ((int)fin_chan_send_recv(end[2], &n, sizeof n, &n, sizeof n), (int)sizeof n);
+        fin_async_call(reads, &ends[0]);
+        fin_sleep(1000000);
+        CHECK_EQ((int)write(ends[1], "x", 1), 1);
+    }
+    CHECK_EQ(fin_trace_stop(), 0);
+    for (int i = 0; i < 4; i++)
+        fin_chan_close(end[i]);
+    return 0;
+}
+
 int main(int argc, char **argv) {
     char name[64];
+    if (argc > 2 && strcmp(argv[1], "late") == 0)
+        return begins_late(argv[2]);
     if (argc > 1 && strcmp(argv[1], "crash") == 0)
         return crash();
     if (argc > 1)

@@ -11,14 +11,14 @@ CODE = '```c\nint main(void) { return 0; }\n```\n'
 GOOD = {
     'README.md': CODE,
     'CONTRIBUTING.md': '',
-    'ARCHITECTURE.md': '`start_step` of cont.c, and `fin_find_work`',
+    'ARCHITECTURE.md': '`first_step` of cont.c, and `fin_find_work`',
     'docs/tested.md': 'A `fin_yield`, in `src/core/awe.c` and [here](tested.md).\n' + CODE,
     'docs/results.md': CODE,
 }
 BAD = {  # page: (its text, how each line begins that is said about it)
     'README.md': (CODE + CODE, 'README.md: its samples are not tested'),
-    'ARCHITECTURE.md': ('`start_no_step` of no.c\n' + CODE, 'ARCHITECTURE.md: its samples are not tested',
-                        'ARCHITECTURE.md: names start_no_step, which no source has',
+    'ARCHITECTURE.md': ('`first_no_step` of no.c\n' + CODE, 'ARCHITECTURE.md: its samples are not tested',
+                        'ARCHITECTURE.md: names first_no_step, which no source has',
                         'ARCHITECTURE.md: names no.c, which does not exist'),
     'docs/function.md': ('A `fin_yeild`.', 'docs/function.md: names fin_yeild, which no header has'),
     'docs/link.md': ('See [that](that.md).', 'docs/link.md: leads to that.md, which does not exist'),

@@ -78,6 +78,8 @@ def html_pages(folder):
     wrong.extend([run.stderr] if run.returncode else [])
     pages = {p.name: p.read_text() for p in folder.glob('*.html')}
     for name, text in pages.items():
+        ids = re.findall(r' id="([^"]+)"', text)
+        wrong.extend(f'{name} has the id {i} more than once' for i in set(ids) if ids.count(i) > 1)
         for target, anchor in re.findall(r'href="([^"#]+)#?([^"]*)"', text):
             if target not in pages or (anchor and f'id="{anchor}"' not in pages[target]):
                 wrong.append(f'{name} leads to {target}#{anchor}, which does not exist')

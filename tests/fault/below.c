@@ -201,6 +201,8 @@ static const struct call {
     {436, "close_range", ENOSYS, 0, NULL},
     {437, "openat2", EMFILE, 0, NULL},
     CALL(chdir, EIO, 0, NULL),
+    CALL(process_vm_readv, EPERM, 0, NULL),
+    CALL(ioctl, ENOMEM, 0, NULL),
     CALL(splice, ENOMEM, EINTR, NULL),
     CALL(tee, ENOMEM, EINTR, NULL),
     {425, "io_uring_setup", EMFILE, 0, NULL},

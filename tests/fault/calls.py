@@ -11,20 +11,22 @@ NO_POINTS = {
         kill lseek64 nanosleep posix_fadvise64 pthread_attr_destroy pthread_attr_getstack pthread_attr_init
         pthread_attr_setdetachstate pthread_cond_broadcast pthread_cond_destroy pthread_cond_init pthread_cond_signal
         pthread_cond_timedwait pthread_cond_wait pthread_condattr_destroy pthread_condattr_init pthread_condattr_setclock
-        pthread_detach pthread_join pthread_mutex_init pthread_mutex_lock pthread_mutex_trylock pthread_mutex_unlock
-        pthread_once pthread_self pthread_setname_np pthread_sigmask raise sched_yield setpgid setsid shutdown
+        pthread_detach pthread_join pthread_key_delete
+        pthread_mutex_init pthread_mutex_lock pthread_mutex_trylock pthread_mutex_unlock
+        pthread_self pthread_setname_np pthread_sigmask raise sched_yield setpgid setsid shutdown
         sigaction sigaddset sigdelset
         sigemptyset sigfillset sigismember signal sigprocmask sysconf
         io_uring_free_probe io_uring_queue_exit io_uring_unregister_buf_ring __io_uring_get_cqe
         __libc_current_sigrtmax __libc_current_sigrtmin''',
     'no system call': '''
-        memcpy memmove memset snprintf vsnprintf strcmp strcpy strcspn strerror strlen strncat
+        memcpy memmove memset snprintf vsnprintf strcmp strcpy strcspn strerror strlen strncat strstr
         strtol strtoul strtoull
         __errno_location __cxa_get_globals __tls_get_addr _GLOBAL_OFFSET_TABLE_ __libc_stack_end environ stderr''',
     'the end of the process': '_exit abort',
     'of memory files, or of what was just read or written; below.c has them': 'fstat64 fstatfs64',
     'reports and traces: where they cannot be written nothing else changes': '''
-        backtrace closedir fprintf fputc fwrite opendir printf process_vm_readv readdir64 setenv''',
+        backtrace closedir fprintf fputc fputs fwrite opendir printf readdir64 setenv''',
+    'where they fail a flag is set instead (src/io/try.c), or less is reported': 'ioctl isatty process_vm_readv',
     'a name is left behind that the next listener takes': 'unlink',
 }
 NO_CALLS = r'__(asan|lsan|tsan|ubsan|sanitizer|start|stop)_'  # of sanitizers, and the ends of sections

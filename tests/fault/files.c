@@ -7,6 +7,7 @@
 #include <fin/fixed.h>
 #include <fin/linked.h>
 #include <fin/xattr.h>
+#include <sys/eventfd.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
 #include <sys/statfs.h>
@@ -199,6 +200,16 @@ static void in_folder(const char *above) {
 const int threads = 0;
 void (*const prepare)(void) = NULL;
 
+static void counted(void) {
+    uint64_t n = 1;
+    int fd = eventfd(0, EFD_CLOEXEC);
+    if (!fine_errno(fd))
+        return;
+    if (fine(fin_write(fd, &n, sizeof n)))
+        fine(fin_read(fd, &n, sizeof n));
+    close(fd);
+}
+
 void scenario(void) {
     char data[SIZE];
     for (int i = 0; i < SIZE; i++)
@@ -223,4 +234,5 @@ void scenario(void) {
         unlink(path);
     CHECK(access(path, F_OK) != 0);
     in_folder(folder);
+    counted();
 }

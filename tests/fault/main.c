@@ -86,6 +86,7 @@ static void body(long point, enum how how) {
     was.blocks = points->blocks;
     was.mapped = points->mapped;
     was.unknown = points->unknown;
+    was.handlers = points->handlers;
     was.descriptors = open_descriptors();
     *points = was;
     points->ended = true;
@@ -142,6 +143,11 @@ static void in_child(long point, enum how how) {
 static bool near(long a, long b) { return labs(a - b) <= threads; }
 
 static void compare(long point, enum how how, const struct points *none) {
+    if (points->ended && points->handlers < none->handlers) {
+        fprintf(stderr, "point %ld %s, %s: %d handlers of forks, not %d\n", point, how_names[how], points->name,
+                points->handlers, none->handlers);
+        exit(1);
+    }
     if (!points->ended || (near(points->descriptors, none->descriptors) && near(points->blocks, none->blocks) &&
                            near(points->mapped, none->mapped)))
         return;

@@ -20,7 +20,7 @@
 
 #include "points.h"
 
-enum { MOST_ADVICE = 12 };
+enum { MOST_ADVICE = 12, MOST_HANDLERS = 32 };
 
 struct points *points;
 const bool below = false;
@@ -162,7 +162,22 @@ int __wrap_pthread_key_create(pthread_key_t *key, void (*end)(void *)) {
     int __wrap_##name parameters { return fails(#name, either(ENOMEM, 0)) ? ENOMEM : __real_##name arguments; }
 SAYS(pthread_setspecific, (pthread_key_t key, const void *value), (key, value))
 SAYS(pthread_getattr_np, (pthread_t t, pthread_attr_t *a), (t, a))
-SAYS(pthread_atfork, (void (*before)(void), void (*parent)(void), void (*child)(void)), (before, parent, child))
+
+int __real_pthread_atfork(void (*before)(void), void (*parent)(void), void (*child)(void));
+int __wrap_pthread_atfork(void (*before)(void), void (*parent)(void), void (*child)(void)) {
+    static void (*known[MOST_HANDLERS])(void); // threads that come at once may both register one
+    if (fails("pthread_atfork", either(ENOMEM, 0)))
+        return ENOMEM;
+    int error = __real_pthread_atfork(before, parent, child);
+    for (int i = 0; points && error == 0 && i < MOST_HANDLERS; i++) {
+        void (*none)(void) = NULL;
+        if (__atomic_compare_exchange_n(&known[i], &none, child, false, __ATOMIC_SEQ_CST, __ATOMIC_SEQ_CST))
+            __atomic_add_fetch(&points->handlers, 1, __ATOMIC_SEQ_CST);
+        if (!none || none == child)
+            break;
+    }
+    return error;
+}
 
 POINT(int, dup2, (int from, int to), (from, to), -1, EBUSY, 0)
 POINT(int, getrlimit64, (int which, struct rlimit *r), (which, r), -1, EPERM, 0)

@@ -20,6 +20,7 @@ struct points {
     int first;           // error that the scenario came to, or 0
     long blocks, mapped; // live memory; pages mapped
     int descriptors, advice;
+    int handlers; // of forks
     int listener; // below.c: the child's descriptor plus one, or an error
     int unknown;  // below.c: a system call in no list, or 0
     bool served, ended;

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// Each operation raced against cancellation, and what it said compared with what happened: bytes, connections, descriptors.
-// (race.h) cancel_files.c has files and their names, cancel_on.c waits with a continuation.
+// Each operation that moves bytes raced against cancellation, and what it said compared with what happened. (race.h)
+// cancel_whole.c has datagrams, connections and events, cancel_files.c files and their names, cancel_on.c waits with a
+// continuation.
 #define _GNU_SOURCE
 #include <fcntl.h>
 #include <fin/fixed.h>
 #include <fin/linked.h>
-#include <fin/offload.h>
 #include <fin/stream.h>
 #include <poll.h>
 #include <sys/uio.h>
@@ -64,13 +64,24 @@ static void do_recv_linked(void) {
         check_received(p, (size_t)n);
 }
 
+static void took_all(int r, char p[5], size_t n) {
+    CHECK_EQ(r, outcome(r) ? 0 : -ECANCELED);
+    CHECK(r != 0 || n == 5);
+    check_received(p, n);
+}
+
 static void do_recv_all(void) {
     char p[5];
     size_t n = 0;
     int r = fin_recv_all(fd[0], p, sizeof p, 0, &n);
-    CHECK_EQ(r, outcome(r) ? 0 : -ECANCELED);
-    CHECK(r != 0 || n == sizeof p);
-    check_received(p, n);
+    took_all(r, p, n);
+}
+
+static void do_read_all(void) {
+    char p[5];
+    size_t n = 0;
+    int r = fin_read_all(fd[0], p, sizeof p, &n);
+    took_all(r, p, n);
 }
 
 static void give_back(void *piece, ssize_t n) {
@@ -188,162 +199,6 @@ static void close_pipes(void) {
     close(fd[3]);
 }
 
-// Datagrams: fd[1] -> fd[0]. Each comes whole, once, in its turn.
-
-static struct sockaddr_un to;
-static socklen_t to_size;
-
-static void open_datagrams(void) {
-    to = (struct sockaddr_un){.sun_family = AF_UNIX};
-    to_size = sizeof to;
-    for (int i = 0; i < 2; i++) {
-        fd[i] = socket(AF_UNIX, SOCK_DGRAM, 0);
-        CHECK(fd[i] >= 0);
-    }
-    CHECK_EQ(bind(fd[0], (struct sockaddr *)&to, sizeof to.sun_family), 0);
-    CHECK_EQ(getsockname(fd[0], (struct sockaddr *)&to, &to_size), 0);
-    sent = received = 0;
-}
-
-static void take_datagrams(void) {
-    unsigned number;
-    while (recv(fd[0], &number, sizeof number, MSG_DONTWAIT) == sizeof number)
-        CHECK_EQ(number, received++);
-    CHECK_EQ(received, sent);
-}
-
-static void send_datagram(void) {
-    if (next_random(&seed) % 2)
-        return;
-    sent += sendto(fd[1], &sent, sizeof sent, MSG_DONTWAIT, (struct sockaddr *)&to, to_size) == sizeof sent;
-}
-
-static void do_recvfrom(void) {
-    unsigned number;
-    struct sockaddr_un from;
-    socklen_t size = sizeof from;
-    ssize_t n = fin_recvfrom(fd[0], &number, sizeof number, 0, (struct sockaddr *)&from, &size);
-    if (outcome(n)) {
-        CHECK_EQ(n, sizeof number);
-        CHECK_EQ(number, received++);
-    }
-}
-
-static void do_sendto(void) { // the queue is full at times
-    ssize_t n = fin_sendto(fd[1], &sent, sizeof sent, 0, (struct sockaddr *)&to, to_size);
-    if (outcome(n)) {
-        CHECK_EQ(n, sizeof sent);
-        sent++;
-    }
-}
-
-static void take_datagrams_sometimes(void) {
-    if (next_random(&seed) % 16 == 0)
-        take_datagrams();
-}
-
-static void close_datagrams(void) {
-    take_datagrams();
-    close_two();
-}
-
-// Connections
-
-static struct fin_acceptor *acceptor;
-
-static void do_accept(void) { accepted_one(fin_accept(listener, NULL, NULL)); }
-static void do_accept4(void) {
-    struct sockaddr_un from;
-    socklen_t size = sizeof from;
-    accepted_one(fin_accept4(listener, (struct sockaddr *)&from, &size, SOCK_CLOEXEC | SOCK_NONBLOCK));
-}
-
-static void do_acceptor(void) { accepted_one(fin_acceptor_next(acceptor)); }
-
-static void open_acceptor(void) {
-    open_listener();
-    CHECK_EQ(fin_acceptor_open(&acceptor, listener, 0), 0);
-}
-
-static void check_acceptor(void) {
-    int n;
-    if (next_random(&seed) % 4)
-        return;
-    if (next_random(&seed) % 2) {
-        CHECK_EQ(fin_acceptor_stop(acceptor), 0);
-        while ((n = fin_acceptor_next(acceptor)) >= 0) {
-            accepted++;
-            close(n);
-        }
-        CHECK_EQ(n, -ESHUTDOWN);
-    }
-    n = fin_acceptor_close(acceptor);
-    CHECK(n >= 0);
-    accepted += n;
-    check_accept();
-    CHECK_EQ(fin_acceptor_open(&acceptor, listener, 0), 0);
-}
-
-static void close_acceptor(void) {
-    CHECK(fin_acceptor_close(acceptor) >= 0);
-    close_listener();
-}
-
-static void open_full_listener(void) {
-    listener = unix_listen(&name, &name_size, 0);
-    connections = accepted = 0;
-}
-
-static void take_one(void) {
-    if (next_random(&seed) % 2)
-        take_backlog();
-}
-
-static void do_connect(void) {
-    int client = socket(AF_UNIX, SOCK_STREAM, 0);
-    CHECK(client >= 0);
-    int r = fin_connect(client, (struct sockaddr *)&name, name_size);
-    if (outcome(r)) {
-        CHECK_EQ(r, 0);
-        connections++;
-    }
-    close(client);
-}
-
-// Others
-
-static void do_shutdown(void) {
-    char c;
-    stream_pair(fd);
-    int n = fin_shutdown(fd[1], SHUT_WR);
-    CHECK_EQ(recv(fd[0], &c, 1, MSG_DONTWAIT) == 0, outcome(n));
-    CHECK(n == 0 || n == -ECANCELED);
-    close_two();
-}
-
-static void do_poll(void) {
-    int n = fin_poll(fd[0], POLLIN);
-    if (outcome(n)) {
-        CHECK_EQ(n, POLLIN);
-        CHECK(received < sent);
-    }
-    if (next_random(&seed) % 2)
-        drain_from(fd[0]);
-}
-
-static void do_sleep(void) {
-    uint64_t ns = next_random(&seed) % 20000, start = fin_now();
-    int n = fin_sleep(ns);
-    CHECK(!outcome(n) || (n == 0 && fin_now() - start >= ns));
-}
-
-static void count_one(void *count) { __atomic_add_fetch((int *)count, 1, __ATOMIC_SEQ_CST); }
-
-static void do_offload(void) {
-    int count = 0, n = fin_offload(count_one, &count);
-    CHECK_EQ(__atomic_load_n(&count, __ATOMIC_SEQ_CST), outcome(n));
-}
-
 static const struct race races[] = {
     {"read", open_stream, write_some, do_read, check_rest, close_two, 1},
     {"read of a pipe", open_pipe, write_some, do_read, check_rest, close_two, 1},
@@ -351,8 +206,8 @@ static const struct race races[] = {
     {"recv of TCP", open_tcp, write_some, do_recv, nothing, close_two, 1},
     {"readv", open_stream, write_some, do_readv, check_rest, close_two, 1},
     {"recvmsg", open_stream, write_some, do_recvmsg, check_rest, close_two, 1},
-    {"recvfrom", open_datagrams, send_datagram, do_recvfrom, take_datagrams_sometimes, close_datagrams, 1},
     {"recv_all", open_stream, write_some, do_recv_all, check_rest, close_two, 1},
+    {"read_all", open_pipe, write_some, do_read_all, check_rest, close_two, 1},
     {"timeout", open_stream, write_some, do_recv_in_time, check_rest, close_two, 1},
     {"registered file", open_stream, write_some, do_recv_registered, check_rest, close_two, 1},
     {"linked receives", open_stream, write_some, do_recv_linked, check_rest, close_two, 1},
@@ -366,20 +221,11 @@ static const struct race races[] = {
     {"sendmsg, zero-copy", open_tcp, take_some, do_sendmsg_zc, nothing, close_two, 16},
     {"writev", open_full_stream, take_some, do_writev, check_rest, close_two, 1},
     {"sendmsg", open_full_stream, take_some, do_sendmsg, check_rest, close_two, 1},
-    {"sendto", open_datagrams, take_datagrams_sometimes, do_sendto, nothing, close_datagrams, 1},
     {"send_all", open_full_stream, take_some, do_send_all, check_rest, close_two, 1},
     {"write_all", open_full_pipe, take_some, do_write_all, check_rest, close_two, 1},
     {"linked sends", open_full_stream, take_some, do_send_linked, check_rest, close_two, 1},
     {"splice", open_pipes, write_some, do_splice, check_splice, close_pipes, 1},
     {"tee", open_pipes, write_some, do_tee, nothing, close_pipes, 1},
-    {"accept", open_listener, connect_one, do_accept, check_accept, close_listener, 1},
-    {"accept4", open_listener, connect_one, do_accept4, check_accept, close_listener, 1},
-    {"acceptor", open_acceptor, connect_one, do_acceptor, check_acceptor, close_acceptor, 1},
-    {"connect", open_full_listener, take_one, do_connect, nothing, close_listener, 1},
-    {"poll", open_stream, write_some, do_poll, nothing, close_two, 1},
-    {"shutdown", nothing, nothing, do_shutdown, nothing, nothing, 1},
-    {"sleep", open_stream, nothing, do_sleep, nothing, close_two, 1},
-    {"offload", open_stream, nothing, do_offload, nothing, close_two, 1},
 };
 
 int main(int argc, char **argv) {

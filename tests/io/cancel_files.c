@@ -85,6 +85,8 @@ CHANGES(linkat, 0, fin_linkat(dir, "f", dir, "l", 0), there("l"), unlinkat(dir, 
 CHANGES(renameat2, 0, fin_renameat2(dir, "f", dir, "g", 0), there("g") && !there("f"), renameat(dir, "g", dir, "f"))
 CHANGES(mknodat, 0, fin_mknodat(dir, "p", S_IFIFO | 0600, 0), there("p"), unlinkat(dir, "p", 0))
 CHANGES(fchmodat, 0, fin_fchmodat(dir, "f", 0640, 0), (status().st_mode & 0777) == 0640, fchmod(file, 0600))
+CHANGES(fchownat, 0, (fchmod(file, 04600), fin_fchownat(dir, "f", getuid(), getgid(), 0)), !(status().st_mode & S_ISUID),
+        fchmod(file, 0600)) // whoever it belongs to then
 CHANGES(utimensat, 0, fin_utimensat(dir, "f", times, 0), status().st_mtime == 1000, futimens(file, older))
 CHANGES(ftruncate, 0, fin_ftruncate(file, 100), status().st_size == 100, ftruncate(file, PIECE))
 CHANGES(fallocate, 0, fin_fallocate(file, 0, 0, 8192), status().st_size == 8192, ftruncate(file, PIECE))
@@ -135,6 +137,7 @@ TELLS(flistxattr, (fsetxattr(file, "user.b", "1", 1, 0), fin_flistxattr(file, to
 
 SAYS(fsync, fin_fsync(file))
 SAYS(fdatasync, fin_fdatasync(file))
+SAYS(syncfs, fin_syncfs(ends[0])) // of pipes: nothing has to be written
 SAYS(sync_file_range, fin_sync_file_range(file, 0, 0, SYNC_FILE_RANGE_WRITE))
 SAYS(fadvise, fin_fadvise(file, 0, 0, POSIX_FADV_RANDOM))
 SAYS(madvise, fin_madvise(page, 4096, MADV_RANDOM))
@@ -238,7 +241,8 @@ static const struct race races[] = {
     ROW(readlinkat), ROW(getdents64), ROW(preadv), ROW(preadv2), ROW(fsync),        ROW(fdatasync),
     ROW(sync_file_range), ROW(fadvise), ROW(madvise), ROW(msync), ROW(faccessat),   ROW(pwrite),
     ROW(pwritev),   ROW(pwritev2), ROW(pwrite_fixed), ROW(pread), ROW(pread_fixed), ROW(openat),
-    ROW(openat2),   ROW(close),   {"open of a FIFO", open_all, open_writer, do_open_fifo, close_writer, close_all, 8},
+    ROW(openat2),   ROW(close),   ROW(fchownat), ROW(syncfs),
+    {"open of a FIFO", open_all, open_writer, do_open_fifo, close_writer, close_all, 8},
     // last: where the file system has them
     ROW(fsetxattr), ROW(fremovexattr), ROW(fgetxattr), ROW(flistxattr),
 };

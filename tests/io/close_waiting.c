@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
 // A descriptor is closed while others wait for it: each of them waits on or hears that it is gone, can be cancelled, and
 // never takes what belongs to another file that has got the number.
+#include <fin/stream.h>
 #include <poll.h>
 
 #include "net.h"
@@ -59,10 +60,44 @@ static void shut(void) {
     close(fd[1]);
 }
 
+// Those that accept hear of it, too: of a Unix socket the kernel tells only who waits in it.
+static void take_one(void *unused) {
+    (void)unused;
+    results[0] = fin_accept(fd[0], NULL, NULL);
+}
+
+static void take_next(void *acceptor) {
+    int r = fin_acceptor_next(acceptor);
+    results[1 + (results[1] != 0)] = r;
+}
+
+static void shut_listener(int listener) {
+    struct fin_acceptor *a;
+    fd[0] = listener;
+    memset(results, 0, sizeof results);
+    CHECK_EQ(fin_acceptor_open(&a, listener, 0), 0);
+    fin_finish {
+        fin_async_call(take_one, NULL);
+        fin_async_call(take_next, a);
+        fin_async_call(take_next, a);
+        CHECK_EQ(fin_sleep(FIN_MS), 0);
+        CHECK_EQ(fin_shutdown(listener, SHUT_RDWR), 0);
+    }
+    for (int i = 0; i < 3; i++)
+        CHECK_EQ(results[i], -EINVAL);
+    CHECK_EQ(fin_acceptor_close(a), 0);
+    close(listener);
+}
+
 int main(void) {
     for (int i = 0; i < 10; i++) {
+        struct sockaddr_in tcp;
+        struct sockaddr_un name;
+        socklen_t size;
         closed();
         shut();
+        shut_listener(unix_listen(&name, &size, 1));
+        shut_listener(tcp_listen(&tcp, 1));
     }
     return 0;
 }

@@ -9,6 +9,7 @@
 #include <sys/uio.h>
 
 #include "net.h"
+#include "process.h"
 
 static char data[8192];
 
@@ -26,17 +27,31 @@ static void no_space(void) {
     close(fd);
 }
 
-static void too_large(void) {
+// The input of fin_run is a file of the library's: it is no reason for SIGXFSZ.
+static void too_large_an_input(void) {
+    const char *const argv[] = {"true", NULL};
+    struct fin_spawn how = {.path = "true", .argv = argv};
+    int status;
+    CHECK_EQ(fin_run(&how, data, sizeof data, NULL, 0, &status), -EFBIG);
+}
+
+static int temporary(void) {
     char path[] = "/tmp/fin-limits-XXXXXX";
-    struct rlimit before, small;
-    size_t done;
     int fd = mkstemp(path);
     CHECK(fd >= 0);
     unlink(path);
-    signal(SIGXFSZ, SIG_IGN);
+    return fd;
+}
+
+static void too_large(void) {
+    struct rlimit before, small;
+    size_t done;
+    int fd = temporary();
     CHECK_EQ(getrlimit(RLIMIT_FSIZE, &before), 0);
     small = (struct rlimit){.rlim_cur = 5000, .rlim_max = before.rlim_max};
     CHECK_EQ(setrlimit(RLIMIT_FSIZE, &small), 0);
+    too_large_an_input();
+    signal(SIGXFSZ, SIG_IGN);
     CHECK_EQ(fin_write_all(fd, data, sizeof data, &done), -EFBIG); // the first part fits
     CHECK_EQ(done, 5000);
     CHECK_EQ(lseek(fd, 0, SEEK_CUR), 5000);
@@ -50,6 +65,21 @@ static void too_large(void) {
     CHECK_EQ(fin_ftruncate(fd, 6000), -EFBIG);
     CHECK_EQ(setrlimit(RLIMIT_FSIZE, &before), 0);
     close(fd);
+}
+
+// In a process that has not written yet, and ignores no signal: none comes of a write of which a part fits.
+static void part_of_a_page(void) {
+    pid_t child = fork();
+    CHECK(child >= 0);
+    if (child == 0) {
+        struct rlimit small = {100, 100};
+        int fd = temporary();
+        CHECK_EQ(setrlimit(RLIMIT_FSIZE, &small), 0);
+        CHECK_EQ(fin_write(fd, data, 200), 100);
+        CHECK_EQ(lseek(fd, 0, SEEK_CUR), 100);
+        _exit(0);
+    }
+    ended_well(child);
 }
 
 static void nothing(int in, int out, bool socket) {
@@ -125,6 +155,7 @@ static void events(void) {
 
 int main(void) {
     int fd[2];
+    part_of_a_page();
     no_space();
     too_large();
     CHECK_EQ(pipe(fd), 0);

@@ -115,6 +115,29 @@ static void waits(int flags) {
     }
 }
 
+// More than the socket has room for: what comes after it waits until all of it is sent.
+static void does_not_fit(void) {
+    enum { MUCH = 4 << 20 };
+    static int pair[2];
+    static char sent[MUCH], got[MUCH + 1];
+    stream_pair(pair);
+    for (int i = 0; i < MUCH; i++)
+        sent[i] = (char)(i % 251);
+    fin_finish {
+        fin_async {
+            struct fin_step s[] = {fin_step_send(pair[1], sent, MUCH, 0), fin_step_send(pair[1], "x", 1, 0)};
+            CHECK_EQ(fin_linked(s, 2), 2);
+            CHECK_EQ(s[0].result, MUCH);
+            CHECK_EQ(s[1].result, 1);
+        };
+        CHECK_EQ(fin_sleep(FIN_MS), 0);
+        CHECK_EQ(fin_recv_all(pair[0], got, sizeof got, 0, NULL), 0);
+    }
+    CHECK(memcmp(sent, got, MUCH) == 0 && got[MUCH] == 'x');
+    close(pair[0]);
+    close(pair[1]);
+}
+
 // Cancelled in the first step, in a later one, or before any went down.
 static void cancelled(int done, int pause) {
     static int pair[2], n;
@@ -148,6 +171,7 @@ int main(void) {
     bad_counts();
     waits(0);
     waits(SOCK_NONBLOCK);
+    does_not_fit();
     for (int done = 0; done < 3; done++) {
         cancelled(done, 0);
         cancelled(done, 1);

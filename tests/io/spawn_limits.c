@@ -28,6 +28,7 @@ int main(void) {
     for (int more = 0; more < 12; more++) {
         set_limit((rlim_t)(lowest + more));
         ssize_t n = fin_run(&echo, "x", 1, text, sizeof text, NULL);
+        ssize_t of_nothing = fin_run(&echo, "", 0, text, sizeof text, NULL); // its input is /dev/null, which it opens
         struct fin_signals s;
         sigset_t set;
         sigemptyset(&set);
@@ -38,6 +39,7 @@ int main(void) {
             fin_signals_close(&s);
         set_limit(before.rlim_cur);
         CHECK(n == 4 || n == -EMFILE);
+        CHECK(of_nothing == 4 || of_nothing == -EMFILE);
         failed += n < 0;
         CHECK_EQ(open_descriptors(), open);
         no_child_left();

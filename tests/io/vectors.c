@@ -120,9 +120,19 @@ static void on_stream(const int fd[2]) {
     close(fd[1]);
 }
 
+static void of_nothing(void) {
+    struct iovec v = {a, sizeof a};
+    int master = posix_openpt(O_RDWR | O_NOCTTY | O_CLOEXEC);
+    CHECK(master >= 0);
+    CHECK_EQ(fin_readv(master, &v, 0), 0);
+    CHECK_EQ(fin_preadv2(master, &v, 0, -1, 0), 0);
+    close(master);
+}
+
 int main(void) {
     int fd[2];
     on_file();
+    of_nothing();
     CHECK_EQ(pipe(fd), 0);
     on_stream(fd);
     stream_pair(fd);

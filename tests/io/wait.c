@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// How a child's end is told: exits, signals, before or after the wait began, many at once, with SIGCHLD ignored.
+// How a child's end is told: exits, signals, before or after the wait began, many at once, with SIGCHLD ignored; abandoned.
 #include "child.h"
 
 enum { MANY = 40 };
@@ -81,8 +81,33 @@ static void children_ignored(void) {
     signal(SIGCHLD, SIG_DFL);
 }
 
+// Whoever has the open file of an abandoned process still, as a child has until its program begins: when it has been reaped
+// its number may be another file's, which is none of the reaper's business.
+static void abandoned(void) {
+    struct fin_process p;
+    int gate[2];
+    CHECK_EQ(pipe2(gate, O_CLOEXEC), 0);
+    CHECK_EQ(fin_spawn(&p, &(struct fin_spawn){.path = "cat", .argv = ARGV("cat"), .fds = &(struct fin_spawn_fd){0, gate[0]},
+                               .fd_count = 1}), 0);
+    int number = p.fd, copy = dup(number), next;
+    CHECK(copy >= 0);
+    CHECK_EQ(fin_abandon(&p), 0);
+    CHECK_EQ(fcntl(number, F_GETFD), FD_CLOEXEC);
+    close(gate[1]);
+    while (fcntl(number, F_GETFD) >= 0)
+        CHECK_EQ(fin_sleep(FIN_MS), 0);
+    next = dup2(gate[0], number);
+    CHECK_EQ(next, number);
+    CHECK_EQ(fin_sleep(5 * FIN_MS), 0);
+    CHECK_EQ(fcntl(next, F_GETFD), 0);
+    close(next);
+    close(copy);
+    close(gate[0]);
+}
+
 int main(void) {
     ways_to_end();
+    abandoned();
     int before = open_descriptors();
     dead_before_the_wait();
     many();

@@ -10,9 +10,9 @@
 enum { THREADS = 3, AWES = 8, ROUNDS = 400 };
 
 static struct fin_mutex m = FIN_MUTEX_INIT, other = FIN_MUTEX_INIT;
-static struct fin_cond c = FIN_COND_INIT, arrived = FIN_COND_INIT;
-static struct fin_event woken = FIN_EVENT_INIT;
-static int waiting, round_number;
+static struct fin_cond c = FIN_COND_INIT;
+static struct fin_event arrived = FIN_EVENT_INIT, woken = FIN_EVENT_INIT;
+static int round_number;
 
 static void __attribute__((noinline)) clobber(void) {
     char junk[2048];
@@ -23,8 +23,7 @@ static void __attribute__((noinline)) clobber(void) {
 static void __attribute__((noinline)) wait_once(struct fin_mutex *mine, int round) {
     fin_mutex_lock_nc(mine);
     CHECK_EQ(__atomic_load_n(&round_number, __ATOMIC_ACQUIRE), round);
-    if (__atomic_add_fetch(&waiting, 1, __ATOMIC_ACQ_REL) == THREADS * AWES)
-        fin_cond_signal(&arrived);
+    fin_event_advance(&arrived, 1);
     fin_cond_wait_nc(&c, mine);
     CHECK_EQ(__atomic_load_n(&round_number, __ATOMIC_ACQUIRE), round + 1);
     fin_mutex_unlock(mine);
@@ -47,16 +46,11 @@ static void thread(void *arg) {
     }
 }
 
-// With both mutexes held, all that have counted themselves do wait.
+// When both mutexes have been free, all that have arrived do wait.
 static void round_of_all(uint64_t round) {
+    fin_event_await_nc(&arrived, round * THREADS * AWES);
     fin_mutex_lock_nc(&m);
     fin_mutex_lock_nc(&other);
-    while (waiting != THREADS * AWES) {
-        fin_mutex_unlock(&other);
-        fin_cond_wait_nc(&arrived, &m);
-        fin_mutex_lock_nc(&other);
-    }
-    waiting = 0;
     __atomic_store_n(&round_number, (int)round, __ATOMIC_RELEASE);
     fin_cond_broadcast(&c);
     fin_mutex_unlock(&other);

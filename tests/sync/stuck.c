@@ -1,23 +1,15 @@
 // SPDX-License-Identifier: BSD-2-Clause
 // With FIN_STUCK_MS a process that nothing can wake is reported, with who waits for whom; one that a timer, I/O, the pool or
 // a thread without AWEs will wake is not. Each case is a process of its own; all run at a time.
-#include <poll.h>
 #include <pthread.h>
-#include <signal.h>
 #include <stdlib.h>
-#include <string.h>
-#include <sys/prctl.h>
-#include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
 
 #include <fin.h>
 
-#include "check.h"
-#include "process.h"
+#include "stuck.h"
 
-#define LOOK_MS "50"
-#define PATIENCE_MS 30000
 #define SOME_LOOKS_NS (300 * FIN_MS)
 
 static struct fin_mutex a = FIN_MUTEX_INIT, b = FIN_MUTEX_INIT;
@@ -106,6 +98,36 @@ static void inner_finish(void) {
     }
 }
 
+static void locks_a(void *unused) {
+    (void)unused;
+    fin_mutex_lock_nc(&a);
+}
+
+static void an_owner_has_it(void) {
+    fin_finish {
+        fin_mutex_lock_nc(&a);
+        fin_async_call(locks_a, NULL);
+    }
+}
+
+static void has_it_at_the_end_of_its_block(void *unused) {
+    (void)unused;
+    an_owner_has_it();
+}
+
+static void an_async_that_is_an_owner_has_it(void) {
+    fin_finish {
+        fin_async_call(has_it_at_the_end_of_its_block, NULL);
+    }
+}
+
+static void before_its_first_async(void) {
+    fin_mutex_lock_nc(&a);
+    fin_finish {
+        fin_async_call(locks_a, NULL);
+    }
+}
+
 // ---- without stacks
 
 static void never(void *state, int result) {
@@ -144,29 +166,6 @@ static void mutexes_without_stacks(void) {
     }
 }
 
-static struct fin_chan *ends[2];
-static struct fin_chan_on on[2];
-static char byte;
-
-static void message_came(void *state, int result) {
-    (void)state;
-    (void)result;
-}
-
-static void receives_without_a_stack(void *state, int result) {
-    (void)result;
-    fin_chan_recv_on(ends[0], &byte, 1, &on[*(int *)state], message_came, NULL, 0);
-}
-
-// One has the turn, the other waits for it: both are waits of the library, and shown as the program's.
-static void messages_without_stacks(void) {
-    CHECK_EQ(fin_chan_pair(&ends[0], &ends[1], NULL), 0);
-    fin_finish {
-        for (int i = 0; i < 2; i++)
-            fin_async_cont(receives_without_a_stack, &i, sizeof i);
-    }
-}
-
 static void goes_on(void *state, int result) {
     (void)result;
     fin_block_on(never, state, 0);
@@ -176,6 +175,29 @@ static void many_alike(void) {
     fin_finish {
         for (int i = 0; i < 1000; i++)
             fin_async_cont(goes_on, NULL, 0);
+    }
+}
+
+static struct fin_awe *waits_with_it;
+
+static void is_given_a_stack(void *state, int result) {
+    (void)result;
+    waits_with_it = fin_awe_self();
+    fin_block_on(never, state, 0);
+}
+
+static void hands_over(void *state, int result) {
+    (void)state;
+    (void)result;
+    CHECK_EQ(fin_stack_handoff(waits_with_it), 0);
+    fin_cont_end();
+}
+
+static void nobody_says_what_with(void) {
+    fin_finish {
+        fin_async_cont(is_given_a_stack, NULL, 0);
+        fin_yield();
+        fin_async_cont(hands_over, NULL, 0);
     }
 }
 
@@ -218,35 +240,36 @@ static void a_foreign_thread(void) {
     CHECK_EQ(pthread_join(t, NULL), 0);
 }
 
-static void leaves_a_lock(void *unused) {
-    (void)unused;
+static void leaves_a_lock(void *mutex) {
     fin_finish {
-        fin_async { fin_mutex_lock_nc(&a); };
+        fin_async { fin_mutex_lock_nc(mutex); };
     }
 }
 
 static void a_lock_left(void) {
     struct fin_thread_handle t;
-    CHECK_EQ(fin_thread_start(&t, leaves_a_lock, NULL), 0);
+    CHECK_EQ(fin_thread_start(&t, leaves_a_lock, &a), 0);
+    fin_thread_join_nc(&t);
+    CHECK_EQ(fin_thread_start(&t, leaves_a_lock, &b), 0); // which has that one's runtime
     fin_thread_join_nc(&t);
 }
 
 static void a_lock_at_exit(void) {
-    leaves_a_lock(NULL);
+    leaves_a_lock(&a);
+    fin_mutex_lock_nc(&b); // outside any async
     exit(0);
 }
 
-static struct scenario {
-    void (*run)(void);
-    const char *said[5]; // in this order; nothing: nothing is said, and it ends
-    pid_t pid;
-    int from;
-    char text[8192];
-    size_t length;
-} scenarios[] = {
+static struct scenario scenarios[] = {
     {.run = two_mutexes,
      .said = {"nothing can wake process", "AWE \"left\", entry a_then_b", "for the mutex", "held by 3",
               "a cycle: 1 waits for 3 waits for 1\n"}},
+    {.run = an_owner_has_it,
+     .said = {"nothing can wake process", "entry locks_a", "held by 2", "at the end of a finish block, for 1\n",
+              "a cycle: 1 waits for 2 waits for 1\n"}},
+    {.run = an_async_that_is_an_owner_has_it,
+     .said = {"nothing can wake process", "entry locks_a", "held by 2", "at the end of a finish block, for 1\n",
+              "a cycle: 1 waits for 2 waits for 1\n"}},
     {.run = nobody_schedules,
      .said = {"nothing can wake process", "entry suspends", "for fin_schedule, in suspends",
               "at the end of a finish block, for 1\n"}},
@@ -256,70 +279,25 @@ static struct scenario {
               "at the end of a finish block, for 2\n"}},
     {.run = mutexes_without_stacks,
      .said = {"nothing can wake process", "continuation has_a_then_b", "continuation never, ", "for the mutex", "a cycle:"}},
-    {.run = messages_without_stacks,
-     .said = {"nothing can wake process", "continuation message_came, ", "at the end of a finish block, for 1, 3\n",
-              "continuation message_came, "}},
+    {.run = before_its_first_async,
+     .said = {"nothing can wake process", "entry locks_a", "held by 2", "at the end of a finish block, for 1\n",
+              "a cycle: 1 waits for 2 waits for 1\n"}},
+    {.run = nobody_says_what_with,
+     .said = {"nothing can wake process", "AWE \"unnamed\", thread", "for fin_cont_set, after fin_stack_handoff\n"}},
     {.run = many_alike,
      .said = {"nothing can wake process", "continuation never", "waits for fin_schedule; and 999 more alike\n",
               "at the end of a finish block, for 1\n"}},
-    {.run = a_lock_left, .said = {" ends, and 1 mutex that its AWEs locked is still locked\n"}},
-    {.run = a_lock_at_exit, .said = {" calls exit, and 1 mutex that its AWEs locked is still locked\n"}},
+    {.run = a_lock_left,
+     .said = {" ends, and 1 mutex that its AWEs locked is still locked\n",
+              " ends, and 1 mutex that its AWEs locked is still locked\n"}},
+    {.run = a_lock_at_exit, .said = {" calls exit, and 2 mutexes that its AWEs locked are still locked\n"}},
     {.run = a_timer},
     {.run = a_read},
     {.run = the_pool},
     {.run = a_foreign_thread},
 };
-enum { SCENARIOS = sizeof scenarios / sizeof *scenarios };
-
-static void begin(struct scenario *s) {
-    int ends[2];
-    CHECK_EQ(pipe(ends), 0);
-    s->pid = fork();
-    CHECK(s->pid >= 0);
-    if (s->pid == 0) {
-        prctl(PR_SET_PDEATHSIG, SIGKILL);
-        dup2(ends[1], 2);
-        setenv("FIN_STUCK_MS", LOOK_MS, 1);
-        s->run();
-        _exit(0);
-    }
-    close(ends[1]);
-    s->from = ends[0];
-}
-
-static bool all_said(const struct scenario *s) {
-    const char *at = s->text;
-    for (int i = 0; i < 5 && s->said[i]; i++)
-        if (!(at = strstr(at, s->said[i])))
-            return false;
-    return s->said[0];
-}
-
-// Reads until all is said, or until its end.
-static void check(struct scenario *s) {
-    int status;
-    ssize_t n;
-    struct pollfd p = {.fd = s->from, .events = POLLIN};
-    while (!all_said(s) && poll(&p, 1, PATIENCE_MS) == 1 &&
-           (n = read(s->from, s->text + s->length, sizeof s->text - 1 - s->length)) > 0)
-        s->length += (size_t)n;
-    if (s->said[0] ? !all_said(s) : s->length != 0) {
-        fprintf(stderr, "scenario %d: %s said:\n%s", (int)(s - scenarios), s->said[0] ? "not all was" : "something was",
-                s->text);
-        _Exit(1);
-    }
-    if (s->said[0])
-        kill(s->pid, SIGKILL);
-    CHECK_EQ(waitpid(s->pid, &status, 0), s->pid);
-    CHECK(s->said[0] || status == 0);
-}
 
 int main(void) {
-    if (ON_TSAN || count_in("/proc/self/task") != 3)
-        SKIP("a tool has a thread of its own in each process, which might wake others");
-    for (int i = 0; i < SCENARIOS; i++)
-        begin(&scenarios[i]);
-    for (int i = 0; i < SCENARIOS; i++)
-        check(&scenarios[i]);
+    run_scenarios(scenarios, sizeof scenarios / sizeof *scenarios);
     return 0;
 }

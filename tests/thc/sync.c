@@ -94,6 +94,25 @@ static void cancels(void) {
     CHECK_LOG("asked queue0 ec sem cv 2"); // newest first
 }
 
+// Turns that nobody can be kept from, come in the order of entry.
+static void turns(void) {
+    check_log[0] = 0;
+    thc_queue_init(&queue);
+    DO_FINISH_(tag, {
+        for (int i = 0; i < 3; i++)
+            ASYNC({
+                int me = i;
+                thc_queue_entry_t mine;
+                thc_queue_enter(&queue, &mine);
+                thc_queue_await_turn(&queue, &mine);
+                THCYield();
+                LOG("t%d=%d ", me, thc_queue_leave(&queue, &mine));
+            });
+        CANCEL(tag);
+    });
+    CHECK_LOG("t0=1 t1=1 t2=1 ");
+}
+
 static void counts(void) {
     check_log[0] = 0;
     thc_ec_init(&ec);
@@ -145,6 +164,7 @@ int main(void) {
     fifo();
     lock_held();
     cancels();
+    turns();
     counts();
     wakes();
     THCIncSendCount();

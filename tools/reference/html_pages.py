@@ -71,8 +71,11 @@ def page(title, body):
 
 def header_page(header, links):
     out = ['<p><a href="index.html">Fin: reference</a></p>', f'<h1>{header.name}</h1>', comment(header.intro, links)]
+    seen = {''}  # a function may have the name of a structure, or of another function
     for item in header.items:
-        anchors = ''.join(f'<a id="{n}"></a>' for n in item.names() + item.types if n)
+        names = [n for n in dict.fromkeys(item.names() + item.types) if n and n not in seen]
+        seen.update(names)
+        anchors = ''.join(f'<a id="{n}"></a>' for n in names)
         code = item.code or [header.known[n] for n in item.macros if n in header.known]
         out.append(f'<section>{anchors}' + (f'<pre>{links.text(chr(10).join(code))}</pre>' if code else '') +
                    comment(item.comment, links) + '</section>')

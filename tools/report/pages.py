@@ -44,13 +44,14 @@ def picture(path):
 
 
 def table_html(t):
+    title = f'<h4>{html.escape(t.title)}</h4>'
+    shown = [line for line in t.lines if not t.rows or 'skipped: ' in line]
+    below = f'<pre>{html.escape(chr(10).join(shown))}</pre>' if any(shown) else ''
     if not t.rows:
-        body = html.escape('\n'.join(t.lines))
-        return f'<h4>{html.escape(t.title)}</h4>' + (f'<pre>{body}</pre>' if body else '')
+        return title + below
     cells = ''.join('<tr>' + ''.join(f'<td>{html.escape(str(c))}</td>' for c in r) + '</tr>' for r in t.rows)
     head = ''.join(f'<th>{html.escape(h)}</th>' for h in HEADS)
-    skipped = '\n'.join(line for line in t.lines if 'skipped: ' in line)
-    return f'<h4>{html.escape(t.title)}</h4><table><tr>{head}</tr>{cells}</table><pre>{html.escape(skipped)}</pre>'
+    return f'{title}<table><tr>{head}</tr>{cells}</table>{below}'
 
 
 def item_html(found, commands, pictures):
@@ -74,7 +75,8 @@ def item_html(found, commands, pictures):
 def page(results, facts, commands, pictures):
     outputs = {step.name: output for step, output, *_ in results}
     items = [Found(item, outputs) for item in ITEMS]
-    out = ['<!doctype html><meta charset="utf-8"><title>Fin: what was measured</title>', f'<style>{STYLE}</style>',
+    out = ['<!doctype html><html lang="en"><meta charset="utf-8"><title>Fin: what was measured</title>',
+           f'<style>{STYLE}</style>',
            '<h1>Fin: what was measured</h1>', f'<p>{LEGEND}', '<table>']
     out += [f'<tr><th>{html.escape(k)}<td>{html.escape(v)}' for k, v in facts]
     out.append('</table><h2>The papers, item by item</h2>'

@@ -159,5 +159,5 @@ SHOWN_OTHERWISE = [
      'docs/cont.md; tests/cont/implicit.c blocks in both ways'),
     (MACH, 'Figure 3', 'half of the fast path of RPC: recognition', 'src/chan/recv_on.c; tests/chan/on_recognized.c'),
     (MACH, 'Figures 4, 5', 'the interface for continuations, and thread_handoff and thread_block on it',
-     'include/fin/cont.h; src/core/cont.c and src/core/handoff.c'),
+     'include/fin/cont.h; src/core/cont.c, handoff.c and attach.c; tests/cont/parts.c'),
 ]

@@ -129,7 +129,7 @@ class Bars:
                 for name, n, line in [] if picked.rows else picked.numbers:
                     if len(n) > self.column and ('%' not in self.unit or '%' in line):
                         paper = (n[self.paper],) if self.paper is not None and len(n) > self.paper else None
-                        mine = PAPER if name.startswith('published') else colour
+                        mine = PAPER if name.startswith('published') else OURS if name.startswith('Fin') else colour
                         rows.append((name, *3 * [n[self.column]], paper, mine))
             if rows:
                 drawn, scale = bars(rows, self.unit)

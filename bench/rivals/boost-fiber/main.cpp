@@ -3,28 +3,18 @@
 #include <chrono>
 #include <cstdio>
 #include <cstdlib>
-#include <cstring>
 #include <mutex>
 #include <vector>
 
 #include <boost/fiber/all.hpp>
 #include <boost/version.hpp>
 
+#include "../../memory.h"
+
 using clock_type = std::chrono::steady_clock;
 namespace fibers = boost::fibers;
 
-// Resident memory at its peak, with the page tables of now, in KiB.
-static long peak_kib() {
-    long sum = 0;
-    char line[256];
-    std::FILE *f = std::fopen("/proc/self/status", "r");
-    while (f && std::fgets(line, sizeof line, f))
-        if (std::strncmp(line, "VmHWM:", 6) == 0 || std::strncmp(line, "VmPTE:", 6) == 0)
-            sum += std::atol(line + 6);
-    if (f)
-        std::fclose(f);
-    return sum;
-}
+static long peak_kib() { return memory_kib("VmHWM:"); }
 
 static long long since(clock_type::time_point start) {
     return std::chrono::duration_cast<std::chrono::nanoseconds>(clock_type::now() - start).count();

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// The quote server in callbacks on epoll. As all periods are the same, a list does for the timers.
+// The quote server in callbacks on epoll. As all periods are the same, a list does for the timers. As `sends` it waits a
+// millisecond longer, as the servers on io_uring do: what is left is send(2) of the same bytes at the same times.
 #define _GNU_SOURCE
 #include <errno.h>
 #include <fcntl.h>
@@ -18,7 +19,7 @@ struct client {
 };
 
 static struct client *first, **last = &first; // by the time of their next quote
-static int events_fd;
+static int events_fd, slack_ms;
 
 static void watch(struct client *c, unsigned events, int what) {
     struct epoll_event e = {.events = events, .data.ptr = c};
@@ -47,7 +48,7 @@ static void serve(struct client *c) {
         end(c);
         return;
     }
-    next_quote(&c->quote, PERIOD_NS);
+    next_quote(&c->quote, quote_period());
     c->waiting = true;
     c->next = NULL;
     *last = c;
@@ -94,12 +95,13 @@ static int serve_due(void) {
         c->waiting = false;
         serve(c);
     }
-    return first ? (int)((first->quote.due - now + 999999) / 1000000) : -1;
+    return first ? (int)((first->quote.due - now + 999999) / 1000000) + slack_ms : -1;
 }
 
 int main(int argc, char **argv) {
-    if (argc != 3 || strcmp(argv[1], "quotes") != 0) {
-        fprintf(stderr, "usage: %s quotes PORT\n", argv[0]);
+    slack_ms = argc == 3 && strcmp(argv[1], "sends") == 0;
+    if (argc != 3 || (!slack_ms && strcmp(argv[1], "quotes") != 0)) {
+        fprintf(stderr, "usage: %s quotes|sends PORT\n", argv[0]);
         return 2;
     }
     struct client listener = {.ready = on_listener_ready, .fd = rival_listen(argv[2])};

@@ -62,7 +62,7 @@ static struct client *accept_client(uv_stream_t *listener, int handles) {
 static void send_quote(uv_timer_t *t);
 
 static void wait_for_next(struct client *c) {
-    next_quote(&c->quote, PERIOD_NS);
+    next_quote(&c->quote, quote_period());
     uint64_t now = uv_hrtime();
     uv_timer_start(&c->timer, send_quote, c->quote.due > now ? (c->quote.due - now) / 1000000 : 0, 0);
 }

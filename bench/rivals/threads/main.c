@@ -13,7 +13,7 @@ static void *serve(void *arg) {
     if (recv(fd, &price, sizeof price, 0) == sizeof price) {
         struct quote quote = {.due = now_ns(), .price = price};
         while (send(fd, &quote, sizeof quote, MSG_NOSIGNAL) == sizeof quote) {
-            next_quote(&quote, PERIOD_NS);
+            next_quote(&quote, quote_period());
             struct timespec due = {.tv_sec = (time_t)(quote.due / 1000000000), .tv_nsec = (long)(quote.due % 1000000000)};
             while (clock_nanosleep(CLOCK_MONOTONIC, TIMER_ABSTIME, &due, NULL) == EINTR) {
             }

@@ -26,7 +26,7 @@ static void on_sent(struct operation *o, int result, unsigned flags) {
         end(c);
         return;
     }
-    next_quote(&c->quote, PERIOD_NS);
+    next_quote(&c->quote, quote_period());
     c->next = NULL;
     *last = c;
     last = &c->next;

@@ -108,21 +108,24 @@
 
 // The site may end on another stack. The label after it keeps Clang from reading the stack pointer, for the next alloca in
 // the function, own or inlined, before the site.
-#define FIN_ARCH_LAZY_CALL_(block_, fn_, arg_)                                                                              \
+#define FIN_ARCH_LAZY_CALLS_(call, block_, via_, fn_, arg_)                                                                 \
     do {                                                                                                                    \
         __label__ fin_after_;                                                                                               \
-        void *fin_0_ = (void *)(block_), *fin_1_ = (void *)(arg_), *fin_2_ = (void *)(fn_);                                 \
+        void *fin_0_ = (void *)(block_), *fin_1_ = (void *)(arg_), *fin_2_ = (void *)(fn_), *fin_3_ = (void *)(via_);       \
         FIN_ARCH_REG_(0, fin_0_);                                                                                           \
         FIN_ARCH_REG_(1, fin_1_);                                                                                           \
         FIN_ARCH_REG_(2, fin_2_);                                                                                           \
-        __asm__ volatile goto(FIN_ARCH_LAZY_ENTER_("x2") "mov x0, x1\n\t"                                                   \
-                                                         "blr x2\n" FIN_ARCH_LAZY_LEAVE_                                    \
-                              : "+r"(fin_x0_), "+r"(fin_x1_), "+r"(fin_x2_)                                                 \
+        FIN_ARCH_REG_(3, fin_3_);                                                                                           \
+        __asm__ volatile goto(FIN_ARCH_LAZY_ENTER_("x2") "mov x0, x1\n\t" call "\n" FIN_ARCH_LAZY_LEAVE_                    \
+                              : "+r"(fin_x0_), "+r"(fin_x1_), "+r"(fin_x2_), "+r"(fin_x3_)                                  \
                               : FIN_ARCH_OFFSETS_                                                                           \
-                              : "x3", FIN_ARCH_CLOBBERS_                                                                    \
+                              : FIN_ARCH_CLOBBERS_                                                                          \
                               : fin_after_);                                                                                \
     fin_after_:;                                                                                                            \
     } while (0)
+#define FIN_ARCH_LAZY_CALL_(block, fn, arg) FIN_ARCH_LAZY_CALLS_("blr x2", block, fin_any_(), fn, arg)
+// The body is fn, and via(arg, fn) is called.
+#define FIN_ARCH_LAZY_VIA_(block, via, fn, arg) FIN_ARCH_LAZY_CALLS_("mov x1, x2\n\tblr x3", block, via, fn, arg)
 
 // The statement of a FIN_ARCH_..._HERE_ is reached by a call and calls others itself: it returns through fin_body.resume.
 #define FIN_ARCH_RETURN_()                                                                                                  \

@@ -98,15 +98,18 @@
     "movq $0, %c[pending](%%rdi)\n\t"                                                                                       \
     "addq $48, %%rsp\n\t"
 
-#define FIN_ARCH_LAZY_CALL_(block_, fn_, arg_)                                                                              \
+#define FIN_ARCH_LAZY_CALLS_(call, block_, via_, fn_, arg_)                                                                 \
     do {                                                                                                                    \
-        void *fin_di_ = (void *)(block_), *fin_si_ = (void *)(arg_), *fin_ax_ = (void *)(fn_);                              \
-        __asm__ volatile(FIN_ARCH_LAZY_ENTER_ "movq %%rsi, %%rdi\n\t"                                                       \
-                                              "call *%%rax\n\t" FIN_ARCH_LAZY_LEAVE_                                        \
-                         : "+D"(fin_di_), "+S"(fin_si_), "+a"(fin_ax_)                                                      \
+        void *fin_di_ = (void *)(block_), *fin_si_ = (void *)(arg_), *fin_ax_ = (void *)(fn_), *fin_dx_ = (void *)(via_);   \
+        __asm__ volatile(FIN_ARCH_LAZY_ENTER_ "movq %%rsi, %%rdi\n\t" call "\n\t" FIN_ARCH_LAZY_LEAVE_                      \
+                         : "+D"(fin_di_), "+S"(fin_si_), "+a"(fin_ax_), "+d"(fin_dx_)                                       \
                          : FIN_ARCH_OFFSETS_                                                                                \
-                         : "rdx", FIN_ARCH_LAZY_CLOBBERS_);                                                                 \
+                         : FIN_ARCH_LAZY_CLOBBERS_);                                                                        \
     } while (0)
+#define FIN_ARCH_LAZY_CALL_(block, fn, arg) FIN_ARCH_LAZY_CALLS_("call *%%rax", block, fin_any_(), fn, arg)
+// The body is fn, and via(arg, fn) is called.
+#define FIN_ARCH_LAZY_VIA_(block, via, fn, arg)                                                                             \
+    FIN_ARCH_LAZY_CALLS_("movq %%rax, %%rsi\n\tcall *%%rdx", block, via, fn, arg)
 
 // The same for a body that can only be called by name (a GNU C nested function, whose address would need a trampoline). The
 // compiled call stands between the two halves of the site. The second half is reached twice: by the body's return, and by

@@ -18,6 +18,20 @@ static inline __attribute__((always_inline)) void fin_arch_resume(const struct f
                      : "memory");
 }
 
+static inline __attribute__((always_inline)) void fin_arch_jump(void *ip, void *sp, void *fp, void *bx) {
+    register void *x16 __asm__("x16") = ip;
+    register void *x1 __asm__("x1") = sp;
+    register void *x2 __asm__("x2") = fp;
+    register void *x3 __asm__("x3") = bx;
+    __asm__ volatile("mov sp, x1\n\t"
+                     "mov x29, x2\n\t"
+                     "mov x19, x3\n\t"
+                     "br x16"
+                     :
+                     : "r"(x16), "r"(x1), "r"(x2), "r"(x3)
+                     : "memory");
+}
+
 static inline __attribute__((always_inline)) void fin_arch_on_stack(void *top, void (*fn)(void *), void *arg) {
     register void *x0 __asm__("x0") = arg;
     register void *x9 __asm__("x9") = top;

@@ -7,20 +7,6 @@
 // Jumps go through x16: with branch target identification they may then arrive at `bti j` and at the start of a function.
         .text
         .p2align 4
-// void fin_arch_jump(void *ip, void *sp, void *fp, void *bx)
-        HIDDEN(fin_arch_jump)
-fin_arch_jump:
-        .cfi_startproc
-        hint    #34
-        mov     x16, x0
-        mov     sp, x1
-        mov     x29, x2
-        mov     x19, x3
-        br      x16
-        .cfi_endproc
-        SIZE(fin_arch_jump)
-
-        .p2align 4
 // Where an async body arrives that ended after it, or an async inside it, had blocked: x0 its block, sp its struct fin_body.
 // Nothing below sp may be touched: an async inside the body may still use the body's frame.
         .globl  fin_async_done_

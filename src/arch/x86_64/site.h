@@ -15,6 +15,16 @@ static inline __attribute__((always_inline)) void fin_arch_resume(const struct f
                      : "memory");
 }
 
+static inline __attribute__((always_inline)) void fin_arch_jump(void *ip, void *sp, void *fp, void *bx) {
+    __asm__ volatile("movq %1, %%rsp\n\t"
+                     "movq %2, %%rbp\n\t"
+                     "movq %3, %%rbx\n\t"
+                     "jmp *%0"
+                     :
+                     : "D"(ip), "S"(sp), "d"(fp), "c"(bx)
+                     : "memory");
+}
+
 static inline __attribute__((always_inline)) void fin_arch_on_stack(void *top, void (*fn)(void *), void *arg) {
     __asm__ volatile("leaq -8(%0), %%rsp\n\t"
                      "xorl %%ebp, %%ebp\n\t"

@@ -6,18 +6,6 @@
 
         .text
         .p2align 4
-// void fin_arch_jump(void *ip, void *sp, void *fp, void *bx)
-        HIDDEN(fin_arch_jump)
-fin_arch_jump:
-        .cfi_startproc
-        movq    %rsi, %rsp
-        movq    %rdx, %rbp
-        movq    %rcx, %rbx
-        jmp     *%rdi
-        .cfi_endproc
-        SIZE(fin_arch_jump)
-
-        .p2align 4
 // Where an async body arrives that ended after it, or an async inside it, had blocked: rdi its block, rsp its struct
 // fin_body. Nothing below rsp may be touched: an async inside the body may still use the body's frame.
         .globl  fin_async_done_

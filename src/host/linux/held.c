@@ -50,6 +50,8 @@ static struct {
 
 static long limit_ms;
 static int signal_number;
+static pid_t process; // whose runtimes are watched
+static pthread_mutex_t looking = PTHREAD_MUTEX_INITIALIZER;
 
 // Stands still as long as nothing is dispatched, but for one case in FIN_TICKS at each look. No locks, and no order: where
 // it is half of one state and half of another, it differs from the next look.
@@ -113,7 +115,7 @@ static uint32_t ask(struct fin_runtime *rt, uint64_t seen) {
     question.rt = rt;
     question.seen = seen;
     __atomic_store_n(&question.state, ASKED, __ATOMIC_RELEASE);
-    if (syscall(SYS_tgkill, getpid(), rt->tid, signal_number) != 0)
+    if (syscall(SYS_tgkill, getpid(), __atomic_load_n(&rt->tid, __ATOMIC_RELAXED), signal_number) != 0)
         return __atomic_exchange_n(&question.state, NOTHING, __ATOMIC_ACQUIRE);
     for (uint64_t end = now_ns() + ANSWER_MS * (uint64_t)NS_PER_MS; now_ns() < end; pause_ns(NS_PER_MS / 10)) {
         uint32_t state = __atomic_load_n(&question.state, __ATOMIC_ACQUIRE);
@@ -149,6 +151,7 @@ static void report(struct fin_runtime *rt, uint64_t seen, uint64_t since) {
     static char text[16384];
     char function[256] = "";
     uint32_t state = ask(rt, seen);
+    int tid = __atomic_load_n(&rt->tid, __ATOMIC_RELAXED);
     long long ms = (long long)(now_ns() - since) / NS_PER_MS;
     if (state == NOTHING)
         return;
@@ -158,10 +161,10 @@ static void report(struct fin_runtime *rt, uint64_t seen, uint64_t since) {
     size_t n;
     if (state == ASKED)
         n = (size_t)snprintf(text, sizeof text,
-                             "fin: an AWE has held thread %d for %lld ms, and the thread takes no signal\n", rt->tid, ms);
+                             "fin: an AWE has held thread %d for %lld ms, and the thread takes no signal\n", tid, ms);
     else
         n = (size_t)snprintf(text, sizeof text, "fin: AWE \"%s\"%s%s has held thread %d for %lld ms (FIN_HELD_MS=%ld), at\n",
-                             question.name[0] ? question.name : "unnamed", r->how, function, rt->tid, ms, limit_ms);
+                             question.name[0] ? question.name : "unnamed", r->how, function, tid, ms, limit_ms);
     if (state == ANSWERED)
         n += print_frames(text + n, sizeof text - n);
     if (write(STDERR_FILENO, text, n) < 0)
@@ -192,6 +195,13 @@ static struct watched *watched_of(struct watched **all, struct fin_runtime *rt) 
     return w;
 }
 
+// A report that has begun is brought to its end. A child of a fork has no watching thread, and perhaps a lock that nobody
+// leaves.
+static void at_exit(void) {
+    if (process == getpid())
+        pthread_mutex_lock(&looking); // for ever
+}
+
 static void *watch(void *unused) {
     pthread_setname_np(pthread_self(), "fin-held");
     static struct watched *all;
@@ -199,11 +209,13 @@ static void *watch(void *unused) {
     (void)backtrace(frame, 2); // loads what it needs now, and not in a handler
     for (;;) {
         pause_ns((uint64_t)limit_ms * NS_PER_MS / LOOKS);
+        pthread_mutex_lock(&looking);
         for (struct fin_runtime *rt = __atomic_load_n(&fin_runtimes, __ATOMIC_ACQUIRE); rt; rt = rt->next) {
             struct watched *w = watched_of(&all, rt);
             if (w)
                 look_at(w);
         }
+        pthread_mutex_unlock(&looking);
     }
     return unused;
 }
@@ -226,11 +238,12 @@ void fin_held_begin(void) {
     limit_ms = strtol(text, &end, 10);
     if (end == text || *end || limit_ms <= 0 || limit_ms > 1000000)
         fin_host_die("FIN_HELD_MS is not a number of milliseconds");
+    process = getpid();
     sigset_t all, before;
     pthread_t t;
     sigfillset(&all);
     pthread_sigmask(SIG_SETMASK, &all, &before);
-    bool started = take_signal() && pthread_create(&t, NULL, watch, NULL) == 0;
+    bool started = take_signal() && atexit(at_exit) == 0 && pthread_create(&t, NULL, watch, NULL) == 0;
     pthread_sigmask(SIG_SETMASK, &before, NULL);
     if (!started)
         fin_host_die("FIN_HELD_MS: the system refuses a thread or a signal for it");

@@ -4,13 +4,13 @@
 #include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 #include <sys/mman.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 #include <linux/futex.h>
 
 #include "core/runtime.h"
+#include "forks.h"
 #include "host/linux/held.h"
 #include "host/linux/trace.h"
 #include "host/linux/crash.h"
@@ -119,10 +119,9 @@ void **fin_host_exception_state(void) { return __cxa_get_globals ? __cxa_get_glo
 
 extern void *__libc_stack_end __attribute__((weak)); // glibc's
 
-void fin_host_on_fork(void (*in_child)(void)) {
-    static int done;
-    if (!__atomic_exchange_n(&done, 1, __ATOMIC_RELAXED))
-        pthread_atfork(NULL, NULL, in_child);
+int fin_host_on_fork(void (*in_child)(void)) {
+    static bool watched;
+    return fin_watch_forks(&watched, in_child);
 }
 
 void fin_host_os_stack(void **lo, size_t *size) {
@@ -145,8 +144,8 @@ _Noreturn void fin_host_die(const char *text) {
 
 // A thread that ends gives its runtime back. The main thread's stays until the process ends.
 static pthread_key_t end_key;
-static pthread_once_t once = PTHREAD_ONCE_INIT;
 static int key_error;
+static enum { NOT_YET, AT_IT, BEGUN } process;
 
 static void thread_ends(void *rt) {
     fin_self = rt; // for what the end of the runtime calls
@@ -162,11 +161,33 @@ static void begin_process(void) {
     fin_trace_begin_process();
 }
 
+// The child of a fork has not the thread that may have been at it, and begins anew. (Not with all libcs' pthread_once.)
+static void forget_parent(void) {
+    if (process == AT_IT)
+        process = NOT_YET;
+}
+
+static int begin_once(void) {
+    static bool watched;
+    int error = fin_watch_forks(&watched, forget_parent), now = NOT_YET;
+    if (error)
+        return error;
+    while (!__atomic_compare_exchange_n((int *)&process, &now, AT_IT, false, __ATOMIC_ACQUIRE, __ATOMIC_ACQUIRE)) {
+        if (now == BEGUN)
+            return -key_error;
+        now = NOT_YET;
+        fin_host_nap();
+    }
+    begin_process();
+    __atomic_store_n((int *)&process, BEGUN, __ATOMIC_RELEASE);
+    return -key_error;
+}
+
 int fin_host_thread_begin(struct fin_runtime *rt) {
-    pthread_once(&once, begin_process);
-    if (key_error)
-        return -key_error;
-    rt->tid = (int32_t)syscall(SYS_gettid);
+    int error = begin_once();
+    if (error)
+        return error;
+    __atomic_store_n(&rt->tid, (int32_t)syscall(SYS_gettid), __ATOMIC_RELAXED); // held.c may look
     rt->futex = 0;
     fin_crash_thread_begin();
     return -pthread_setspecific(end_key, rt);
@@ -175,6 +196,6 @@ int fin_host_thread_begin(struct fin_runtime *rt) {
 void fin_host_thread_end(struct fin_runtime *rt) {
     pthread_setspecific(end_key, NULL);
     fin_stuck_thread_ends(rt);
-    rt->tid = 0;
+    __atomic_store_n(&rt->tid, 0, __ATOMIC_RELAXED);
     fin_crash_thread_end();
 }

@@ -17,10 +17,23 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "core/locks.h"
+
 enum { LOOKS = 5, NS_PER_MS = 1000000 };
 
 bool fin_host_stuck;
 static long limit_ms;
+
+// No more than a look, for threads that lock mutexes and have no AWEs.
+bool fin_host_stuck_wanted(void) {
+    static enum { UNKNOWN, WANTED, NOT_WANTED } known;
+    int now = __atomic_load_n((int *)&known, __ATOMIC_RELAXED);
+    if (now == UNKNOWN) {
+        now = getenv("FIN_STUCK_MS") ? WANTED : NOT_WANTED;
+        __atomic_store_n((int *)&known, now, __ATOMIC_RELAXED);
+    }
+    return now == WANTED;
+}
 
 // Where a process may not look at itself: in some containers, and under qemu's user mode.
 static bool read_by_pipe(void *to, const void *from, size_t size) {
@@ -105,9 +118,7 @@ static void *watch(void *unused) {
 }
 
 static void tell_locked(const struct fin_runtime *rt, const char *how) {
-    unsigned held = 0;
-    for (uint32_t i = 0; fin_host_stuck && i < FIN_HOLDS; i++)
-        held += __atomic_load_n(&rt->holds[i], __ATOMIC_RELAXED) != NULL;
+    unsigned held = fin_host_stuck ? fin_holds_count(rt) : 0;
     if (held)
         fprintf(stderr, "fin: thread %d %s, and %u mutex%s that its AWEs locked %s still locked\n", rt->tid, how, held,
                 held == 1 ? "" : "es", held == 1 ? "is" : "are");

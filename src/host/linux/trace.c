@@ -17,9 +17,11 @@
 #include "core/cont.h"
 #include "core/dispatch.h"
 #include "core/trace.h"
+#include "forks.h"
 #include "host/linux/running.h"
 
 bool fin_trace_on;
+void (*fin_trace_begins)(void);
 static struct fin_trace_ring *rings; // of all threads that were traced; they stay
 static char path[4096];
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
@@ -117,6 +119,40 @@ void fin_trace_woken(struct fin_runtime *rt, const struct fin_awe *a) {
     add(own, FIN_TRACE_WAKES, now())->arg = (uint64_t)(uintptr_t)a;
 }
 
+void fin_trace_looks(void) {
+    if (records(own))
+        own->looked = now();
+}
+
+// Of the queued ones those whom nobody of this program has woken: a slice of the thread itself is where their arrows begin.
+// Whoever was interrupted by the look goes on behind it.
+void fin_trace_looked(const struct fin_runtime *rt, const struct fin_link *last) {
+    struct fin_trace_ring *r = own;
+    bool found = false;
+    if (!records(r))
+        return;
+    const struct fin_trace_event who = r->who;
+    bool interrupted = r->runs;
+    uint64_t at = now();
+    for (const struct fin_link *l = last->next; l != &rt->queue; l = l->next) {
+        const struct fin_awe *a = FIN_AWE_OF(l);
+        if (__atomic_load_n(woken_place(a), __ATOMIC_RELAXED) == a)
+            continue;
+        if (!found) {
+            over(r, r->looked);
+            r->who = (struct fin_trace_event){.name = "events"};
+            add(r, FIN_TRACE_RUN, r->looked)->arg = at - r->looked;
+            found = true;
+        }
+        __atomic_store_n(woken_place(a), a, __ATOMIC_RELAXED);
+        add(r, FIN_TRACE_WAKES, at - 1)->arg = (uint64_t)(uintptr_t)a;
+    }
+    r->who = who;
+    r->runs = interrupted;
+    if (found)
+        r->since = at;
+}
+
 void fin_trace_cancelled(void) { fin_trace_mark("cancel"); }
 
 void fin_trace_message(bool sent, uint64_t id, uint64_t position) {
@@ -194,8 +230,12 @@ static void in_child(void) {
 }
 
 static int start_locked(const char *file) {
+    static bool ends;
     if (fin_trace_on)
         return -EALREADY;
+    ends = ends || atexit(at_exit) == 0;
+    if (!ends)
+        return -ENOMEM;
     if (strlen(file) + 2 > sizeof path)
         return -ENAMETOOLONG;
     bool append = *file == '+';
@@ -211,17 +251,13 @@ static int start_locked(const char *file) {
     return r;
 }
 
-static void prepare(void) {
-    atexit(at_exit);
-    pthread_atfork(NULL, NULL, in_child);
-}
-
-// Prepared is all before anybody has the lock.
 static int start(const char *file) {
-    static pthread_once_t once = PTHREAD_ONCE_INIT;
-    pthread_once(&once, prepare);
+    static bool watched;
+    int r = fin_watch_forks(&watched, in_child);
+    if (r != 0)
+        return r;
     pthread_mutex_lock(&lock);
-    int r = start_locked(file);
+    r = start_locked(file);
     pthread_mutex_unlock(&lock);
     return r;
 }
@@ -229,9 +265,13 @@ static int start(const char *file) {
 int fin_trace_start(const char *file) {
     struct fin_runtime *rt = fin_here();
     int r = start(file);
-    if (r == 0)
-        fin_trace_begin(rt);
-    return r;
+    void (*begins)(void) = __atomic_load_n(&fin_trace_begins, __ATOMIC_RELAXED);
+    if (r != 0)
+        return r;
+    fin_trace_begin(rt);
+    if (begins)
+        begins();
+    return 0;
 }
 
 void fin_trace_begin_process(void) {

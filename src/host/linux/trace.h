@@ -26,6 +26,7 @@ struct fin_trace_ring {
     struct fin_trace_ring *next;
     uint64_t count, size; // a power of two; events ever recorded
     uint64_t since;       // when `who` began to run
+    uint64_t looked;      // when the thread last began to look for events
     bool runs;
     int tid;
     struct fin_trace_event who;

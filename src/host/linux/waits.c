@@ -4,10 +4,10 @@
 #include "host/linux/stuck.h"
 
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
+#include "chan/host.h"
 #include "core/cont.h"
 #include "core/dispatch.h"
 #include "host/linux/running.h"
@@ -24,6 +24,7 @@ struct node {
     const void *cont;            // of an explicit one
     unsigned alike;              // others that wait with the same, for the same
     const void *object, *holder; // the sync object that it waits for; the body or record that holds it
+    struct fin_chan_wait chan;   // what it waits for at the end of a channel
     int seen;                    // while a cycle is looked for: 1 on the way, 2 done
 };
 
@@ -51,7 +52,7 @@ static bool holds_any(const struct fin_runtime *rt, const void *holder) {
 static bool is_like_another(const struct node *n) {
     for (struct node *other = nodes; other < nodes + count; other++) {
         if (!other->explicit || other->rt != n->rt || other->cont != n->cont || other->awe.block != n->awe.block ||
-            other->object != n->object)
+            other->object != n->object || other->chan.end != n->chan.end || other->chan.what != n->chan.what)
             continue;
         other->alike++;
         return true;
@@ -98,10 +99,13 @@ static const void *frames_end(const struct fin_runtime *rt, const struct fin_awe
     return here + FRAMES;
 }
 
+// Nothing is between `from` and `to` where it can wait for no object.
 static void find_object(struct node *n, const void *from, const void *to) {
     const void **hold = NULL;
     if (fin_sync_waits && fin_sync_waits(n->at, from, to, &n->object))
         n->is_mutex = fin_sync_is_mutex(n->object, &hold) && READ(n->holder, hold);
+    if (fin_chan_waits)
+        fin_chan_waits(n->at, n->object, &n->chan);
 }
 
 static void add_awe(struct fin_runtime *rt, const struct fin_awe *at) {
@@ -122,8 +126,8 @@ static void add_explicit(struct fin_runtime *rt, const struct fin_awe *at, const
     memcpy(&kept, e->data, sizeof kept);
     n->explicit = true;
     n->cont = fin_running_cont((const void *)(uintptr_t)e->cont, kept);
-    if (e->link.next != &at->link)
-        find_object(n, (const char *)e->link.next - NEAR, (const char *)e->link.next + NEAR);
+    size_t near = e->link.next != &at->link ? NEAR : 0;
+    find_object(n, (const char *)e->link.next - near, (const char *)e->link.next + near);
     count--; // until that is known
     if (!holds_any(rt, at) && is_like_another(n))
         return;
@@ -171,13 +175,15 @@ static const struct fin_finish_block *block_of(const struct fin_awe *owner) {
     return (const struct fin_finish_block *)(const void *)((const char *)owner - offsetof(struct fin_finish_block, awe));
 }
 
-// As holder_of in core/locks.h.
+// As who holds a lock, in core/locks.h.
 static const void *identity(const struct node *n) {
     struct fin_body body;
     struct fin_finish_block block;
     if (n->explicit)
         return n->at;
-    bool step = n->awe.body && READ(body, n->awe.body) && READ(block, body.block) && block.flags & FIN_FINISH_CONT;
+    if (!n->awe.body)
+        return n->rt;
+    bool step = READ(body, n->awe.body) && READ(block, body.block) && block.flags & FIN_FINISH_CONT;
     return step ? body.resume : n->awe.body;
 }
 
@@ -186,7 +192,7 @@ static bool waits_for(const struct node *n, const struct node *of) {
     struct fin_body body;
     struct fin_finish_block block;
     if (n->is_mutex)
-        return n->holder && !of->at_end && identity(of) == n->holder;
+        return n->holder && identity(of) == n->holder;
     if (!n->at_end)
         return false;
     const struct fin_finish_block *mine = block_of(n->at), *b = of->awe.block;
@@ -236,6 +242,36 @@ static void print_whom(const struct node *n) {
         fprintf(stderr, n->is_mutex ? " an async that has ended, or that cannot be seen" : " asyncs that cannot be seen");
 }
 
+static void print_others_at(const struct fin_chan *end) {
+    int found = 0;
+    for (int j = 0; j < count; j++)
+        if (nodes[j].chan.end == end && found++ < MOST_SHOWN)
+            fprintf(stderr, "%s%d", found == 1 ? "" : ", ", j + 1);
+    if (found > MOST_SHOWN)
+        fprintf(stderr, " and %d more", found - MOST_SHOWN);
+    fprintf(stderr, "%s", found == 0 ? "nobody waits" : found == 1 ? " waits" : " wait");
+}
+
+static void print_chan_wait(const struct fin_chan_wait *w) {
+    static const char *const whats[] = {"", "a message", "room for a message", "its turn to send", "its turn to receive",
+                                        "a request"};
+    if (w->what == FIN_CHAN_WAIT_SET) {
+        fprintf(stderr, "for an event of a waitset with %u channel%s", w->members, w->members == 1 ? "" : "s");
+        return;
+    }
+    if (w->what == FIN_CHAN_WAIT_ANSWER)
+        fprintf(stderr, "for the answer to call 0x%x", w->call);
+    else
+        fprintf(stderr, "for %s", whats[w->what]);
+    fprintf(stderr, " at the channel's end %p; ", (const void *)w->end);
+    if (w->other) {
+        fprintf(stderr, "at the other, %p, ", (const void *)w->other);
+        print_others_at(w->other);
+    } else {
+        fprintf(stderr, "the other is closed, or in another process");
+    }
+}
+
 static void print_wait(const struct node *n) {
     char symbol[256];
     if (n->at_end) {
@@ -244,8 +280,12 @@ static void print_wait(const struct node *n) {
     } else if (n->is_mutex) {
         fprintf(stderr, "for the mutex %p, which is held by", n->object);
         print_whom(n);
+    } else if (n->chan.end) {
+        print_chan_wait(&n->chan);
     } else if (n->object) {
         fprintf(stderr, "for the object %p (fin/sync.h)", n->object);
+    } else if (n->explicit && !n->cont) {
+        fprintf(stderr, "for fin_cont_set, after fin_stack_handoff");
     } else if ((n->awe.state & FIN_AWE_KIND) == FIN_AWE_BUSY) {
         fprintf(stderr, "for a message or an object");
     } else if ((n->awe.state & FIN_AWE_KIND) == FIN_AWE_SAVED) {
@@ -262,7 +302,7 @@ static void print_node(int number, const struct node *n) {
     struct fin_running r = {.name = n->rt->name, .how = ""};
     char name[64] = "", symbol[256] = "";
     if (n->explicit)
-        r = (struct fin_running){NULL, ", continuation ", n->cont};
+        r = (struct fin_running){NULL, n->cont ? ", continuation " : "", n->cont};
     else if (n->awe.body && READ(body, n->awe.body))
         r = fin_running_body(n->rt, n->awe.body, true);
     for (size_t i = 0; r.name && i + 1 < sizeof name && fin_host_read(name + i, r.name + i, 1) && name[i]; i++)

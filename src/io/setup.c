@@ -1,0 +1,116 @@
+// SPDX-License-Identifier: BSD-2-Clause
+// A thread's ring: what the kernel can is looked for, and used.
+#define _GNU_SOURCE
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "io/uring.h"
+
+enum { ENTRIES = 256, COMPLETIONS = 4096, SMALL = 8 };
+
+// What newer kernels save us, completions that interrupt the thread, and locks; with the last operation that they know.
+static const struct kernel {
+    const char *name;
+    unsigned setup;
+    int last;
+} kernels[] = {
+    {"6.1",
+     IORING_SETUP_SUBMIT_ALL | IORING_SETUP_COOP_TASKRUN | IORING_SETUP_TASKRUN_FLAG | IORING_SETUP_SINGLE_ISSUER |
+         IORING_SETUP_DEFER_TASKRUN,
+     63},
+    {"6.0", IORING_SETUP_SUBMIT_ALL | IORING_SETUP_COOP_TASKRUN | IORING_SETUP_TASKRUN_FLAG | IORING_SETUP_SINGLE_ISSUER,
+     IORING_OP_SEND_ZC},
+    {"5.19", IORING_SETUP_SUBMIT_ALL | IORING_SETUP_COOP_TASKRUN | IORING_SETUP_TASKRUN_FLAG, IORING_OP_URING_CMD},
+    {"5.18", IORING_SETUP_SUBMIT_ALL, IORING_OP_MSG_RING},
+    {"plain", 0, IORING_OP_LINKAT}, // 5.15, by two names
+    {"5.15", 0, IORING_OP_LINKAT},
+};
+enum { KERNELS = sizeof kernels / sizeof *kernels, OLDEST = KERNELS - 1 };
+
+// The newest kernel whose io_uring may be used, or -1: that of FIN_IO is not known.
+static int newest_kernel(void) {
+    const char *want = getenv("FIN_IO");
+    if (!want || !want[0] || strcmp(want, "small") == 0)
+        return 0;
+    for (int i = 0; i < KERNELS; i++)
+        if (strcmp(want, kernels[i].name) == 0)
+            return i;
+    return -1;
+}
+
+// What older kernels do without. The set-up flags tell the version where nothing else does.
+static void look_for_features(struct io *io, unsigned setup, int last) {
+    struct can *can = &io->can;
+    can->cancel_all = setup & IORING_SETUP_COOP_TASKRUN; // 5.19, as are multishot accept and buffer rings
+    can->multishot_accept = can->buffer_rings = can->cancel_all;
+    can->multishot_receive = setup & IORING_SETUP_SINGLE_ISSUER; // 6.0
+    struct io_uring_probe *p = io_uring_get_probe_ring(&io->uring.ring);
+    for (int op = 0; p && op <= last; op++)
+        can->ops |= (uint64_t)(io_uring_opcode_supported(p, op) != 0) << op;
+    io_uring_free_probe(p);
+    can->zero_copy = can->ops >> IORING_OP_SEND_ZC & 1;
+    can->zero_copy_msg = can->ops >> IORING_OP_SENDMSG_ZC & 1;
+    if (last >= IORING_OP_MSG_RING) // 5.18. Saves a look-up per call
+        can->registered_ring = io_uring_register_ring_fd(&io->uring.ring) == 1;
+}
+
+static void describe(struct io *io, unsigned setup, bool known) {
+    const struct can *can = &io->can;
+    const struct {
+        bool can;
+        const char *name;
+    } features[] = {
+        {setup & IORING_SETUP_DEFER_TASKRUN, "deferred work"},
+        {setup & IORING_SETUP_SINGLE_ISSUER, "single issuer"},
+        {can->registered_ring, "registered ring"},
+        {can->multishot_accept, "multishot accept"},
+        {can->multishot_receive, "multishot receive"},
+        {can->buffer_rings, "buffer rings"},
+        {can->zero_copy, "zero-copy send"},
+    };
+    size_t n = 0;
+    for (unsigned i = 0; i < sizeof features / sizeof *features; i++)
+        if (features[i].can)
+            n += (size_t)snprintf(io->features + n, sizeof io->features - n, "%s %s",
+                                  n ? "," : "io_uring:", features[i].name);
+    snprintf(io->features + n, sizeof io->features - n, "%s%s", n ? "" : "io_uring, without the features of newer kernels",
+             known ? "" : "; FIN_IO says what is not known");
+    io->name = io->features;
+}
+
+// liburing makes its system calls itself.
+int fin_uring_map(struct io_uring *ring, unsigned entries, struct io_uring_params *p) {
+    int r = io_uring_queue_init_params(entries, ring, p);
+    fin_track_mapping(true);
+    return r;
+}
+
+void fin_uring_unmap(struct io_uring *ring) {
+    fin_track_mapping(false);
+    io_uring_queue_exit(ring);
+}
+
+int fin_uring_begin(struct io *io) {
+    struct uring *u = &io->uring;
+    struct io_uring_params p;
+    int r = -EINVAL, wanted = newest_kernel(), newest = wanted < 0 ? 0 : wanted;
+    memset(u, 0, sizeof *u);
+    for (int i = fin_on_valgrind ? OLDEST : newest; i < KERNELS && r == -EINVAL; i++) {
+        p = (struct io_uring_params){.flags = kernels[i].setup | IORING_SETUP_CQSIZE | IORING_SETUP_CLAMP,
+                                     .cq_entries = io->small ? 2 * SMALL : COMPLETIONS};
+        r = fin_uring_map(&u->ring, io->small ? SMALL : ENTRIES, &p);
+    }
+    if (r < 0)
+        return r;
+    look_for_features(io, p.flags, kernels[newest].last);
+    unsigned need = IORING_FEAT_NODROP | IORING_FEAT_FAST_POLL | IORING_FEAT_EXT_ARG | IORING_FEAT_RSRC_TAGS;
+    if ((p.features & need) != need || !(io->can.ops >> IORING_OP_SHUTDOWN & 1)) {
+        fin_uring_unmap(&u->ring);
+        io->can = (struct can){0};
+        return -EOPNOTSUPP;
+    }
+    io->fd = u->ring.ring_fd;
+    describe(io, p.flags, wanted >= 0);
+    return 0;
+}

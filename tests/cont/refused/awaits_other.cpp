@@ -1,0 +1,3 @@
+// SPDX-License-Identifier: BSD-2-Clause
+#include <fin/coro.hpp>
+fin::task<> waits() { co_await std::suspend_always(); }

@@ -1,0 +1,8 @@
+// SPDX-License-Identifier: BSD-2-Clause
+#include <fin.h>
+void f(void);
+void start(void) {
+    fin_finish {
+        fin_async { f(); };
+    }
+}
