@@ -57,10 +57,20 @@
 // Arguments are evaluated before any of them is put in its register: a call among them would destroy the others.
 #define FIN_ARCH_REG_(n, value) register void *fin_x##n##_ __asm__("x" #n) = (value)
 
+// Between the two the stack pointer is not what the function's unwinding tables say: backtraces, which profilers take in
+// handlers of signals, end there. (The macro says that this compilation has tables.)
+#ifdef __GCC_HAVE_DWARF2_CFI_ASM
+#define FIN_ARCH_NO_CALLER_ ".cfi_remember_state\n\t.cfi_undefined x30\n\t"
+#define FIN_ARCH_CALLER_AGAIN_ ".cfi_restore_state\n"
+#else
+#define FIN_ARCH_NO_CALLER_
+#define FIN_ARCH_CALLER_AGAIN_
+#endif
+
 // Leaves the running AWE: its context goes to `awe`, then entry(awe, a, b, c) runs below it on the same stack, never
-// returns, and may look at nothing of the frame. Execution continues after the statement when the AWE is resumed. The entry
-// sees the site as its caller. Between them lies room for a struct fin_body: fin_finish_wait_ gives the owner's stack back,
-// and it may be the very next to be taken, for the owner of an outer block.
+// returns, and may look at nothing of the frame; its return address is null, where backtraces end. Execution continues after
+// the statement when the AWE is resumed. Between them lies room for a struct fin_body: fin_finish_wait_ gives the owner's
+// stack back, and it may be the very next to be taken, for the owner of an outer block.
 #define FIN_ARCH_BLOCK_(entry, awe_, a_, b_, c_)                                                                            \
     do {                                                                                                                    \
         void *fin_0_ = (void *)(awe_), *fin_1_ = (void *)(a_), *fin_2_ = (void *)(b_), *fin_3_ = (void *)(c_);              \
@@ -68,13 +78,14 @@
         FIN_ARCH_REG_(1, fin_1_);                                                                                           \
         FIN_ARCH_REG_(2, fin_2_);                                                                                           \
         FIN_ARCH_REG_(3, fin_3_);                                                                                           \
-        __asm__ volatile("adr x30, 1f\n\t"                                                                                  \
+        __asm__ volatile("adr x10, 1f\n\t"                                                                                  \
                          "mov x9, sp\n\t"                                                                                   \
-                         "stp x30, x9, [x0]\n\t"                                                                            \
+                         "stp x10, x9, [x0]\n\t"                                                                            \
                          "str x29, [x0, #16]\n\t"                                                                           \
-                         "str x19, [x0, %c[abx]]\n\t"                                                                       \
+                         "str x19, [x0, %c[abx]]\n\t" FIN_ARCH_NO_CALLER_                                                   \
+                         "mov x30, xzr\n\t"                                                                                 \
                          "sub sp, sp, #48\n\t"                                                                              \
-                         "b " #entry "\n"                                                                                   \
+                         "b " #entry "\n" FIN_ARCH_CALLER_AGAIN_                                                            \
                          "1:\t" FIN_ARCH_LANDING_ "ldr x19, [x0, %c[abx]]"                                                  \
                          : "+r"(fin_x0_), "+r"(fin_x1_), "+r"(fin_x2_), "+r"(fin_x3_)                                       \
                          : [abx] "i"(offsetof(struct fin_awe, bx))                                                          \

@@ -56,20 +56,31 @@
         }                                                                                                                   \
     }))
 
+// Between the two the stack pointer is not what the function's unwinding tables say: backtraces, which profilers take in
+// handlers of signals, end there. (The macro says that this compilation has tables.)
+#ifdef __GCC_HAVE_DWARF2_CFI_ASM
+#define FIN_ARCH_NO_CALLER_ ".cfi_remember_state\n\t.cfi_undefined rip\n\t"
+#define FIN_ARCH_CALLER_AGAIN_ ".cfi_restore_state\n"
+#else
+#define FIN_ARCH_NO_CALLER_
+#define FIN_ARCH_CALLER_AGAIN_
+#endif
+
 // Leaves the running AWE: its context goes to `awe`, then entry(awe, a, b, c) runs below it on the same stack, never
-// returns, and may look at nothing of the frame. Execution continues after the statement when the AWE is resumed, with `awe`
-// in rdi. The red zone is kept; so is room for a struct fin_body: fin_finish_wait_ gives the owner's stack back, and it may
-// be the very next to be taken.
+// returns, and may look at nothing of the frame; its return address is null, where backtraces end. Execution continues after
+// the statement when the AWE is resumed, with `awe` in rdi. The red zone is kept; so is room for a struct fin_body:
+// fin_finish_wait_ gives the owner's stack back, and it may be the very next to be taken.
 #define FIN_ARCH_BLOCK_(entry, awe_, a_, b_, c_)                                                                            \
     do {                                                                                                                    \
         void *fin_di_ = (void *)(awe_), *fin_si_ = (void *)(a_), *fin_dx_ = (void *)(b_), *fin_cx_ = (void *)(c_);          \
         __asm__ volatile("leaq 1f(%%rip), %%rax\n\t"                                                                        \
                          "movq %%rax, (%%rdi)\n\t"                                                                          \
                          "movq %%rsp, 8(%%rdi)\n\t"                                                                         \
-                         "movq %%rbp, 16(%%rdi)\n\t" FIN_ARCH_KEEP_BX_(abx) "andq $-16, %%rsp\n\t"                          \
-                                                                            "subq $136, %%rsp\n\t"                          \
-                                                                            "jmp *" #entry "@GOTPCREL(%%rip)\n"             \
-                                                                            "1:\t" FIN_ARCH_BACK_BX_(abx)                   \
+                         "movq %%rbp, 16(%%rdi)\n\t" FIN_ARCH_KEEP_BX_(abx) FIN_ARCH_NO_CALLER_                             \
+                         "andq $-16, %%rsp\n\t"                                                                             \
+                         "subq $128, %%rsp\n\t"                                                                             \
+                         "pushq $0\n\t"                                                                                     \
+                         "jmp *" #entry "@GOTPCREL(%%rip)\n" FIN_ARCH_CALLER_AGAIN_ "1:\t" FIN_ARCH_BACK_BX_(abx)           \
                          : "+D"(fin_di_), "+S"(fin_si_), "+d"(fin_dx_), "+c"(fin_cx_)                                       \
                          : [abx] "i"(offsetof(struct fin_awe, bx))                                                          \
                          : FIN_ARCH_CLOBBER_BX_ "rax", FIN_ARCH_CLOBBERS_);                                                 \

@@ -9,10 +9,10 @@
 // The jump goes through x16: with branch target identification it may then arrive at `bti j` and at the start of a function.
 static inline __attribute__((always_inline)) void fin_arch_resume(const struct fin_context *c) {
     register const struct fin_context *x0 __asm__("x0") = c;
-    __asm__ volatile("ldp x16, x9, [x0]\n\t"
-                     "ldr x29, [x0, #16]\n\t"
-                     "mov sp, x9\n\t"
-                     "br x16"
+    __asm__ volatile(FIN_ARCH_NO_CALLER_ "ldp x16, x9, [x0]\n\t"
+                                         "ldr x29, [x0, #16]\n\t"
+                                         "mov sp, x9\n\t"
+                                         "br x16\n" FIN_ARCH_CALLER_AGAIN_
                      :
                      : "r"(x0)
                      : "memory");
@@ -23,10 +23,10 @@ static inline __attribute__((always_inline)) void fin_arch_jump(void *ip, void *
     register void *x1 __asm__("x1") = sp;
     register void *x2 __asm__("x2") = fp;
     register void *x3 __asm__("x3") = bx;
-    __asm__ volatile("mov sp, x1\n\t"
-                     "mov x29, x2\n\t"
-                     "mov x19, x3\n\t"
-                     "br x16"
+    __asm__ volatile(FIN_ARCH_NO_CALLER_ "mov sp, x1\n\t"
+                                         "mov x29, x2\n\t"
+                                         "mov x19, x3\n\t"
+                                         "br x16\n" FIN_ARCH_CALLER_AGAIN_
                      :
                      : "r"(x16), "r"(x1), "r"(x2), "r"(x3)
                      : "memory");
@@ -36,10 +36,10 @@ static inline __attribute__((always_inline)) void fin_arch_on_stack(void *top, v
     register void *x0 __asm__("x0") = arg;
     register void *x9 __asm__("x9") = top;
     register void (*x16)(void *) __asm__("x16") = fn;
-    __asm__ volatile("mov sp, x9\n\t"
-                     "mov x29, xzr\n\t"
-                     "mov x30, xzr\n\t"
-                     "br x16"
+    __asm__ volatile(FIN_ARCH_NO_CALLER_ "mov sp, x9\n\t"
+                                         "mov x29, xzr\n\t"
+                                         "mov x30, xzr\n\t"
+                                         "br x16\n" FIN_ARCH_CALLER_AGAIN_
                      :
                      : "r"(x0), "r"(x9), "r"(x16)
                      : "memory");
@@ -56,11 +56,11 @@ static inline __attribute__((always_inline)) void fin_arch_on_stack(void *top, v
                          "stp x30, x9, [x0]\n\t"                                                                            \
                          "str x29, [x0, #16]\n\t"                                                                           \
                          "str x19, [x0, %c[abx]]\n\t"                                                                       \
-                         "mov x0, x1\n\t"                                                                                   \
+                         "mov x0, x1\n\t" FIN_ARCH_NO_CALLER_                                                               \
                          "ldp x16, x9, [x0]\n\t"                                                                            \
                          "ldr x29, [x0, #16]\n\t"                                                                           \
                          "mov sp, x9\n\t"                                                                                   \
-                         "br x16\n"                                                                                         \
+                         "br x16\n" FIN_ARCH_CALLER_AGAIN_                                                                  \
                          "1:\t" FIN_ARCH_LANDING_ "ldr x19, [x0, %c[abx]]"                                                  \
                          : "+r"(fin_x0_), "+r"(fin_x1_)                                                                     \
                          : [abx] "i"(offsetof(struct fin_awe, bx))                                                          \

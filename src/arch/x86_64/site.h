@@ -7,29 +7,29 @@
 #include <fin/finish.h>
 
 static inline __attribute__((always_inline)) void fin_arch_resume(const struct fin_context *c) {
-    __asm__ volatile("movq 8(%0), %%rsp\n\t"
-                     "movq 16(%0), %%rbp\n\t"
-                     "jmp *(%0)"
+    __asm__ volatile(FIN_ARCH_NO_CALLER_ "movq 8(%0), %%rsp\n\t"
+                                         "movq 16(%0), %%rbp\n\t"
+                                         "jmp *(%0)\n" FIN_ARCH_CALLER_AGAIN_
                      :
                      : "D"(c)
                      : "memory");
 }
 
 static inline __attribute__((always_inline)) void fin_arch_jump(void *ip, void *sp, void *fp, void *bx) {
-    __asm__ volatile("movq %1, %%rsp\n\t"
-                     "movq %2, %%rbp\n\t"
-                     "movq %3, %%rbx\n\t"
-                     "jmp *%0"
+    __asm__ volatile(FIN_ARCH_NO_CALLER_ "movq %1, %%rsp\n\t"
+                                         "movq %2, %%rbp\n\t"
+                                         "movq %3, %%rbx\n\t"
+                                         "jmp *%0\n" FIN_ARCH_CALLER_AGAIN_
                      :
                      : "D"(ip), "S"(sp), "d"(fp), "c"(bx)
                      : "memory");
 }
 
 static inline __attribute__((always_inline)) void fin_arch_on_stack(void *top, void (*fn)(void *), void *arg) {
-    __asm__ volatile("leaq -8(%0), %%rsp\n\t"
-                     "xorl %%ebp, %%ebp\n\t"
-                     "movq %%rbp, (%%rsp)\n\t"
-                     "jmp *%1"
+    __asm__ volatile(FIN_ARCH_NO_CALLER_ "leaq -8(%0), %%rsp\n\t"
+                                         "xorl %%ebp, %%ebp\n\t"
+                                         "movq %%rbp, (%%rsp)\n\t"
+                                         "jmp *%1\n" FIN_ARCH_CALLER_AGAIN_
                      :
                      : "a"(top), "c"(fn), "D"(arg)
                      : "memory");
@@ -42,11 +42,10 @@ static inline __attribute__((always_inline)) void fin_arch_on_stack(void *top, v
         __asm__ volatile("leaq 1f(%%rip), %%rax\n\t"                                                                        \
                          "movq %%rax, (%%rdi)\n\t"                                                                          \
                          "movq %%rsp, 8(%%rdi)\n\t"                                                                         \
-                         "movq %%rbp, 16(%%rdi)\n\t" FIN_ARCH_KEEP_BX_(abx) "movq %%rsi, %%rdi\n\t"                        \
-                                                                            "movq 8(%%rdi), %%rsp\n\t"                     \
-                                                                            "movq 16(%%rdi), %%rbp\n\t"                    \
-                                                                            "jmp *(%%rdi)\n"                                \
-                                                                            "1:\t" FIN_ARCH_BACK_BX_(abx)                   \
+                         "movq %%rbp, 16(%%rdi)\n\t" FIN_ARCH_KEEP_BX_(abx) "movq %%rsi, %%rdi\n\t" FIN_ARCH_NO_CALLER_     \
+                         "movq 8(%%rdi), %%rsp\n\t"                                                                         \
+                         "movq 16(%%rdi), %%rbp\n\t"                                                                        \
+                         "jmp *(%%rdi)\n" FIN_ARCH_CALLER_AGAIN_ "1:\t" FIN_ARCH_BACK_BX_(abx)                              \
                          : "+D"(fin_di_), "+S"(fin_si_)                                                                     \
                          : [abx] "i"(offsetof(struct fin_awe, bx))                                                          \
                          : FIN_ARCH_CLOBBER_BX_ "rax", "rdx", "rcx", FIN_ARCH_CLOBBERS_);                                   \

@@ -1,0 +1,126 @@
+// SPDX-License-Identifier: BSD-2-Clause
+// A backtrace comes to an end at each instruction of a program that blocks, resumes and ends AWEs, whatever lies on their
+// stacks: profilers take them in handlers of signals. Single steps where the processor has them, a timer elsewhere.
+#include <string.h>
+
+#include <fin.h>
+
+#include "check.h"
+#include "process.h"
+
+#ifdef __GLIBC__
+#include <execinfo.h>
+#include <signal.h>
+#include <sys/time.h>
+
+enum { MOST = 48 };
+
+static unsigned taken;
+
+static void take(void) {
+    void *frames[MOST];
+    CHECK(backtrace(frames, MOST) > 0);
+    taken++;
+}
+
+static void handle(int signal) {
+    (void)signal;
+    take();
+}
+
+static void begin(void) {
+    static char stack[1 << 16];
+    CHECK_EQ(sigaltstack(&(stack_t){.ss_sp = stack, .ss_size = sizeof stack}, NULL), 0);
+    struct sigaction action = {.sa_handler = handle, .sa_flags = SA_ONSTACK | SA_RESTART};
+#ifdef __x86_64__
+    CHECK_EQ(sigaction(SIGTRAP, &action, NULL), 0);
+    __asm__ volatile("subq $128, %%rsp\n\tpushfq\n\torl $0x100, (%%rsp)\n\tpopfq\n\taddq $128, %%rsp" : : : "cc", "memory");
+#else
+    CHECK_EQ(sigaction(SIGALRM, &action, NULL), 0);
+    struct timeval often = {.tv_usec = 50};
+    CHECK_EQ(setitimer(ITIMER_REAL, &(struct itimerval){often, often}, NULL), 0);
+#endif
+}
+
+static void end(void) {
+#ifdef __x86_64__
+    __asm__ volatile("subq $128, %%rsp\n\tpushfq\n\tandl $~0x100, (%%rsp)\n\tpopfq\n\taddq $128, %%rsp" : : : "cc", "memory");
+#else
+    setitimer(ITIMER_REAL, &(struct itimerval){0}, NULL);
+#endif
+}
+
+// What lies below the caller's frame is no address of anything.
+static void __attribute__((noinline)) soil(void) {
+    uint64_t below[128];
+    for (int i = 0; i < 128; i++)
+        below[i] = 0x1577cac548e;
+    __asm__ volatile("" : : "r"(below) : "memory");
+}
+
+static struct fin_awe *waits;
+
+static void take_then(void *unused) {
+    (void)unused;
+    take();
+}
+
+static void waiter(void *unused) {
+    (void)unused;
+    soil();
+    fin_suspend(&waits);
+    soil();
+    fin_suspend_then(&waits, take_then, NULL);
+    soil();
+    fin_yield();
+}
+
+static void canceller(void *unused) {
+    (void)unused;
+    soil();
+    CHECK_EQ(fin_sleep(3600 * FIN_S), -ECANCELED);
+}
+
+static void work(void) {
+    soil();
+    fin_finish {
+        fin_async_call(waiter, NULL);
+        for (int i = 0; i < 2; i++) {
+            soil();
+            fin_yield();
+            CHECK_EQ(fin_schedule(waits), 0);
+            soil();
+            fin_yield();
+        }
+        fin_async_eager { waiter(NULL); };
+        soil();
+        fin_yield_to(waits);
+        CHECK_EQ(fin_schedule(waits), 0);
+        soil();
+    }
+    fin_finish_as(all) {
+        fin_async_call(canceller, NULL);
+        soil();
+        CHECK_EQ(fin_sleep(1), 0);
+        soil();
+        fin_cancel_as(all);
+        soil();
+    }
+}
+
+int main(void) {
+    if (ON_TSAN || on_valgrind())
+        SKIP("a tool keeps signals for later, or does not step");
+    take(); // loads what it needs
+    for (int i = 0; i < 3; i++) {
+        if (i)
+            begin();
+        work();
+        end();
+    }
+    CHECK(taken > 10);
+    return 0;
+}
+#else
+int main(void) { SKIP("this libc has no backtrace()"); }
+#endif
