@@ -29,6 +29,7 @@ static void wait_in_chain(void *unused) {
 static void *ends_early(void *unused) {
     struct fin_buffers *pool;
     struct fin_receiver *receiver;
+    receives = false;
     CHECK_EQ(fin_buffers_open(&pool, 4, 64), 0);
     CHECK_EQ(fin_receiver_open(&receiver, pair[0][0], pool), 0);
     CHECK_EQ(write(pair[0][1], "abc", 3), 3);
