@@ -352,25 +352,32 @@ gdb before version 17 leaves out all memory around a guard page. This takes the 
         if not argument:
             raise gdb.GdbError('fin core FILE')
         locking = gdb.parameter('scheduler-locking')
+        unguarded, page = [], 0
         with Quietly():
             UNWINDER.show(None)
             gdb.execute('set scheduler-locking on')  # no other thread runs during the calls
-            page, unguarded = self.call('fin_host_page_size', 0, 0, 0), []
-            type = gdb.lookup_type('struct fin_runtime').pointer()
-            for at in look().runtimes():
-                rt = gdb.Value(at).cast(type)
-                slab, size = rt['slabs'], int(rt['stack_size'])
-                while slab:
-                    base, stacks = flat(slab['base']), int(slab['stacks'])
-                    if self.call('madvise', base, stacks * size, MADV_GUARD_REMOVE) == 0:
-                        unguarded += [base + i * size for i in range(stacks)]
-                    slab = slab['next']
             try:
+                try:
+                    page = self.call('fin_host_page_size', 0, 0, 0)
+                except gdb.error as error:  # gdb before version 14, where the processor has AMX
+                    raise gdb.GdbError('fin core: gdb cannot call functions in this program: %s' % error)
+                self.take_guards_off(unguarded)
                 gdb.execute('generate-core-file ' + argument, from_tty)
             finally:
                 for stack in unguarded:
                     self.call('fin_host_guard', stack, page, 0)
                 gdb.execute('set scheduler-locking ' + locking)
+
+    def take_guards_off(self, unguarded):
+        type = gdb.lookup_type('struct fin_runtime').pointer()
+        for at in look().runtimes():
+            rt = gdb.Value(at).cast(type)
+            slab, size = rt['slabs'], int(rt['stack_size'])
+            while slab:
+                base, stacks = flat(slab['base']), int(slab['stacks'])
+                if self.call('madvise', base, stacks * size, MADV_GUARD_REMOVE) == 0:
+                    unguarded += [base + i * size for i in range(stacks)]
+                slab = slab['next']
 
 
 Fin()
