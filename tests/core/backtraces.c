@@ -28,13 +28,17 @@ static void handle(int signal) {
     take();
 }
 
+// Outside the red zone.
+#define FLAGS(change) \
+    __asm__ volatile("subq $128, %%rsp\n\tpushfq\n\t" change ", (%%rsp)\n\tpopfq\n\taddq $128, %%rsp" : : : "cc", "memory")
+
 static void begin(void) {
     static char stack[1 << 16];
     CHECK_EQ(sigaltstack(&(stack_t){.ss_sp = stack, .ss_size = sizeof stack}, NULL), 0);
     struct sigaction action = {.sa_handler = handle, .sa_flags = SA_ONSTACK | SA_RESTART};
 #ifdef __x86_64__
     CHECK_EQ(sigaction(SIGTRAP, &action, NULL), 0);
-    __asm__ volatile("subq $128, %%rsp\n\tpushfq\n\torl $0x100, (%%rsp)\n\tpopfq\n\taddq $128, %%rsp" : : : "cc", "memory");
+    FLAGS("orl $0x100");
 #else
     CHECK_EQ(sigaction(SIGALRM, &action, NULL), 0);
     struct timeval often = {.tv_usec = 50};
@@ -44,7 +48,7 @@ static void begin(void) {
 
 static void end(void) {
 #ifdef __x86_64__
-    __asm__ volatile("subq $128, %%rsp\n\tpushfq\n\tandl $~0x100, (%%rsp)\n\tpopfq\n\taddq $128, %%rsp" : : : "cc", "memory");
+    FLAGS("andl $~0x100");
 #else
     setitimer(ITIMER_REAL, &(struct itimerval){0}, NULL);
 #endif

@@ -58,7 +58,8 @@
 #define FIN_ARCH_REG_(n, value) register void *fin_x##n##_ __asm__("x" #n) = (value)
 
 // Between the two the stack pointer is not what the function's unwinding tables say: backtraces, which profilers take in
-// handlers of signals, end there. (The macro says that this compilation has tables.)
+// handlers of signals, end there. (The macro says that this compilation has tables.) Where an AWE is resumed behind them,
+// an instruction that nobody reaches comes first: debuggers look at the one before that which a callee returns to.
 #ifdef __GCC_HAVE_DWARF2_CFI_ASM
 #define FIN_ARCH_NO_CALLER_ ".cfi_remember_state\n\t.cfi_undefined x30\n\t"
 #define FIN_ARCH_CALLER_AGAIN_ ".cfi_restore_state\n"
@@ -85,7 +86,7 @@
                          "str x19, [x0, %c[abx]]\n\t" FIN_ARCH_NO_CALLER_                                                   \
                          "mov x30, xzr\n\t"                                                                                 \
                          "sub sp, sp, #48\n\t"                                                                              \
-                         "b " #entry "\n" FIN_ARCH_CALLER_AGAIN_                                                            \
+                         "b " #entry "\n" FIN_ARCH_CALLER_AGAIN_ "nop\n"                                                    \
                          "1:\t" FIN_ARCH_LANDING_ "ldr x19, [x0, %c[abx]]"                                                  \
                          : "+r"(fin_x0_), "+r"(fin_x1_), "+r"(fin_x2_), "+r"(fin_x3_)                                       \
                          : [abx] "i"(offsetof(struct fin_awe, bx))                                                          \

@@ -57,7 +57,8 @@
     }))
 
 // Between the two the stack pointer is not what the function's unwinding tables say: backtraces, which profilers take in
-// handlers of signals, end there. (The macro says that this compilation has tables.)
+// handlers of signals, end there. (The macro says that this compilation has tables.) Where an AWE is resumed behind them,
+// an instruction that nobody reaches comes first: debuggers look at the one before that which a callee returns to.
 #ifdef __GCC_HAVE_DWARF2_CFI_ASM
 #define FIN_ARCH_NO_CALLER_ ".cfi_remember_state\n\t.cfi_undefined rip\n\t"
 #define FIN_ARCH_CALLER_AGAIN_ ".cfi_restore_state\n"
@@ -80,7 +81,7 @@
                          "andq $-16, %%rsp\n\t"                                                                             \
                          "subq $128, %%rsp\n\t"                                                                             \
                          "pushq $0\n\t"                                                                                     \
-                         "jmp *" #entry "@GOTPCREL(%%rip)\n" FIN_ARCH_CALLER_AGAIN_ "1:\t" FIN_ARCH_BACK_BX_(abx)           \
+                         "jmp *" #entry "@GOTPCREL(%%rip)\n" FIN_ARCH_CALLER_AGAIN_ "nop\n1:\t" FIN_ARCH_BACK_BX_(abx)      \
                          : "+D"(fin_di_), "+S"(fin_si_), "+d"(fin_dx_), "+c"(fin_cx_)                                       \
                          : [abx] "i"(offsetof(struct fin_awe, bx))                                                          \
                          : FIN_ARCH_CLOBBER_BX_ "rax", FIN_ARCH_CLOBBERS_);                                                 \

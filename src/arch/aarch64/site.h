@@ -60,7 +60,7 @@ static inline __attribute__((always_inline)) void fin_arch_on_stack(void *top, v
                          "ldp x16, x9, [x0]\n\t"                                                                            \
                          "ldr x29, [x0, #16]\n\t"                                                                           \
                          "mov sp, x9\n\t"                                                                                   \
-                         "br x16\n" FIN_ARCH_CALLER_AGAIN_                                                                  \
+                         "br x16\n" FIN_ARCH_CALLER_AGAIN_ "nop\n"                                                          \
                          "1:\t" FIN_ARCH_LANDING_ "ldr x19, [x0, %c[abx]]"                                                  \
                          : "+r"(fin_x0_), "+r"(fin_x1_)                                                                     \
                          : [abx] "i"(offsetof(struct fin_awe, bx))                                                          \

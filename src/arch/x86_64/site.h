@@ -45,7 +45,7 @@ static inline __attribute__((always_inline)) void fin_arch_on_stack(void *top, v
                          "movq %%rbp, 16(%%rdi)\n\t" FIN_ARCH_KEEP_BX_(abx) "movq %%rsi, %%rdi\n\t" FIN_ARCH_NO_CALLER_     \
                          "movq 8(%%rdi), %%rsp\n\t"                                                                         \
                          "movq 16(%%rdi), %%rbp\n\t"                                                                        \
-                         "jmp *(%%rdi)\n" FIN_ARCH_CALLER_AGAIN_ "1:\t" FIN_ARCH_BACK_BX_(abx)                              \
+                         "jmp *(%%rdi)\n" FIN_ARCH_CALLER_AGAIN_ "nop\n1:\t" FIN_ARCH_BACK_BX_(abx)                         \
                          : "+D"(fin_di_), "+S"(fin_si_)                                                                     \
                          : [abx] "i"(offsetof(struct fin_awe, bx))                                                          \
                          : FIN_ARCH_CLOBBER_BX_ "rax", "rdx", "rcx", FIN_ARCH_CLOBBERS_);                                   \
