@@ -8,6 +8,7 @@ frames.
 import os
 import pathlib
 import re
+import struct
 import sys
 
 import gdb
@@ -336,6 +337,41 @@ fin awe          selects the thread itself again"""
         gdb.execute('frame', from_tty)
 
 
+def call_by_general_registers(function, arguments):
+    """gdb before version 14 can call nothing where the processor has AMX: it has no room for all registers, and gives up
+    when it writes them. The general ones it writes alone. The function returns to where the thread stands, so that gdb
+    goes on from there as if nothing had been."""
+    names = 'rax rbx rcx rdx rsi rdi rbp rsp r8 r9 r10 r11 r12 r13 r14 r15 eflags orig_rax rip'.split()
+    saved = get_registers(names)
+    top = (saved['rsp'] - 1024 & -16) - 8
+    entry, end = int(gdb.parse_and_eval('(unsigned long)&' + function)), saved['rip']
+    gdb.selected_inferior().write_memory(top, struct.pack('<Q', end))
+    set_registers({'rsp': top, 'rip': entry, 'rax': 0, 'orig_rax': -1, **dict(zip(('rdi', 'rsi', 'rdx'), arguments))})
+    others = [b for b in gdb.breakpoints() if b.enabled]
+    for b in others:
+        b.enabled = False
+    back = gdb.Breakpoint('*%d' % end, internal=True, temporary=True)
+    back.silent = True
+    gdb.execute('continue', to_string=True)
+    now = get_registers(names)
+    set_registers(saved)
+    for b in others:
+        b.enabled = True
+    if now['rip'] != end:
+        raise gdb.GdbError('%s() was interrupted' % function)
+    return now['rax'] & 0xffffffff
+
+
+def get_registers(names):
+    frame = gdb.newest_frame()
+    return {name: int(frame.read_register(name)) & 0xffffffffffffffff for name in names}
+
+
+def set_registers(values):
+    for name, value in values.items():
+        gdb.execute('set $%s = %d' % (name, value))
+
+
 class FinCore(gdb.Command):
     """Makes a core file of the program, with its stacks: fin core FILE.
 gdb before version 17 leaves out all memory around a guard page. This takes the guards off for the moment."""
@@ -346,7 +382,12 @@ gdb before version 17 leaves out all memory around a guard page. This takes the 
     @staticmethod
     def call(function, *arguments):
         call = '((int (*)(unsigned long, unsigned long, int))%s)(%s)' % (function, ', '.join(map(str, arguments)))
-        return int(gdb.parse_and_eval(call))
+        try:
+            return int(gdb.parse_and_eval(call))
+        except gdb.error as error:
+            if 'extended state' not in str(error):
+                raise
+            return call_by_general_registers(function, arguments)
 
     def invoke(self, argument, from_tty):
         if not argument:
@@ -357,10 +398,7 @@ gdb before version 17 leaves out all memory around a guard page. This takes the 
             UNWINDER.show(None)
             gdb.execute('set scheduler-locking on')  # no other thread runs during the calls
             try:
-                try:
-                    page = self.call('fin_host_page_size', 0, 0, 0)
-                except gdb.error as error:  # gdb before version 14, where the processor has AMX
-                    raise gdb.GdbError('fin core: gdb cannot call functions in this program: %s' % error)
+                page = self.call('fin_host_page_size', 0, 0, 0)
                 self.take_guards_off(unguarded)
                 gdb.execute('generate-core-file ' + argument, from_tty)
             finally:
