@@ -95,7 +95,7 @@ static bool try_again(struct fin_waitset *w, struct patience *p) {
 
 static FIN_BLOCKING void relax(struct patience *p) {
     struct fin_runtime *rt = fin_here();
-    if (FIN_UNLIKELY(!fin_link_empty(&rt->queue) || pending_of(rt->thread.current) != NULL)) {
+    if (FIN_UNLIKELY(p->slept || !fin_link_empty(&rt->queue) || pending_of(rt->thread.current) != NULL)) {
         p->yields++;
         fin_yield();
     }
@@ -129,13 +129,12 @@ static FIN_BLOCKING int await(struct fin_waitset *w, bool nc, struct fin_waitset
                 continue;
             }
         }
+        bool alerted = w->monitor == fin_here();
         fin_waitset_release(w);
         if (r != 0)
             return r;
-        if (p.slept) // for nothing: a flood of rings keeps nobody else from running
-            fin_yield();
-        else
-            relax(&p);
+        if (!alerted) // where alerts make it run, a computation might never give its turn back: it waits again
+            relax(&p); // having slept for nothing, too: a flood of rings keeps nobody else from running
         p.slept = false;
     }
 }

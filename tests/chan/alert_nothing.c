@@ -1,0 +1,46 @@
+// SPDX-License-Identifier: BSD-2-Clause
+// An alert for nothing: somebody else has received the message. The AWE that it woke waits in the set again, so that the next
+// message interrupts the computation; it does not wait for a turn that a computation never gives.
+#include "alert.h"
+
+static struct fin_chan *from;
+static unsigned wanted, sent;
+
+static void sends(void *unused) {
+    (void)unused;
+    for (unsigned i = 0; i < 2; i++) {
+        while (__atomic_load_n(&wanted, __ATOMIC_ACQUIRE) <= i)
+            fin_sleep(10000);
+        CHECK_EQ(fin_chan_send(from, &(unsigned){0}, sizeof(unsigned)), 0);
+        __atomic_store_n(&sent, i + 1, __ATOMIC_RELEASE);
+    }
+}
+
+static void want(unsigned count) { __atomic_store_n(&wanted, count, __ATOMIC_RELEASE); }
+
+int main(void) {
+    struct fin_thread_handle sender;
+    unsigned number;
+    needs_signals();
+    open_set(PAIR, 1);
+    from = a;
+    CHECK_EQ(fin_waitset_monitor(w), 0);
+    CHECK_EQ(fin_thread_start(&sender, sends, NULL), 0);
+    fin_finish_as(all) {
+        fin_async_call(serve, NULL);
+        want(1);
+        while (__atomic_load_n(&sent, __ATOMIC_ACQUIRE) < 1) {
+        }
+        CHECK_EQ(fin_chan_try_recv(b, &number, sizeof number), sizeof number);
+        fin_alert_enable(); // it is handled
+        fin_alert_disable();
+        CHECK_EQ(handled, 0);
+        want(2);
+        compute_until(1);
+        fin_cancel_as(all);
+    }
+    fin_thread_join_nc(&sender);
+    fin_waitset_close(w);
+    close_both();
+    return 0;
+}

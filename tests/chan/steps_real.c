@@ -1,0 +1,121 @@
+// SPDX-License-Identifier: BSD-2-Clause
+// Steps that are the processor's own transactions: another thread's message aborts one, is handled at once, and nothing of
+// what the aborted one did is left; one that can never commit, for a system call or for its size, runs plainly, once.
+// (steps_aborted.c has the scenes that cannot be had at will.)
+#include "alert.h"
+
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include "rtm.h"
+
+static unsigned conflicts; // aborts by what another processor wrote or read
+
+static inline unsigned begin(void) {
+    unsigned status = fin_rtm_begin();
+    conflicts += status != FIN_RTM_STARTED && status & 1 << 2;
+    return status;
+}
+#define fin_rtm_begin begin
+#include "../../src/chan/step.c"
+
+// A step takes some hundred microseconds; caches keep less for a transaction.
+enum { ROUNDS = 30, MESSAGES = 100, TURNS = 100000, LARGE = 1 << 20 };
+
+static struct fin_chan *from;
+static unsigned volatile wanted;
+static bool volatile over;
+// What steps write lies by itself: another processor's look at its line, or at the next, which is fetched along, aborts, too.
+static struct {
+    unsigned begun, ended, seen;
+    char rest[500];
+} all_steps __attribute__((aligned(512)));
+static unsigned char large[LARGE];
+
+static void sends(void *unused) {
+    (void)unused;
+    for (unsigned i = 0;; i++) {
+        while (wanted <= i && !over)
+            fin_sleep(FIN_MS / 10);
+        if (over)
+            break;
+        while (handled < i) {
+        }
+        for (unsigned volatile spin = i * 7919 % TURNS; spin; spin--) {
+        }
+        CHECK_EQ(fin_chan_send(from, &i, sizeof i), 0);
+    }
+}
+
+static void step(void *unused) {
+    (void)unused;
+    all_steps.begun++;
+    all_steps.seen = handled;
+    for (unsigned volatile spin = 0; spin < TURNS; spin++) {
+    }
+    all_steps.ended++;
+}
+
+// Returns the conflicts of one round.
+static unsigned messages_come(void) {
+    static unsigned done;
+    unsigned amidst = 0, first = conflicts;
+    wanted += MESSAGES;
+    while (handled < wanted) {
+        unsigned before = handled;
+        int aborts = fin_monitored_step(step, NULL);
+        amidst += aborts > 0 ? handled - before : 0;
+        CHECK_EQ(all_steps.begun, ++done);
+        CHECK_EQ(all_steps.ended, done);
+        CHECK_EQ(all_steps.seen, handled);
+    }
+    fprintf(stderr, "%u of %u messages came in the middle of a step, %u conflicts, %u steps\n", amidst, MESSAGES,
+            conflicts - first, done);
+    CHECK(amidst > MESSAGES / 2); // those between two steps, and in what an interrupt had run plainly, are few
+    return conflicts - first;
+}
+
+static void calls(void *count) {
+    syscall(SYS_getppid);
+    ++*(unsigned *)count;
+}
+
+static void writes(void *count) {
+    for (unsigned i = 0; i < LARGE; i += 64)
+        large[i]++;
+    ++*(unsigned *)count;
+}
+
+static void never_commit(void) {
+    unsigned called = 0, written = 0;
+    CHECK_EQ(fin_monitored_step(calls, &called), 3);
+    CHECK_EQ(called, 1);
+    CHECK_EQ(fin_monitored_step(writes, &written), 3);
+    CHECK_EQ(written, 1);
+    for (unsigned i = 0; i < LARGE; i += 64)
+        CHECK_EQ(large[i], 1);
+}
+
+int main(void) {
+    struct fin_thread_handle sender;
+    needs_signals();
+    if (strstr(fin_alert_backend(), "no RTM"))
+        SKIP("this processor has no transactions");
+    open_set(PAIR, 1);
+    from = a;
+    CHECK_EQ(fin_waitset_monitor(w), 0);
+    never_commit();
+    CHECK_EQ(fin_thread_start(&sender, sends, NULL), 0);
+    fin_finish_as(all) {
+        fin_async_call(serve, NULL);
+        // A few come without alerts, and few alerts are conflicts while both threads have to share a processor.
+        for (unsigned round = 1; messages_come() < MESSAGES / 3 && sysconf(_SC_NPROCESSORS_ONLN) > 1; round++)
+            CHECK(round < ROUNDS);
+        over = true;
+        fin_cancel_as(all);
+    }
+    fin_thread_join_nc(&sender);
+    fin_waitset_close(w);
+    close_both();
+    return 0;
+}
