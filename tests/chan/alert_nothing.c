@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// An alert for nothing: somebody else has received the message. The AWE that it woke waits in the set again, so that the next
-// message interrupts the computation; it does not wait for a turn that a computation never gives.
+// An alert for nothing: somebody else has received the message. The AWE that it woke waits in the set again, so that the
+// next message interrupts the computation; it does not wait for a turn that a computation never gives.
 #include "alert.h"
 
 static struct fin_chan *from;

@@ -25,7 +25,7 @@ enum { ROUNDS = 30, MESSAGES = 100, TURNS = 100000, LARGE = 1 << 20 };
 static struct fin_chan *from;
 static unsigned volatile wanted;
 static bool volatile over;
-// What steps write lies by itself: another processor's look at its line, or at the next, which is fetched along, aborts, too.
+// What steps write lies by itself: another processor's look at its line aborts, too, or at the next, which is fetched along.
 static struct {
     unsigned begun, ended, seen;
     char rest[500];
