@@ -3,7 +3,7 @@
 """Compiles and runs the samples of a page of documentation, and compares what they print with what the page shows.
 
     samples.py BUILD PAGE.md        C and C++ with the compilers in $CC and $CXX, Fin from the build directory BUILD
-    samples.py --show PAGE.md       the programs, as they are compiled
+    samples.py --show PAGE.md [N]   the programs, or only the Nth, as they are compiled
 
 Samples are the fenced blocks. One of `c` or `cpp` with a main in it is a program. Otherwise a comment in front of it,
 <!-- part NAME -->, makes it a part; a comment <!-- part NAME, hidden, and lines of code, up to -->, is one that readers do
@@ -149,15 +149,23 @@ def check(program, build, name, scratch):
     return ''
 
 
+def show(found, which):
+    if which and not 1 <= int(which[0]) <= len(found):
+        sys.exit(f'there are {len(found)} programs')
+    chosen = [found[int(which[0]) - 1]] if which else found
+    print('\n// ---- another program\n'.join(p.code for p in chosen))
+    return 0
+
+
 def main():
-    if len(sys.argv) != 3:
+    which = sys.argv[3:] if sys.argv[1:2] == ['--show'] else []
+    if len(sys.argv) != 3 + len(which) or len(which) > 1 or not all(w.isdigit() for w in which):
         print(__doc__)
         return 2
     page = pathlib.Path(sys.argv[2])
     found = programs(page.read_text(), page.name)
     if sys.argv[1] == '--show':
-        print('\n// ---- another program\n'.join(p.code for p in found))
-        return 0
+        return show(found, which)
     with tempfile.TemporaryDirectory() as scratch, concurrent.futures.ThreadPoolExecutor(2) as pool:
         results = list(pool.map(lambda p: check(p, os.path.abspath(sys.argv[1]), page.name, scratch), found))
     if any(results):

@@ -68,6 +68,11 @@ def check_inside(name, text):
             wrong.append(f'{name}: names {file}, which does not exist')
 
 
+guide = (top / 'docs/core.md').read_text()
+for variable in sorted(set(re.findall(r'getenv\w*\("(FIN_\w+)"\)', text_of('src')))):
+    if f'| `{variable}=' not in guide and f', `{variable}=' not in guide:
+        wrong.append(f'docs/core.md: its table does not have {variable}')
+
 for page in [top / 'README.md', top / 'ARCHITECTURE.md', top / 'CONTRIBUTING.md', *sorted((top / 'docs').glob('*.md'))]:
     name, text = page.relative_to(top), page.read_text()
     check_samples(name, text)

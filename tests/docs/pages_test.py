@@ -2,17 +2,21 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """pages.py finds what is wrong with pages, all of it and no more: pages_test.py TOP"""
 import pathlib
+import re
 import subprocess
 import sys
 import tempfile
 
 top = pathlib.Path(sys.argv[1])
 CODE = '```c\nint main(void) { return 0; }\n```\n'
+VARIABLES = re.findall(r'`(FIN_\w+)=', (top / 'docs/core.md').read_text())
+TABLE = ''.join(f'| `{v}=1` | |\n' for v in VARIABLES)
 GOOD = {
     'README.md': CODE,
     'CONTRIBUTING.md': '',
     'ARCHITECTURE.md': '`first_step` of cont.c, and `fin_find_work`',
     'docs/tested.md': 'A `fin_yield`, in `src/core/awe.c` and [here](tested.md).\n' + CODE,
+    'docs/core.md': TABLE,
     'docs/results.md': CODE,
 }
 BAD = {  # page: (its text, how each line begins that is said about it)
@@ -20,6 +24,7 @@ BAD = {  # page: (its text, how each line begins that is said about it)
     'ARCHITECTURE.md': ('`first_no_step` of no.c\n' + CODE, 'ARCHITECTURE.md: its samples are not tested',
                         'ARCHITECTURE.md: names first_no_step, which no source has',
                         'ARCHITECTURE.md: names no.c, which does not exist'),
+    'docs/core.md': (TABLE.replace('FIN_DOZE', 'FIN_IO'), 'docs/core.md: its table does not have FIN_DOZE'),
     'docs/function.md': ('A `fin_yeild`.', 'docs/function.md: names fin_yeild, which no header has'),
     'docs/link.md': ('See [that](that.md).', 'docs/link.md: leads to that.md, which does not exist'),
     'docs/source.md': ('See `src/core/no.c`.', 'docs/source.md: names src/core/no.c, which does not exist'),

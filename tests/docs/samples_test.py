@@ -40,4 +40,12 @@ with tempfile.TemporaryDirectory() as scratch:
         if expected not in said or (run.returncode == 0) != (' programs, ' in expected):
             bad += 1
             print(f'--- {text}--- {run.returncode}, expected "{expected}":\n{said}')
+    page.write_text(GOOD + GOOD.replace('one', 'two'))
+    shows = {(): (0, 'one', 'two'), ('1',): (0, 'one'), ('2',): (0, 'two'), ('3',): (1,), ('x',): (2,)}
+    for which, expected in shows.items():
+        run = subprocess.run([f'{tools}/samples.py', '--show', page, *which], capture_output=True, text=True)
+        shown = [word for word in ('one', 'two') if f'puts("{word}")' in run.stdout]
+        if (run.returncode, *shown) != expected:
+            bad += 1
+            print(f'--- --show {which}: {run.returncode}, expected {expected}:\n{run.stdout}{run.stderr}')
 sys.exit(bool(bad))
