@@ -150,17 +150,6 @@ struct connection {
     int fd;
 };
 
-static FIN_BLOCKING bool send_all(int fd, const char *p, size_t n) {
-    while (n > 0) {
-        ssize_t sent = fin_send(fd, p, n, 0);
-        if (sent <= 0)
-            return false;
-        p += sent;
-        n -= (size_t)sent;
-    }
-    return true;
-}
-
 static FIN_BLOCKING bool answer(int fd, const char *path) {
     static const char block[4096];
     char head[128];
@@ -169,11 +158,11 @@ static FIN_BLOCKING bool answer(int fd, const char *path) {
     if (slow)
         size = 1 << 30;
     snprintf(head, sizeof head, "HTTP/1.1 200 OK\r\nContent-Length: %ld\r\n\r\n", size);
-    if (!send_all(fd, head, strlen(head)))
+    if (fin_send_all(fd, head, strlen(head), 0, NULL) != 0)
         return false;
     for (size_t left = (size_t)size, n; left > 0; left -= n) {
         n = slow ? 1 : left < sizeof block ? left : sizeof block;
-        if ((slow && fin_sleep(5 * FIN_MS) != 0) || !send_all(fd, block, n))
+        if ((slow && fin_sleep(5 * FIN_MS) != 0) || fin_send_all(fd, block, n, 0, NULL) != 0)
             return false;
     }
     return true;

@@ -15,17 +15,6 @@
 
 // ---- the server
 
-static FIN_BLOCKING bool send_all(int fd, const char *data, size_t size) {
-    while (size) {
-        ssize_t n = fin_send(fd, data, size, 0);
-        if (n <= 0)
-            return false;
-        data += n;
-        size -= (size_t)n;
-    }
-    return true;
-}
-
 struct connection {
     int fd;
     bool echo;
@@ -36,9 +25,9 @@ struct connection {
 // What came is answered. False: the connection is of no more use.
 static FIN_BLOCKING bool answer(struct connection *c, size_t n) {
     if (c->echo)
-        return send_all(c->fd, c->buffer, n);
+        return fin_send_all(c->fd, c->buffer, n, 0, NULL) == 0;
     unsigned requests = requests_in(c->buffer, n, &c->seen);
-    return requests <= MOST_PIPELINED && send_all(c->fd, hellos(), requests * HELLO_SIZE);
+    return requests <= MOST_PIPELINED && fin_send_all(c->fd, hellos(), requests * HELLO_SIZE, 0, NULL) == 0;
 }
 
 static FIN_BLOCKING void serve_with_stack(int fd, bool echo) {
@@ -145,7 +134,7 @@ static FIN_BLOCKING void exchange(int fd, const char *question, size_t question_
                                   size_t answer_size) {
     char buffer[512];
     EXPECT(answer_size <= sizeof buffer);
-    EXPECT(send_all(fd, question, question_size));
+    EXPECT(fin_send_all(fd, question, question_size, 0, NULL) == 0);
     receive_all(fd, buffer, answer_size);
     EXPECT(memcmp(buffer, answer, answer_size) == 0);
 }

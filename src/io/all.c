@@ -3,7 +3,7 @@
 #include "io/call.h"
 
 // Of `c`, a read, write, receive or send, as often as it takes.
-static FIN_BLOCKING int all(struct call c, size_t size, size_t *done, bool nc) {
+static inline __attribute__((always_inline)) FIN_BLOCKING int all(struct call c, size_t size, size_t *done, bool nc) {
     const char *p = c.addr;
     size_t n = 0;
     int r = 0;
