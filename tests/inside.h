@@ -28,7 +28,6 @@ static inline void *comes(void *first) {
 
 static inline void fork_while_inside(void (*first)(void), void (*in_child)(void)) {
     pthread_t t;
-    int status;
     skip_without_forks_of_threads();
     CHECK_EQ(pthread_create(&t, NULL, comes, &first), 0);
     while (__atomic_load_n((int *)&inside, __ATOMIC_SEQ_CST) == NOBODY_YET)
@@ -39,8 +38,7 @@ static inline void fork_while_inside(void (*first)(void), void (*in_child)(void)
         in_child();
         _exit(0);
     }
-    CHECK_EQ(waitpid(child, &status, 0), child);
-    CHECK_EQ(status, 0);
+    ended_well(child);
     __atomic_store_n((int *)&inside, GOES_ON, __ATOMIC_SEQ_CST);
     pthread_join(t, NULL);
 }

@@ -259,6 +259,15 @@ static inline struct fin_timer *fin_timers_first(const struct io *io) { // NULL:
 }
 static inline bool fin_timer_waits(const struct fin_timer *t) { return t->order != 0; }
 
+// An AWE that sleeps, with a stack or without.
+struct sleeper {
+    struct waiter waiter; // first
+    struct fin_timer timer;
+    struct io *io;
+};
+void fin_io_slept(struct fin_timer *t);
+void fin_io_cancel_sleep(void *sleeper); // of a cancel item
+
 // What the kernel transfers at most in one call.
 static inline uint32_t fin_io_most(size_t size) { return size < 0x7ffff000 ? (uint32_t)size : 0x7ffff000; }
 

@@ -20,10 +20,8 @@ struct on {
 }; // before the request begins its timer is that of its delay
 
 struct on_timer {
-    struct waiter waiter; // first
-    struct io *io;
+    struct sleeper sleeper; // first
     struct fin_awe *awe;
-    struct fin_timer timer;
 };
 
 // Where only epoll is available: the call is tried, and when the descriptor is ready tried again.
@@ -85,19 +83,6 @@ static void over(struct io *io, struct fin_awe *awe, const struct call *c, int r
     (fin_io_makes_descriptor(c->op) ? fin_cont_done_descriptor : fin_cont_done)(io->rt, awe, result);
 }
 
-static void slept(struct fin_timer *t) {
-    struct on_timer *w = FIN_OF(struct on_timer, timer, t);
-    fin_io_resume(w->io, &w->waiter, 0);
-}
-
-static void cancel_sleep(void *timer) {
-    struct on_timer *w = timer;
-    if (!fin_timer_waits(&w->timer))
-        return;
-    fin_timer_remove(&w->timer);
-    fin_io_resume(w->io, &w->waiter, -ECANCELED);
-}
-
 static int try_now(const struct call *c, enum fin_io_kind kind) {
     int r;
     do {
@@ -144,7 +129,7 @@ void fin_on_completed(struct io *io, struct waiter *w) {
         ready((struct on_ready *)w, result);
         return;
     }
-    if (w->item.fn == cancel_sleep) {
+    if (w->item.fn == fin_io_cancel_sleep) {
         fin_cont_done(io->rt, ((struct on_timer *)w)->awe, result);
         return;
     }
@@ -325,10 +310,12 @@ int fin_sleep_until_on(struct fin_on *storage, uint64_t when, fin_cont *cont, co
     int error = may_wait(FIN_FOR_TIME, &io, cont, state, size);
     if (error)
         return error;
-    w->waiter.awe = NULL;
-    w->io = io;
-    fin_timer_add(io, &w->timer, when, slept);
-    return fin_cont_suspend(FIN_FOR_TIME, cont, state, size, cancelled_by(&w->waiter, cancel_sleep, w), begin_sleep, w);
+    struct sleeper *s = &w->sleeper;
+    s->waiter.awe = NULL;
+    s->io = io;
+    fin_timer_add(io, &s->timer, when, fin_io_slept);
+    return fin_cont_suspend(FIN_FOR_TIME, cont, state, size, cancelled_by(&s->waiter, fin_io_cancel_sleep, s), begin_sleep,
+                            w);
 }
 
 int fin_sleep_on(struct fin_on *on, uint64_t ns, fin_cont *cont, const void *state, size_t size) {

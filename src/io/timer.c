@@ -144,18 +144,12 @@ uint64_t fin_io_after(uint64_t ns) {
     return now + ns < now ? UINT64_MAX : now + ns;
 }
 
-struct sleeper {
-    struct waiter waiter;
-    struct fin_timer timer;
-    struct io *io;
-};
-
-static void slept(struct fin_timer *t) {
+void fin_io_slept(struct fin_timer *t) {
     struct sleeper *s = FIN_OF(struct sleeper, timer, t);
     fin_io_resume(s->io, &s->waiter, 0);
 }
 
-static void cancel_sleep(void *sleeper) {
+void fin_io_cancel_sleep(void *sleeper) {
     struct sleeper *s = sleeper;
     if (!fin_timer_waits(&s->timer))
         return;
@@ -170,11 +164,11 @@ static FIN_BLOCKING int sleep_until(uint64_t when, bool nc) {
         return error;
     s.timer.order = 0;
     if (!nc) {
-        fin_cancel_item_add(&s.waiter.item, cancel_sleep, &s);
+        fin_cancel_item_add(&s.waiter.item, fin_io_cancel_sleep, &s);
         if (fin_cancel_item_ran(&s.waiter.item))
             return -ECANCELED;
     }
-    fin_timer_add(s.io, &s.timer, when, slept);
+    fin_timer_add(s.io, &s.timer, when, fin_io_slept);
     s.io->rt->stats.blocks[FIN_FOR_TIME].with_stack++;
     fin_suspend(&s.waiter.awe);
     if (!nc)

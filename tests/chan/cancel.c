@@ -5,12 +5,7 @@
 
 static unsigned seed = 3, sent, received, cancelled;
 
-static void pause_a_little(void) {
-    for (unsigned n = next_random(&seed) % 120; n; n--)
-        fin_yield();
-    if (next_random(&seed) % 8 == 0)
-        CHECK_EQ(fin_sleep_nc(1), 0);
-}
+static void pause_a_little(void) { pause_a_while(&seed, 120, 8); }
 
 static void send_one(void *unused) {
     (void)unused;

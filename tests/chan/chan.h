@@ -55,6 +55,14 @@ static inline unsigned next_random(unsigned *state) {
     return *state >> 8;
 }
 
+// As many turns as chance says, below `most`; and once in `sleeps`, a sleep.
+__attribute__((unused)) static void pause_a_while(unsigned *seed, unsigned most, unsigned sleeps) {
+    for (unsigned n = next_random(seed) % most; n; n--)
+        fin_yield();
+    if (next_random(seed) % sleeps == 0)
+        CHECK_EQ(fin_sleep_nc(1), 0);
+}
+
 static inline unsigned few(unsigned many) { return getenv("FIN_FEW") ? many / 20 + 1 : many; }
 
 // A child process that runs fn(arg) and ends; with both ends of a socket pair between it and this one in sockets[].

@@ -16,7 +16,6 @@ static int in_list(void) {
 
 // As the thread leaves it; `there` is what it ends with in the child.
 static void fork_now(int there) {
-    int status;
     pid_t child = fork();
     if (child == 0) {
         alarm(20);
@@ -27,8 +26,7 @@ static void fork_now(int there) {
         CHECK_EQ(in_list(), there - 2);
         _exit(0);
     }
-    CHECK_EQ(waitpid(child, &status, 0), child);
-    CHECK_EQ(status, 0);
+    ended_well(child);
 }
 
 int main(void) {

@@ -10,12 +10,7 @@ static struct fin_chan_on sending, receiving;
 static unsigned char out[SIZE], in[SIZE];
 static bool seen[MOST]; // of two that receive the second may run first
 
-static void pause_a_little(void) {
-    for (unsigned n = next_random(&seed) % 120; n; n--)
-        fin_yield();
-    if (next_random(&seed) % 8 == 0)
-        CHECK_EQ(fin_sleep_nc(1), 0);
-}
+static void pause_a_little(void) { pause_a_while(&seed, 120, 8); }
 
 static void has_sent(void *state, int r) {
     (void)state;

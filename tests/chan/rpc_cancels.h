@@ -7,12 +7,7 @@
 
 static unsigned seed = 9, answers, cancels, requests;
 
-static void pause_a_little(void) {
-    for (unsigned n = next_random(&seed) % 30; n; n--)
-        fin_yield();
-    if (next_random(&seed) % 16 == 0)
-        CHECK_EQ(fin_sleep_nc(1), 0);
-}
+static void pause_a_little(void) { pause_a_while(&seed, 30, 16); }
 
 static void handle(struct fin_rpc *r, uint32_t id, void *request, size_t size, void *unused) {
     uint64_t x;

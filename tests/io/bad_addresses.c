@@ -105,10 +105,7 @@ static void on_pipe(void) {
 int main(void) {
     if (FIN_SANITIZED || on_valgrind())
         SKIP("sanitizers and valgrind look at memory before the kernel does");
-    char path[] = "/tmp/fin-addresses-XXXXXX";
-    int fd = mkstemp(path);
-    CHECK(fd >= 0);
-    unlink(path);
+    int fd = nameless_file();
     CHECK_EQ(ftruncate(fd, 1000), 0);
     nowhere = mmap(NULL, 1 << 16, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
     CHECK(nowhere != MAP_FAILED);

@@ -37,6 +37,16 @@ static void cancel_it(int (*operation)(void)) {
     }
 }
 
+// What was cancelled has sent nothing.
+static void take_all(int (*take)(void), ssize_t bytes) {
+    while (bytes > 0) {
+        ssize_t n = take();
+        CHECK(n > 0);
+        bytes -= n;
+    }
+    CHECK_EQ(bytes, 0);
+}
+
 static void in_pairs(void) {
     cancel_it(do_poll);
     cancel_it(do_read);
@@ -49,12 +59,7 @@ static void in_pairs(void) {
         full += n;
     fcntl(fd[1], F_SETFL, 0);
     cancel_it(do_write);
-    while (full > 0) {
-        n = do_read();
-        CHECK(n > 0);
-        full -= n;
-    }
-    CHECK_EQ(full, 0);
+    take_all(do_read, full);
     cancel_it(do_read);
 }
 
@@ -66,12 +71,7 @@ static void sockets(void) {
     while ((n = send(fd[1], buffer, sizeof buffer, MSG_DONTWAIT)) > 0)
         full += n;
     cancel_it(do_send);
-    while (full > 0) {
-        n = do_recv();
-        CHECK(n > 0);
-        full -= n;
-    }
-    CHECK_EQ(full, 0);
+    take_all(do_recv, full);
 }
 
 static void close_both(void) {

@@ -13,16 +13,8 @@ enum { MUCH = 300000 };
 static char data[MUCH], back[MUCH];
 static int file, pair[2];
 
-static int empty_file(void) {
-    char path[] = "/tmp/fin-copies-XXXXXX";
-    int fd = mkstemp(path);
-    CHECK(fd >= 0);
-    unlink(path);
-    return fd;
-}
-
 static void copied(void) {
-    int copy = empty_file();
+    int copy = nameless_file();
     off_t from = 1000, to = 50;
     CHECK_EQ(fin_copy_file_range(file, &from, copy, &to, 5000, 0), 5000);
     CHECK_EQ(from, 6000);
@@ -135,7 +127,7 @@ static void refused(void) {
 }
 
 static void to_others(void) {
-    int copy = empty_file();
+    int copy = nameless_file();
     CHECK_EQ(pipe(pair), 0);
     at = 100;
     CHECK_EQ(fin_sendfile(pair[1], file, &at, 3000), 3000);
@@ -157,7 +149,7 @@ int main(void) {
     CHECK_EQ(fin_sleep(1), 0); // makes what the thread waits with
     for (int i = 0; i < MUCH; i++)
         data[i] = (char)next_random(&seed);
-    file = empty_file();
+    file = nameless_file();
     CHECK_EQ(write(file, data, MUCH), MUCH);
     CHECK_EQ(lseek(file, 0, SEEK_SET), 0);
     int before = open_descriptors();

@@ -9,10 +9,7 @@ int main(void) {
     static char data[1], big[100];
     if (on_valgrind())
         SKIP("valgrind looks at all of the memory before the kernel does");
-    char path[] = "/tmp/fin-limits-XXXXXX";
-    int fd[2], file = mkstemp(path);
-    CHECK(file >= 0);
-    unlink(path);
+    int fd[2], file = nameless_file();
     CHECK_EQ(fin_write(file, big, 100), 100);
     CHECK_EQ(lseek(file, 0, SEEK_SET), 0);
     // the room ends here, but so does the file

@@ -10,7 +10,6 @@
 
 enum { SIZE = 8192, FILES = 1024 };
 
-static char path[] = "/tmp/fin-fixed-XXXXXX";
 static char room[SIZE + 2];
 static char *const memory = room + 1;
 static struct fin_memory *m;
@@ -109,9 +108,7 @@ static void many(void) {
 
 int main(void) {
     pthread_t t;
-    fd = mkstemp(path);
-    CHECK(fd >= 0);
-    unlink(path);
+    fd = nameless_file();
     CHECK_EQ(fin_memory_register(&m, memory, SIZE), 0);
     file = fin_file_register(fd);
     CHECK(file > 0);

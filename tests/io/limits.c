@@ -35,18 +35,10 @@ static void too_large_an_input(void) {
     CHECK_EQ(fin_run(&how, data, sizeof data, NULL, 0, &status), -EFBIG);
 }
 
-static int temporary(void) {
-    char path[] = "/tmp/fin-limits-XXXXXX";
-    int fd = mkstemp(path);
-    CHECK(fd >= 0);
-    unlink(path);
-    return fd;
-}
-
 static void too_large(void) {
     struct rlimit before, small;
     size_t done;
-    int fd = temporary();
+    int fd = nameless_file();
     CHECK_EQ(getrlimit(RLIMIT_FSIZE, &before), 0);
     small = (struct rlimit){.rlim_cur = 5000, .rlim_max = before.rlim_max};
     CHECK_EQ(setrlimit(RLIMIT_FSIZE, &small), 0);
@@ -73,7 +65,7 @@ static void part_of_a_page(void) {
     CHECK(child >= 0);
     if (child == 0) {
         struct rlimit small = {100, 100};
-        int fd = temporary();
+        int fd = nameless_file();
         CHECK_EQ(setrlimit(RLIMIT_FSIZE, &small), 0);
         CHECK_EQ(fin_write(fd, data, 200), 100);
         CHECK_EQ(lseek(fd, 0, SEEK_CUR), 100);

@@ -9,19 +9,9 @@
 
 #include "net.h"
 
-static char path[] = "/tmp/fin-linked-XXXXXX";
-
-static int file(void) {
-    strcpy(strchr(path, '\0') - 6, "XXXXXX");
-    int fd = mkstemp(path);
-    CHECK(fd >= 0);
-    unlink(path);
-    return fd;
-}
-
 static void in_order(void) {
     char back[8] = "";
-    int fd = file();
+    int fd = nameless_file();
     struct fin_step s[] = {
         fin_step_pwrite(fd, "abcd", 4, 0),
         fin_step_pwrite(fd, "xy", 2, 1),
@@ -60,7 +50,7 @@ static void one_call(void) {
 
 static void broken(void) {
     char back[8];
-    int fd = file();
+    int fd = nameless_file();
     struct fin_step fails[] = {fin_step_pwrite(fd, "abcd", 4, 0), fin_step_read(-1, back, 1), fin_step_close(fd)};
     CHECK_EQ(fin_linked(fails, 3), 1);
     CHECK_EQ(fails[1].result, -EBADF);
@@ -81,7 +71,7 @@ static void bad_counts(void) {
     struct fin_step s[FIN_LINKED_MOST + 1];
     CHECK_EQ(fin_linked(s, 0), -EINVAL);
     CHECK_EQ(fin_linked(s, FIN_LINKED_MOST + 1), -EINVAL);
-    int fd = file();
+    int fd = nameless_file();
     for (int i = 0; i < FIN_LINKED_MOST; i++)
         s[i] = fin_step_write(fd, "ab", 2);
     CHECK_EQ(fin_linked(s, FIN_LINKED_MOST), FIN_LINKED_MOST);

@@ -48,6 +48,15 @@ static inline int unix_listen(struct sockaddr_un *address, socklen_t *size, int 
 
 static inline void stream_pair(int fd[2]) { CHECK_EQ(socketpair(AF_UNIX, SOCK_STREAM, 0, fd), 0); }
 
+// Empty, and gone when it is closed.
+static inline int nameless_file(void) {
+    char path[] = "/tmp/fin-io-XXXXXX";
+    int fd = mkstemp(path);
+    CHECK(fd >= 0);
+    unlink(path);
+    return fd;
+}
+
 static inline bool on_epoll(void) { return strncmp(fin_io_backend(), "epoll", 5) == 0; }
 
 // A stream whose bytes say where they stand: byte i has the value i % 251. `from`: where p begins.

@@ -6,12 +6,11 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/eventfd.h>
-#include <termios.h>
 #include <unistd.h>
 
 #include <fin.h>
 
-#include "check.h"
+#include "terminal.h"
 
 static const uint64_t half = (uint64_t)1 << 63;
 static int sum;
@@ -68,27 +67,15 @@ static void full_sum(void) {
     close(sum);
 }
 
-// A ring's write to a terminal blocks the thread where the terminal may: that is the kernel's (fin/file.h).
-static int terminal(int master) {
-    struct termios t;
-    bool ring = strncmp(fin_io_backend(), "epoll", 5) != 0;
-    CHECK_EQ(grantpt(master), 0);
-    CHECK_EQ(unlockpt(master), 0);
-    int fd = open(ptsname(master), O_RDWR | O_NOCTTY | O_CLOEXEC | (ring ? O_NONBLOCK : 0));
-    CHECK(fd >= 0);
-    CHECK_EQ(tcgetattr(fd, &t), 0);
-    cfmakeraw(&t);
-    CHECK_EQ(tcsetattr(fd, TCSANOW, &t), 0);
-    return fd;
-}
-
 static void full_terminal(void) {
     static const char data[1 << 17];
     static char back[sizeof data];
     int master = posix_openpt(O_RDWR | O_NOCTTY | O_CLOEXEC);
     if (master < 0)
         return; // a machine without terminals
-    int fd = terminal(master);
+    // A ring's write to a terminal blocks the thread where the terminal may: that is the kernel's (fin/file.h).
+    bool ring = strncmp(fin_io_backend(), "epoll", 5) != 0;
+    int fd = raw_terminal(master, ring ? O_NONBLOCK : 0);
     fin_shared size_t done = 0;
     fin_shared int ended = 1;
     fin_finish {

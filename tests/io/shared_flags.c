@@ -11,12 +11,11 @@
 #include <sys/ioctl.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
-#include <termios.h>
 #include <unistd.h>
 
 #include <fin.h>
 
-#include "check.h"
+#include "terminal.h"
 
 static int changes;
 
@@ -53,17 +52,9 @@ static void reads(void *fd) {
 }
 
 static int open_terminal(int *master) {
-    struct termios t;
     *master = posix_openpt(O_RDWR | O_NOCTTY | O_CLOEXEC);
     CHECK(*master >= 0);
-    CHECK_EQ(grantpt(*master), 0);
-    CHECK_EQ(unlockpt(*master), 0);
-    int fd = open(ptsname(*master), O_RDWR | O_NOCTTY | O_CLOEXEC);
-    CHECK(fd >= 0);
-    CHECK_EQ(tcgetattr(fd, &t), 0);
-    cfmakeraw(&t);
-    CHECK_EQ(tcsetattr(fd, TCSANOW, &t), 0);
-    return fd;
+    return raw_terminal(*master, 0);
 }
 
 static void of_terminal(void) {

@@ -162,10 +162,7 @@ static void some_room(void) {
 }
 
 int main(void) {
-    char path[] = "/tmp/fin-splice-XXXXXX";
-    file = mkstemp(path);
-    CHECK(file >= 0);
-    unlink(path);
+    file = nameless_file();
     for (int i = 0; i < MUCH; i++)
         data[i] = (char)(i * 7 + i / 256);
     CHECK_EQ(fin_write_all(file, data, MUCH, NULL), 0);

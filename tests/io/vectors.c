@@ -26,10 +26,7 @@ static void check_and_clear(void) {
 }
 
 static void on_file(void) {
-    char path[] = "/tmp/fin-vectors-XXXXXX";
-    int fd = mkstemp(path);
-    CHECK(fd >= 0);
-    unlink(path);
+    int fd = nameless_file();
     fill();
     CHECK_EQ(fin_pwritev(fd, to, 4, 100), TOTAL);
     CHECK_EQ(fin_preadv(fd, to, 4, 100), TOTAL);

@@ -68,6 +68,12 @@ def bars(rows, unit):
     return svg(LEFT + WIDTH + 250, LINE * len(rows) + 4, out), scale
 
 
+def plot(title, rows, unit):
+    """Caption and drawing, where there are rows."""
+    drawn, scale = bars(rows, unit) if rows else ('', None)
+    return [(f'{title}: {unit}{scale.said()}', drawn)] if rows else []
+
+
 def lines(xs, series, unit):
     """Of {name: {x: y}}; the xs are evenly apart."""
     scale = Scale([y for points in series.values() for y in points.values()], HIGH, unit)
@@ -109,9 +115,7 @@ def of_bench(ours, rivals):
             for name, value, spread, _, paper, _, said in picked.rows:
                 lo, hi = (float(x) for x in spread.rstrip('~').split('-')[-2:])
                 rows.append((name, value, lo, hi, published(paper), LOSES if 'missed' in said else colour))
-        if rows:
-            drawn, scale = bars(rows, sides[0][0].unit)
-            out.append((f'{title}: {sides[0][0].unit}{scale.said()}', drawn))
+        out += plot(title, rows, sides[0][0].unit)
     return out
 
 
@@ -131,9 +135,7 @@ class Bars:
                         paper = (n[self.paper],) if self.paper is not None and len(n) > self.paper else None
                         mine = PAPER if name.startswith('published') else OURS if name.startswith('Fin') else colour
                         rows.append((name, *3 * [n[self.column]], paper, mine))
-            if rows:
-                drawn, scale = bars(rows, self.unit)
-                out.append((f'{title}: {self.unit}{scale.said()}', drawn))
+            out += plot(title, rows, self.unit)
         return out
 
 
@@ -148,9 +150,7 @@ class Said:
         for title, sides in tables(ours, rivals).items():
             found = [(name, re.search(e, '\n'.join(p.text for p, _ in sides))) for name, e in self.expressions.items()]
             rows = [(name, *3 * [float(m[1])], None, OURS) for name, m in found if m]
-            if rows:
-                drawn, scale = bars(rows, self.unit)
-                out.append((f'{title}: {self.unit}{scale.said()}', drawn))
+            out += plot(title, rows, self.unit)
         return out
 
 

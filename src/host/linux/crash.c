@@ -46,14 +46,6 @@ static const struct {
 } fatal[] = {{SIGSEGV, "SIGSEGV"}, {SIGBUS, "SIGBUS"}, {SIGFPE, "SIGFPE"}, {SIGILL, "SIGILL"}, {SIGABRT, "SIGABRT"}};
 enum { FATAL = sizeof fatal / sizeof *fatal };
 
-static void *instruction(const ucontext_t *c) {
-#if defined(__x86_64__)
-    return (void *)c->uc_mcontext.gregs[REG_RIP];
-#elif defined(__aarch64__)
-    return (void *)c->uc_mcontext.pc;
-#endif
-}
-
 static void print(const char *text, size_t length, size_t most) {
     if (write(STDERR_FILENO, text, length < most ? length : most - 1) < 0)
         _exit(127);
@@ -87,7 +79,7 @@ static void report_crash(struct fin_runtime *rt, int sig, const ucontext_t *c) {
         fin_symbol_at(r.at, function, sizeof function);
     int n = snprintf(text, sizeof text, "fin: %s in AWE \"%s\"%s%s, thread %d, at %s\n", name_of(sig),
                      r.name ? r.name : "unnamed", r.how, function, rt->tid,
-                     fin_symbol_at(instruction(c), where, sizeof where));
+                     fin_symbol_at(fin_interrupted_at(c), where, sizeof where));
     print(text, (size_t)n, sizeof text);
 }
 

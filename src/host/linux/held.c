@@ -69,14 +69,6 @@ __attribute__((no_sanitize("thread"))) static bool busy(struct fin_runtime *rt) 
     return v->in_use && v->tid && !v->asleep && v->thread.current && v->thread.current != &rt->root;
 }
 
-static void *interrupted_at(const ucontext_t *c) {
-#if defined(__x86_64__)
-    return (void *)c->uc_mcontext.gregs[REG_RIP];
-#elif defined(__aarch64__)
-    return (void *)c->uc_mcontext.pc;
-#endif
-}
-
 static void answer(int signal, siginfo_t *info, void *context) {
     int error = errno;
     uint32_t asked = ASKED, state = NOTHING;
@@ -90,7 +82,7 @@ static void answer(int signal, siginfo_t *info, void *context) {
         question.name[0] = 0;
         if (question.running.name)
             strncat(question.name, question.running.name, sizeof question.name - 1);
-        question.ip = interrupted_at(context);
+        question.ip = fin_interrupted_at(context);
         question.frames = backtrace(question.frame, FRAMES);
         state = ANSWERED;
     }

@@ -1,8 +1,20 @@
 // SPDX-License-Identifier: BSD-2-Clause
+#define _GNU_SOURCE // REG_RIP
 #include "host/linux/running.h"
+
+#include <ucontext.h>
 
 #include "core/cont.h"
 #include "core/dispatch.h"
+
+void *fin_interrupted_at(const void *context) {
+    const ucontext_t *c = context;
+#if defined(__x86_64__)
+    return (void *)c->uc_mcontext.gregs[REG_RIP];
+#elif defined(__aarch64__)
+    return (void *)c->uc_mcontext.pc;
+#endif
+}
 
 const void *fin_running_cont(const void *cont, const void *kept) {
     struct fin_kept k;

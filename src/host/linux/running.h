@@ -16,6 +16,9 @@ struct fin_running fin_running(struct fin_runtime *rt);
 // Of a body of that thread; named: its name has been set.
 struct fin_running fin_running_body(struct fin_runtime *rt, const struct fin_body *body, bool named);
 
+// The instruction that a signal came before. context: the third argument of its handler.
+void *fin_interrupted_at(const void *context);
+
 // The program's continuation of an AWE that waits with `cont`, and a state that begins with the address `kept`. Nothing in
 // memory is relied on.
 const void *fin_running_cont(const void *cont, const void *kept);
