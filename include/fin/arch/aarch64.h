@@ -58,9 +58,10 @@
 #define FIN_ARCH_REG_(n, value) register void *fin_x##n##_ __asm__("x" #n) = (value)
 
 // Between the two the stack pointer is not what the function's unwinding tables say: backtraces, which profilers take in
-// handlers of signals, end there. (The macro says that this compilation has tables.) Where an AWE is resumed behind them,
-// an instruction that nobody reaches comes first: debuggers look at the one before that which a callee returns to.
-#ifdef __GCC_HAVE_DWARF2_CFI_ASM
+// handlers of signals, end there. Where an AWE is resumed behind them, an instruction that nobody reaches comes first:
+// debuggers look at the one before that which a callee returns to. The macro says that this compilation has tables; but for
+// C with -fexceptions and without asynchronous tables, where Clang has them for some functions only.
+#if defined(__GCC_HAVE_DWARF2_CFI_ASM) && (!defined(__clang__) || defined(__cplusplus) || !defined(__EXCEPTIONS))
 #define FIN_ARCH_NO_CALLER_ ".cfi_remember_state\n\t.cfi_undefined x30\n\t"
 #define FIN_ARCH_CALLER_AGAIN_ ".cfi_restore_state\n"
 #else
