@@ -16,14 +16,15 @@ import tempfile
 
 FEW, MANY = 1000, 3000
 ROWS = sys.argv[2:] or ['with stacks, directed switches', 'with stacks, cancellable waits', 'explicit, through the queue',
-        'explicit, stack handed over', 'explicit, recognized', 'in a thread, with stacks', 'in a thread, explicit, queued',
-        'in a thread, explicit, recognized', 'in a thread, fin_rpc_call', 'in a thread, fin_rpc_call_on',
-        'in a thread, fin_rpc_call_on, served', 'between processes, with stacks', 'between processes, explicit']
+        'explicit, stack handed over', 'explicit, switched to', 'explicit, recognized', 'in a thread, with stacks',
+        'in a thread, explicit, queued', 'in a thread, explicit, recognized', 'in a thread, fin_rpc_call',
+        'in a thread, fin_rpc_call_on', 'in a thread, fin_rpc_call_on, served', 'between processes, with stacks',
+        'between processes, explicit']
 LOOKS = 'looks'
 COMPONENTS = [
     (LOOKS, r'^(look_awhile|came_|other_work|fin_ump_spin|fin_ump_arrived)'),
-    ('client and server', r'^(call_|serve|begin|answer|queued_|handed_|recogniz|waiting_|stacks|end$|here_|here$|reply|'
-                          r'cancellable|hand_and)'),
+    ('client and server', r'^(call_|serve|begin|answer|queued_|handed_|switching_|recogniz|waiting_|stacks|end$|here_|'
+                          r'here$|reply|cancellable|hand_and)'),
     ('block, handoff or switch', r'^(fin_cont_|fin_block_|fin_thread_|fin_core_|fin_arch_|fin_awe_|fin_schedule|'
                                  r'fin_call_con|hand_over|fin_here|fin_yield|fin_suspend|dispatch|fin_resume|'
                                  r'block_on|fin_stack|fin_find|fin_look|give_stack|work$|leave_body|fin_holds|'

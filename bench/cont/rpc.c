@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
 // A null RPC between two AWEs of one thread (continuations, tables 4 and 5): a request of one word, a reply of one word.
-// With stacks on both sides; without, through the queue; with the stack handed over; and with the waiting continuation
-// recognized.
+// With stacks on both sides; without, through the queue; with the stack handed over, in parts or at once; and with the
+// waiting continuation recognized.
 #include <string.h>
 
 #include <fin.h>
@@ -190,6 +190,32 @@ static void handed_client(void *p, int result) {
 
 RUN(handed, handed_server, handed_client)
 
+// The same in one call of the library.
+static void switching_server(void *p, int result) {
+    server = fin_awe_self();
+    if (result < 0)
+        fin_cont_end();
+    if (client && fin_cont_of(client)) {
+        struct call *c = fin_cont_state(client);
+        c->reply = c->request + 1;
+        served++;
+        fin_switch_context(switching_server, p, 0, NULL, client);
+    }
+    fin_block_on(switching_server, p, 0);
+}
+
+static void switching_client(void *p, int result) {
+    struct call *c = p;
+    (void)result;
+    begin(c);
+    if (c->left-- == 0)
+        end();
+    c->request++;
+    fin_switch_context(switching_client, c, sizeof *c, NULL, server);
+}
+
+RUN(switched, switching_server, switching_client)
+
 // Recognized: the caller does the server's work, and then its own.
 static void waiting_server(void *p, int result) {
     server = fin_awe_self();
@@ -242,6 +268,7 @@ static struct bench_row rows[] = {
     {"with stacks, cancellable waits", cancellable, N, NULL},
     {"explicit, through the queue", queued, N, NULL, .base = 2},
     {"explicit, stack handed over", handed, N, NULL, .base = 2},
+    {"explicit, switched to", switched, N, NULL, .base = 2},
     {"explicit, recognized", recognized, N, NULL, .base = 2, .at_most = 60},
     {"a function call", plain, N, NULL},
 };

@@ -91,8 +91,9 @@ static int why_not(uint32_t state) {
 
 // One of another thread goes to the inbox of its owner. (models/awe.pml, sleep.pml)
 static __attribute__((noinline)) int schedule_there(struct fin_awe *a, uint32_t way) {
-    if (!fin_claim_from(a, way, FIN_AWE_WOKEN))
-        return why_not(fin_state(a));
+    uint32_t state;
+    if (!fin_claim_from(a, &state, way, FIN_AWE_WOKEN))
+        return why_not(state); // an explicit AWE may have another by now: it waits
     if (FIN_UNLIKELY(fin_trace_on))
         fin_trace_woken(fin_rt(fin_self), a);
     struct fin_runtime *rt = a->owner;

@@ -306,16 +306,20 @@ static inline void run_plain(struct fin_runtime *rt, struct fin_awe *next) {
 }
 
 // Takes an AWE that waits in one way for this caller alone, and makes it another kind: another thread may try the same.
-static inline bool fin_claim_from(struct fin_awe *a, uint32_t way, uint32_t kind) {
-    uint32_t from = fin_state(a);
-    while ((from & FIN_AWE_KIND) == way && fin_state_waits(from))
-        if (__atomic_compare_exchange_n(&a->state, &from, (from & ~(uint32_t)FIN_AWE_KIND) | kind, true, __ATOMIC_ACQ_REL,
+// *from: the state that it had, which decided.
+static inline bool fin_claim_from(struct fin_awe *a, uint32_t *from, uint32_t way, uint32_t kind) {
+    *from = fin_state(a);
+    while ((*from & FIN_AWE_KIND) == way && fin_state_waits(*from))
+        if (__atomic_compare_exchange_n(&a->state, from, (*from & ~(uint32_t)FIN_AWE_KIND) | kind, true, __ATOMIC_ACQ_REL,
                                         __ATOMIC_RELAXED))
             return true;
     return false;
 }
 
-static inline bool fin_claim(struct fin_awe *a, uint32_t kind) { return fin_claim_from(a, FIN_AWE_SUSPENDED, kind); }
+static inline bool fin_claim(struct fin_awe *a, uint32_t kind) {
+    uint32_t from;
+    return fin_claim_from(a, &from, FIN_AWE_SUSPENDED, kind);
+}
 
 // Takes an AWE of this thread that waits off whatever list it is on.
 static inline void take(struct fin_runtime *rt, struct fin_awe *to) {

@@ -211,7 +211,7 @@ int fin_cont_next_(struct fin_awe *to) {
     return 0;
 }
 
-int fin_cont_switch_(fin_cont *cont, const void *state, size_t size, struct fin_awe *to) {
+static __attribute__((noinline)) int switch_slowly(fin_cont *cont, const void *state, size_t size, struct fin_awe *to) {
     struct leaving l;
     if (!fin_state_mine(fin_here(), fin_state(to)))
         return -EINVAL;
@@ -222,5 +222,15 @@ int fin_cont_switch_(fin_cont *cont, const void *state, size_t size, struct fin_
     suspend(l.rt, l.e, true);
     run_next(l.rt, to);
     fin_cont_leave_to_next(l.rt, l.body, FIN_FOR_PROGRAM);
+    return 0;
+}
+
+// Between two explicit AWEs it is a handoff, and the continuation is called at once.
+int fin_cont_switch_(fin_cont *cont, const void *state, size_t size, struct fin_awe *to) {
+    struct fin_runtime *rt = fin_rt(fin_self);
+    if (FIN_UNLIKELY(!rt || !hand_over(rt, cont, state, size, to)))
+        return switch_slowly(cont, state, size, to);
+    rt->stats.blocks[FIN_FOR_PROGRAM].handed_off++;
+    fin_arch_on_stack((struct fin_body *)rt->thread.current - 1, fin_cont_step, record_of(to));
     return 0;
 }

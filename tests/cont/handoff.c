@@ -111,6 +111,46 @@ static void between_two(void) {
     CHECK_LOG("waits0 switches waits0 waits-125 waits-125 ");
 }
 
+// Between two that have waited before the stack is handed over each time.
+enum { SWITCHES = 1000 };
+static struct fin_awe *peers[2];
+static bool one_has_ended;
+
+static void back_and_forth(void *p, int result) {
+    long n = *(long *)p;
+    struct fin_awe *other = peers[(n + 1) % 2];
+    CHECK_EQ(result, 0);
+    CHECK(fin_awe_self() == peers[n % 2]);
+    if (n >= SWITCHES) {
+        if (!one_has_ended)
+            CHECK_EQ(fin_schedule(other), 0);
+        one_has_ended = true;
+        fin_cont_end();
+    }
+    n += 2;
+    fin_switch_context(back_and_forth, &n, sizeof n, NULL, other);
+    CHECK(false);
+}
+
+static void peer_waits(void *p, int result) {
+    (void)result;
+    peers[*(long *)p] = fin_awe_self();
+    fin_block_on(back_and_forth, p, sizeof(long));
+}
+
+static void switching(void) {
+    fin_finish {
+        for (long i = 0; i < 2; i++)
+            fin_async_cont(peer_waits, &i, sizeof i);
+        fin_yield();
+        fin_stats(&before);
+        CHECK_EQ(fin_schedule(peers[0]), 0);
+    }
+    fin_stats(&after);
+    if (!FIN_SANITIZED)
+        CHECK(after.handed_off - before.handed_off >= SWITCHES * 9 / 10);
+}
+
 // Handed the stack when it is in the queue already it leaves that for good: what is there when it is woken the next time
 // stays there.
 static struct fin_awe *hands;
@@ -201,7 +241,7 @@ static void passing(void) {
 }
 
 int main(void) {
-    void (*all[])(void) = {rpc, calling, between_two, to_a_queued_one, from_a_stack, passing};
+    void (*all[])(void) = {rpc, calling, between_two, switching, to_a_queued_one, from_a_stack, passing};
     alarm(60); // where somebody is lost
     for (size_t i = 0; i < sizeof all / sizeof *all; i++) {
         check_log[0] = 0;

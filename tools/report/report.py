@@ -47,7 +47,7 @@ STEPS = [
     core('ring', 'Switches among 10,000', 2, 1),
     core('million', 'A million blocked, spawn and join', 120, 5),
     core('extensions', 'The extensions paper', 2, 1),
-    Step('cont', 'Explicit continuations', './run cont', '--quick', 45, 25, ['bench/cont/fin-bench-cont']),
+    Step('cont', 'Explicit continuations', './run cont', '--quick', 95, 25, ['bench/cont/fin-bench-cont']),
     Step('components', 'Instructions of a null call by component', './run cont', '', 15, 15,
          ['bench/cont/components.py', '{build}/bench/cont/fin-bench-cont']),
     Step('chan', 'Channels and RPC', './run chan', '--quick', 150, 80, ['bench/chan/fin-bench-chan']),
