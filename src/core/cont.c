@@ -222,7 +222,8 @@ struct then {
     void *arg;
 };
 
-static int block_on(fin_cont *cont, const void *state, size_t size, bool cancellable, const struct then *then) {
+static __attribute__((noinline)) int block_on(fin_cont *cont, const void *state, size_t size, bool cancellable,
+                                              const struct then *then) {
     struct leaving l;
     int error = stop_with(&l, cont, state, size);
     if (error)
@@ -234,7 +235,19 @@ static int block_on(fin_cont *cont, const void *state, size_t size, bool cancell
     return 0;
 }
 
-int fin_block_on(fin_cont *cont, const void *state, size_t size) { return block_on(cont, state, size, true, NULL); }
+// One that has waited before, and owns nothing but its stack: then no call is made that returns, and no register saved.
+int fin_block_on(fin_cont *cont, const void *state, size_t size) {
+    struct fin_runtime *rt = fin_rt(fin_self);
+    struct fin_cont_record *e = FIN_LIKELY(rt != NULL) && may_set_plain(cont, size) ? running_plain(rt) : NULL;
+    if (FIN_UNLIKELY(!e || !e->item.link.next))
+        return block_on(cont, state, size, true, NULL);
+    set_plain(e, cont, state, size);
+    e->cancellable = true;
+    expose(rt, e);
+    fin_cont_leave_to_next(rt, (struct fin_body *)rt->thread.current - 1, FIN_FOR_PROGRAM);
+    return 0;
+}
+
 int fin_block_on_nc(fin_cont *cont, const void *state, size_t size) { return block_on(cont, state, size, false, NULL); }
 
 int fin_block_on_then(fin_cont *cont, const void *state, size_t size, void (*then)(struct fin_awe *, void *), void *arg) {

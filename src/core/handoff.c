@@ -153,10 +153,15 @@ int fin_thread_handoff(fin_cont *cont, const void *state, size_t size, struct fi
     return 0;
 }
 
+// It may wait with one of ours, while the program's is the known one: in the midst of a wait, or with a stack attached.
+static __attribute__((noinline)) int why_unknown(fin_cont *known, const struct fin_awe *to) {
+    return known && fin_cont_of(to) == known ? -EINVAL : -ESRCH;
+}
+
 int fin_thread_handoff_if(fin_cont *known, fin_cont *cont, const void *state, size_t size, struct fin_awe *to) {
     struct fin_runtime *rt = fin_rt(fin_self);
     if (record_of(to)->cont != known) // a stackful AWE's instruction pointer is no continuation
-        return -ESRCH;
+        return why_unknown(known, to);
     if (FIN_UNLIKELY(!rt || !hand_over(rt, cont, state, size, to)))
         return hand_over_slow(known, cont, state, size, to);
     rt->stats.blocks[FIN_FOR_PROGRAM].recognized++;

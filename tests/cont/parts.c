@@ -216,6 +216,8 @@ static void hands_over_wrongly(void *p, int result) {
     CHECK_EQ(fin_stack_handoff(with_stack), -EINVAL);
     CHECK_EQ(fin_stack_handoff(a), -EINVAL); // to which a stack is attached
     CHECK_EQ(fin_thread_handoff(never, NULL, 0, a), -EINVAL);
+    CHECK_EQ(fin_thread_handoff_if(waits, never, NULL, 0, a), -EINVAL);
+    CHECK_EQ(fin_thread_handoff_if(never, never, NULL, 0, a), -ESRCH);
     CHECK(fin_stack_detach(a) == stack);
     fin_finish { CHECK_EQ(fin_stack_handoff(a), -EBUSY); }
     CHECK_EQ(fin_stack_handoff(a), 0);
