@@ -51,7 +51,9 @@ FIN_BLOCKING ssize_t fin_tls_read(struct fin_tls *t, void *buffer, size_t size);
 FIN_BLOCKING ssize_t fin_tls_read_nc(struct fin_tls *t, void *buffer, size_t size);
 
 // At most 16 KiB, one record. Returns the count when all of it has been given to the socket, or when cancelled meanwhile.
-// Blocking. -ENOTCONN before the handshake, -EPIPE after fin_tls_shutdown.
+// Where of a message of the peer's that is not data, such as a ticket for a session, only a part has come, it waits for the
+// rest first, as fin_tls_shutdown does: OpenSSL takes nothing before. Blocking. -ENOTCONN before the handshake, -EPIPE after
+// fin_tls_shutdown.
 FIN_BLOCKING ssize_t fin_tls_write(struct fin_tls *t, const void *data, size_t size);
 FIN_BLOCKING ssize_t fin_tls_write_nc(struct fin_tls *t, const void *data, size_t size);
 

@@ -22,6 +22,7 @@ struct fin_tls {
     int fd, error;
     bool begun, ready, ended, in_eof;
     struct fin_mutex reading, sending;
+    struct fin_event received; // advanced when there is more, or nobody receives any more
     size_t in_at, in_end, out_at, out_end;
     char text[120];
     char in[IN_SIZE], out[OUT_SIZE];
@@ -98,6 +99,7 @@ int fin_tls_new(struct fin_tls **out, SSL_CTX *context, int fd) {
     t->fd = fd;
     fin_mutex_init(&t->reading);
     fin_mutex_init(&t->sending);
+    fin_event_init(&t->received);
     BIO_set_data(b, t);
     BIO_set_init(b, 1);
     SSL_set_bio(ssl, b, b);
@@ -159,7 +161,13 @@ static FIN_BLOCKING int receive(struct fin_tls *t) {
     t->in_eof = n == 0;
     t->in_at = 0;
     t->in_end = (size_t)n;
+    fin_event_advance(&t->received, 1);
     return 0;
+}
+
+static void leave_reading(struct fin_tls *t) {
+    fin_mutex_unlock(&t->reading);
+    fin_event_advance(&t->received, 1);
 }
 
 // Takes what OpenSSL has said of a call that failed: was it for want of memory?
@@ -180,6 +188,7 @@ static int failed(struct fin_tls *t) {
     else
         t->error = !t->ready && SSL_get_verify_result(t->ssl) != X509_V_OK ? -EKEYREJECTED : -EPROTO;
     send_some(t);
+    fin_event_advance(&t->received, 1); // nothing will come that counts
     return t->error;
 }
 
@@ -214,7 +223,7 @@ static FIN_BLOCKING int handshake(struct fin_tls *t) {
     }
     if (r == 0)
         r = fin_tls_flush(t);
-    fin_mutex_unlock(&t->reading);
+    leave_reading(t);
     return r == 1 ? -ECONNABORTED : r;
 }
 
@@ -270,15 +279,37 @@ ssize_t fin_tls_read(struct fin_tls *t, void *buffer, size_t size) {
     if (r != 0)
         return r;
     r = read_record(t, buffer, size);
-    fin_mutex_unlock(&t->reading);
+    leave_reading(t);
     return r;
 }
 
-// Until there is room for a record. Nothing blocks between that and the making of the record.
+// Until more has come: whoever reads receives it, else the caller does.
+static FIN_BLOCKING int await_more(struct fin_tls *t) {
+    if (fin_mutex_trylock(&t->reading) != 0)
+        return fin_event_await(&t->received, fin_event_read(&t->received) + 1);
+    int r = receive(t);
+    leave_reading(t);
+    return r;
+}
+
+// A step towards the end of a message of the peer's, such as a ticket, that comes in several records. Until then OpenSSL
+// takes nothing to write.
+static FIN_BLOCKING int finish_message(struct fin_tls *t) {
+    if (t->error)
+        return t->error;
+    ERR_clear_error();
+    int why = SSL_get_error(t->ssl, SSL_do_handshake(t->ssl));
+    if (why == SSL_ERROR_NONE || (why == SSL_ERROR_WANT_READ && !all_sent(t)))
+        return 0;
+    int r = why == SSL_ERROR_WANT_READ ? await_more(t) : wait_for_more(t, why);
+    return r == 1 ? -ECONNABORTED : r;
+}
+
+// Until OpenSSL takes data and there is room for a record. Nothing blocks between that and the making of the record.
 static FIN_BLOCKING int make_room(struct fin_tls *t) {
     int r = !t->ready ? -ENOTCONN : fin_cancelled() ? -ECANCELED : 0;
-    while (r == 0 && !all_sent(t))
-        r = fin_tls_flush(t);
+    while (r == 0 && (!all_sent(t) || SSL_in_init(t->ssl)))
+        r = all_sent(t) ? finish_message(t) : fin_tls_flush(t);
     return r ? r : t->error;
 }
 
