@@ -48,8 +48,8 @@ bool fin_timed_out(void);
 // How much later than asked for the calling thread's sleeps and timeouts may end, in nanoseconds; 0 at first. Where the
 // thread sleeps until one is due it sleeps so much longer, and then handles all that became due meanwhile: with many timers
 // a millisecond saves most of the wake-ups, and what they begin goes down to the system together. (prctl's PR_SET_TIMERSLACK
-// has no effect on the wait of an io_uring.) Returns 0, or a negative errno where the thread cannot get what it waits with.
-// Does not block.
+// has no effect on the wait of an io_uring.) With UINT64_MAX a thread that nothing else wakes sleeps for ever. Returns 0, or
+// a negative errno where the thread cannot get what it waits with. Does not block.
 int fin_timer_slack(uint64_t ns);
 
 struct fin_timer {

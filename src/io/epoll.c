@@ -162,14 +162,14 @@ static int close_it(struct io *io, int fd) {
 
 // The second call ends what the first began: it says how that went, and leaves the socket as one that waited would.
 static FIN_BLOCKING int connect_it(struct io *io, const struct call *c) {
-    int r = fin_io_try(c, FIN_IO_SOCKET);
+    int r = fin_io_try(c, FIN_IO_SOCKET, false);
     if (r != -EINPROGRESS)
         return r;
     do {
         r = wait_ready(io, c->fd, EPOLLOUT, c->nc);
         if (r != 0)
             return r == -ECANCELED ? fin_io_connect_ended(c->fd) : r;
-        r = fin_io_try(c, FIN_IO_SOCKET);
+        r = fin_io_try(c, FIN_IO_SOCKET, true);
     } while (r == -EALREADY || r == -EINPROGRESS);
     return r == -EISCONN ? 0 : r;
 }
@@ -211,7 +211,7 @@ static FIN_BLOCKING int splice_it(struct io *io, const struct call *c) {
     enum fin_io_kind in = fin_io_kind_of((int)c->file_index), out = fin_io_kind_of(c->fd);
     bool file = in == FIN_IO_FILE || out == FIN_IO_FILE;
     for (bool again = false;; again = true) {
-        int r = file ? fin_io_by_pool(io, c) : fin_io_try(c, in == FIN_IO_SOCKET ? in : out);
+        int r = file ? fin_io_by_pool(io, c) : fin_io_try(c, in == FIN_IO_SOCKET ? in : out, again);
         if (r != -EAGAIN || c->flags & SPLICE_F_NONBLOCK)
             return r;
         r = one_ready(io, c, again);
@@ -225,7 +225,7 @@ static FIN_BLOCKING int splice_it(struct io *io, const struct call *c) {
 static FIN_BLOCKING int try_and_wait(struct io *io, const struct call *c, enum fin_io_kind kind) {
     uint32_t events = fin_io_events(c);
     for (bool again = false;; again = true) {
-        int r = fin_io_try(c, kind);
+        int r = fin_io_try(c, kind, again);
         if (r == -EINTR)
             continue; // by a signal: its handler has run
         if (r != -EAGAIN || events == 0)

@@ -239,11 +239,11 @@ int fin_io_direct(const struct call *c);                              // the sys
 FIN_BLOCKING int fin_io_by_pool(struct io *io, const struct call *c); // the same on a thread of the pool
 static inline int fin_io_result(long r) { return r < 0 ? -errno : (int)r; }
 
-// try.c: calls that do not block. -EAGAIN where they would
+// try.c: calls that do not block. -EAGAIN where they would. `waited`: the descriptor has been said to be ready
 void fin_try_forked(void); // in the child, which has not the thread that may have had the lock
 enum fin_io_kind { FIN_IO_FILE, FIN_IO_SOCKET, FIN_IO_STREAM };
 enum fin_io_kind fin_io_kind_of(int fd);
-int fin_io_try(const struct call *c, enum fin_io_kind kind);
+int fin_io_try(const struct call *c, enum fin_io_kind kind, bool waited);
 int fin_io_ready_now(int fd, int events);
 // Of a file: true where the call is done, with its result in *done. Otherwise `rest` is left to do, after a count of *done.
 bool fin_io_try_file(const struct call *c, struct call *rest, int *done);

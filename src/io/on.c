@@ -83,13 +83,13 @@ static void over(struct io *io, struct fin_awe *awe, const struct call *c, int r
     (fin_io_makes_descriptor(c->op) ? fin_cont_done_descriptor : fin_cont_done)(io->rt, awe, result);
 }
 
-static int try_now(const struct call *c, enum fin_io_kind kind) {
+static int try_now(const struct call *c, enum fin_io_kind kind, bool waited) {
     int r;
     do {
         if (c->op == IORING_OP_POLL_ADD)
             r = fin_io_ready_now(c->fd, (int)(c->flags | POLLRDHUP)); // as io_uring does
         else
-            r = fin_io_try(c, kind);
+            r = fin_io_try(c, kind, waited);
     } while (r == -EINTR);
     return r == 0 && c->op == IORING_OP_POLL_ADD ? -EAGAIN : r;
 }
@@ -104,7 +104,7 @@ static void try_later(struct on_ready *on);
 static void ready(struct on_ready *on, int result) {
     struct io *io = on->ready.io;
     if (result == 0)
-        result = try_now(&on->call, on->kind);
+        result = try_now(&on->call, on->kind, true);
     if (result == -EAGAIN && fin_io_ready_now(on->call.fd, (int)on->ready.events) > 0) {
         try_later(on);
         return;
@@ -207,7 +207,7 @@ static FIN_LEAVES_FRAME int wait_ready(enum fin_reason reason, struct io *io, st
     struct on_ready *on = (struct on_ready *)(void *)storage;
     bool may_be_file = c->op == IORING_OP_READ || c->op == IORING_OP_WRITE;
     enum fin_io_kind kind = c->op == IORING_OP_OPENAT ? FIN_IO_FILE : may_be_file ? fin_io_kind_of(c->fd) : FIN_IO_SOCKET;
-    int r = kind == FIN_IO_FILE ? fin_io_run(*c) : try_now(c, kind);
+    int r = kind == FIN_IO_FILE ? fin_io_run(*c) : try_now(c, kind, false);
     if (r != -EAGAIN || kind == FIN_IO_FILE || events_of(c) == 0)
         return done_at_once(reason, io, storage, c, r, cont, state, size);
     on->call = *c;

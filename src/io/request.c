@@ -103,7 +103,7 @@ static int without_waiting(const struct call *c) {
     enum fin_io_kind kind = fin_io_kind_of(c->fd);
     struct call rest;
     int done;
-    return kind == FIN_IO_FILE && fin_io_try_file(c, &rest, &done) ? done : fin_io_try(c, kind);
+    return kind == FIN_IO_FILE && fin_io_try_file(c, &rest, &done) ? done : fin_io_try(c, kind, false);
 }
 
 int fin_uring_failed(const struct request *r, const struct call *c, int result) {

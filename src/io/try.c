@@ -198,10 +198,10 @@ static int of_socket(const struct call *c, const struct vectors *v) {
 }
 
 // Who accepts from a Unix socket that is shut down, and would not wait, hears that there is nothing now, and it is ready for
-// ever.
-static int accept_now(const struct call *c) {
+// ever: it is seen after the first wait, which ends at once.
+static int accept_now(const struct call *c, bool waited) {
     int r = unblocked(c->fd, c, accept_it);
-    int ready = r == -EAGAIN ? fin_io_ready_now(c->fd, POLLRDHUP) : 0;
+    int ready = r == -EAGAIN && waited ? fin_io_ready_now(c->fd, POLLRDHUP) : 0;
     if (ready <= 0 || !(ready & POLLRDHUP))
         return r;
     r = unblocked(c->fd, c, accept_it); // what came before that
@@ -214,7 +214,7 @@ static bool no_such_flag(const struct call *c) {
     return (c->op == IORING_OP_READV || c->op == IORING_OP_WRITEV) && c->flags & ~known;
 }
 
-int fin_io_try(const struct call *c, enum fin_io_kind kind) {
+int fin_io_try(const struct call *c, enum fin_io_kind kind, bool waited) {
     struct vectors v;
     void *p = (void *)c->addr;
     int flags = (int)c->flags | MSG_DONTWAIT;
@@ -228,7 +228,7 @@ int fin_io_try(const struct call *c, enum fin_io_kind kind) {
     case IORING_OP_SENDMSG:
         return fin_io_result(sendmsg(c->fd, p, flags));
     case IORING_OP_ACCEPT:
-        return accept_now(c);
+        return accept_now(c, waited);
     case IORING_OP_CONNECT:
         return unblocked(c->fd, c, connect_it);
     case IORING_OP_SPLICE:
