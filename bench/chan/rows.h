@@ -101,6 +101,7 @@ double epoll_1000(long n);
 
 void table_alerts(int channels);
 void table_rtm(void);
+void table_rtm_lines(void); // where there is RTM
 
 extern const bool have_lockfree, have_zeromq, have_rte_ring;
 

@@ -21,7 +21,6 @@ class Item:
 
 
 MICRO = 'Microbenchmarks'
-NO_RTM = 'the processors at hand have no transactional memory (RTM)'
 ALERTS = ('alerts (signal)', 'steps of 1,000')
 THREE = [Bars(1, '% of the blocks of the quote server'), Bars(3, '% of those of the file tree'),
          Bars(5, '% of those of the RPC service')]
@@ -90,10 +89,11 @@ ITEMS = [
          plots=[Bars(0, 'cycles', 1, 'Spawn and join')]),
     Item(HTM, 'Section 3.1', 'a transaction: begin and commit, begin and abort, how long one can last: cycles',
          '48, 155 and 10,752,920', [('chan', 'transactions (htm 3.1)', 'commit', 'abort', 'until')], (),
-         'Measured where a transaction commits; ' + NO_RTM + '.'),
+         'Measured where a transaction commits.'),
     Item(HTM, 'Figures 3.1, 3.2', 'modifying cache lines in and out of transactions',
-         'linear in a transaction that commits; nearly constant outside and in one that aborts, up to 49 lines', (), (),
-         NO_RTM),
+         'linear in a transaction that commits; nearly constant outside and in one that aborts, up to 49 lines',
+         [('chan', 'lines modified (htm 3.1.3)', 'lines')], (), 'Measured where a transaction commits. Drained: figure 3.2.',
+         plots=[Columns('lines', 'cycles', ('plain', 'commit', 'abort', 'plain, drained', 'abort, drained'))]),
     Item(HTM, 'Figure 3.3', 'NAS benchmarks and a compilation beside a hyperthread that is off, idle, used, or spins: '
          'run time', 'idle +4.3%, used -9.5%, beside a loop of nops +22%', (), (),
          'a virtual machine does not say which of its processors share a core; nothing of Fin runs in it'),
@@ -105,8 +105,11 @@ ITEMS = [
          'alert is a signal of the kernel.', plots=[Bars(2, 'cycles', 4)]),
     Item(HTM, 'Table 6.2', 'a computation that receives messages, polled every so many additions or alerted: slowdown and '
          'median latency in cycles', 'alerts +1.06%, 1,611; polling every 25 +3.64%, 6,637; every 100 +1.82%, 21,094',
-         [('chan', 'on 1 channel', *ALERTS)], [('chan', 'on 1 channel', 'polling never', *POLLING)],
-         'Alerts are signals here. Latency contains what the machine takes to interrupt another processor.',
+         [('chan', 'on 1 channel', *ALERTS), ('chan', 'as a fin_monitored_step', '1,000 additions', '3,000 additions',
+                                               '10,000 additions')],
+         [('chan', 'on 1 channel', 'polling never', *POLLING)],
+         'Alerts are signals here. Latency contains what the machine takes to interrupt another processor. Steps are '
+         'transactions where there are some; a loop with a jump in each cycle, as this one is, is slower in one.',
          plots=[Bars(1, '% slower', 3), Bars(2, 'cycles of latency, median', 4)]),
     Item(HTM, 'Figure 6.2', 'the same with 10 and 100 channels: slowdown', 'polling every 25: +7.89% and +50.34%; alerts '
          '+1.09% and +1.15%', [('chan', 'on 10 channels', *ALERTS), ('chan', 'on 100 channels', *ALERTS)],
