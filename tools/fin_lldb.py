@@ -118,9 +118,10 @@ class Program:
         if awe.data is not None or not awe.context[0]:
             return None
         ip, sp, fp, bx = awe.context
-        thread = self.thread_at((ip, sp - self.moved_at(ip), fp, bx))
-        if self.moved_at(ip) and not self.is_called(thread):
-            thread = self.thread_at(awe.context)
+        thread, moved = self.thread_at(awe.context), self.moved_at(ip)
+        if moved and not self.is_called(thread):
+            other = self.thread_at((ip, sp - moved, fp, bx))
+            thread = other if self.is_called(other) else thread
         return thread
 
     def thread_at(self, context):
@@ -130,12 +131,12 @@ class Program:
         return thread if thread.IsValid() else self.process.CreateOSPluginThread(tid, 0)
 
     def moved_at(self, ip):
-        """For the innermost frame lldb mostly reads instructions instead of the unwind table. It then takes the stack
-        pointer to be where the site moves it just before it jumps into the runtime (FIN_ARCH_BLOCK_): how far that is."""
+        """For the innermost frame lldb reads instructions where the unwind table has no note of the site (FIN_ARCH_BLOCK_).
+        It then takes the stack pointer to be where the site moves it before it jumps into the runtime: how far that is."""
         if machine(self.process) != 'x86_64':
             return 0
-        before = self.read(ip - 13, 7)
-        return struct.unpack('<I', before[3:])[0] if before[:3] == b'\x48\x81\xec' else 0
+        before = self.read(ip - 16, 9)  # sub, push
+        return struct.unpack('<I', before[3:7])[0] + 8 if before[:3] == b'\x48\x81\xec' and before[7] == 0x6a else 0
 
     def is_called(self, thread):
         """Does the second frame go on behind a call?"""

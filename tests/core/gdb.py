@@ -17,6 +17,7 @@ AWES = [
     ('waits_on_another_stack', 'suspended', '-',
      ['waits_on_another_stack', 'opens_a_block', 'owns_a_block', 'work', 'main']),
     ('owns_a_block', 'finish', '-', ['opens_a_block', 'owns_a_block', 'work', 'main']),
+    ('is_called_last', 'suspended', '-', ['waits_in_a_tail_call', 'is_called_last', 'work', 'main']),
     ('eager_body', 'suspended', '-', ['eager_body', 'work', 'main']),
     (r'async at gdb_program\.c:\d+', 'suspended', '-', [BODY, 'work', 'main']),
     ('other_thread_waits', 'suspended', '-', ['other_thread_waits', 'thread']),

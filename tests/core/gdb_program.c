@@ -4,6 +4,7 @@
 #include <fin/awe_id.h>
 
 #include "no_stack.h"
+#include "tail_call.h"
 
 #define LEAF __attribute__((noinline))
 // keeps the calls above from being made as jumps
@@ -13,7 +14,7 @@
 void stop_here(int time);
 void LEAF stop_here(int time) { __asm__ volatile("" : : "r"(time) : "memory"); }
 
-static struct fin_awe *suspended[5], *elsewhere;
+static struct fin_awe *suspended[6], *elsewhere;
 static struct fin_event ready = FIN_EVENT_INIT;
 static uint32_t id;
 static struct fin_chan *a, *b;
@@ -69,6 +70,22 @@ static void owns_a_block(void *arg) {
     AFTER();
 }
 
+static void LEAF waits_in_a_tail_call(struct fin_awe **slot) {
+    fin_suspend(slot);
+    AFTER();
+}
+
+// Its frame is full of what might be return addresses, but lies behind no call.
+static void is_called_last(void *arg) {
+    void (*code[40])(int);
+    (void)arg;
+    for (int i = 0; i < 40; i++)
+        code[i] = stop_here;
+    __asm__ volatile("" : : "r"(code) : "memory");
+    ends_with_a_call(&suspended[5]);
+    __asm__ volatile("" : : "r"(code) : "memory");
+}
+
 static void eager_body(void *arg) {
     (void)arg;
     fin_suspend(&suspended[2]);
@@ -113,6 +130,7 @@ static void LEAF work(void) {
         fin_async_call(nested_calls, NULL);
         fin_async_call(saves_itself, NULL);
         fin_async_call(owns_a_block, NULL);
+        fin_async_call(is_called_last, NULL);
         fin_async_eager_call(eager_body, NULL);
         fin_async {
             fin_suspend(&suspended[3]);
@@ -122,7 +140,7 @@ static void LEAF work(void) {
         fin_async {
             fin_yield();
             stop_here(2);
-            for (int i = 0; i < 5; i++)
+            for (int i = 0; i < 6; i++)
                 CHECK_EQ(fin_schedule(suspended[i]), 0);
             CHECK_EQ(fin_schedule(without_a_stack), 0);
             CHECK_EQ(fin_chan_send(b, "x", 1), 0);
