@@ -29,8 +29,8 @@ void fin_freeaddrinfo(struct addrinfo *list);
 // there.
 struct fin_resolve_config {
     const char *servers; // "192.0.2.1:53,[2001:db8::1]:53"
-    unsigned timeout_ms; // for the first try of a server; longer for further ones
-    unsigned tries;      // of each server
+    unsigned timeout_ms; // for the first try of a server; longer for further ones. More than INT_MAX counts as that
+    unsigned tries;      // of each server; more than 30 count as that
 };
 
 // Configures the look-ups. Returns 0; -EBUSY while a look-up of the calling thread is in progress; -EINVAL where `servers`

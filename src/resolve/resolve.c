@@ -9,6 +9,7 @@
 
 #include <ares.h>
 #include <arpa/inet.h>
+#include <limits.h>
 #include <poll.h>
 #include <pthread.h>
 #include <stdlib.h>
@@ -126,6 +127,9 @@ static int prepare(void) {
     return error;
 }
 
+// c-ares has ints, negative ones go round at once; it doubles the time with each try, and multiplies the tries.
+static int at_most(unsigned n, int most) { return n < (unsigned)most ? (int)n : most; }
+
 static int begin(const struct fin_resolve_config *c) {
     int error = prepare();
     struct resolver *r = error ? NULL : calloc(1, sizeof *r);
@@ -137,11 +141,11 @@ static int begin(const struct fin_resolve_config *c) {
     error = r->epoll < 0 ? -errno : 0;
     struct ares_options o = {.sock_state_cb = watch, .sock_state_cb_data = r};
     if (c && c->timeout_ms) {
-        o.timeout = (int)c->timeout_ms;
+        o.timeout = at_most(c->timeout_ms, INT_MAX);
         mask |= ARES_OPT_TIMEOUTMS;
     }
     if (c && c->tries) {
-        o.tries = (int)c->tries;
+        o.tries = at_most(c->tries, 30);
         mask |= ARES_OPT_TRIES;
     }
     if (error == 0)
@@ -175,9 +179,10 @@ int fin_resolve_configure(const struct fin_resolve_config *config) {
 // Waits until a socket is ready or a time-out of c-ares is over, and lets it work.
 static FIN_BLOCKING int drive(struct resolver *r) {
     struct timeval room, *t = ares_timeout(r->channel, NULL, &room);
-    uint64_t ns = t ? (uint64_t)t->tv_sec * FIN_S + (uint64_t)t->tv_usec * FIN_US : FIN_S;
+    // It rounds down to a millisecond, and within the last one would be asked again and again.
+    uint64_t ns = t ? (uint64_t)t->tv_sec * FIN_S + (uint64_t)t->tv_usec * FIN_US + FIN_MS : FIN_S;
     int n = 0;
-    fin_timeout(ns ? ns : 1) {
+    fin_timeout(ns) {
         n = fin_poll(r->epoll, POLLIN);
     }
     if (n < 0 && (n != -ECANCELED || fin_cancelled()))
