@@ -13,10 +13,15 @@ def look(name):
     return [f'script print("begin {name}")', 'fin awe all bt', f'script print("end {name}")']
 
 
-# Seldom, and where the machine is busy, lldb 19 does not set the program counter back to the breakpoint that it stopped at.
+# Seldom, and where the machine is busy, lldb 19 does not set the program counter back to the breakpoint that it stopped at, or
+# sees no caller of where it stopped.
 def stopped_at_it(text):
     stops = re.findall(r'stop reason = breakpoint 1\.1\n +frame #0: (0x[0-9a-f]+)', text)
-    return len(set(stops)) < 2
+    plainly = re.findall(r'^begin plain\n(.*?)^end plain', text, re.M | re.S)
+    return len(set(stops)) < 2 and all('`main at' in p for p in plainly)
+
+
+PLAIN = ['script print("begin plain")', 'bt', 'script print("end plain")']
 
 
 def main():
@@ -25,10 +30,10 @@ def main():
     if not lldb:
         print('skipped: no lldb', file=sys.stderr)
         return 77
-    commands = ['command script import ' + script, 'breakpoint set -n stop_here', 'run', *look('first'), 'fin awes',
+    commands = ['command script import ' + script, 'breakpoint set -n stop_here', 'run', *PLAIN, *look('first'), 'fin awes',
                 'script print("begin select")', 'fin awe 2', 'bt', 'thread select 1', 'script print("end select")',
                 'script lldb.debugger.HandleCommand("fin awe 99")',
-                'continue', *look('second'), 'continue', 'fin awes']
+                'continue', *PLAIN, *look('second'), 'continue', 'fin awes']
     words = [lldb, '-b', '--no-lldbinit', *[w for c in commands for w in ('-o', c)], program]
     for _ in range(3):
         done = subprocess.run(words, text=True, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, timeout=60)
