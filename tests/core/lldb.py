@@ -13,8 +13,8 @@ def look(name):
     return [f'script print("begin {name}")', 'fin awe all bt', f'script print("end {name}")']
 
 
-# Seldom, and where the machine is busy, lldb 19 does not set the program counter back to the breakpoint that it stopped at, or
-# sees no caller of where it stopped.
+# Seldom, and where the machine is busy, lldb 19 does not set the program counter back to the breakpoint that it stopped at,
+# or sees no caller of where it stopped.
 def stopped_at_it(text):
     stops = re.findall(r'stop reason = breakpoint 1\.1\n +frame #0: (0x[0-9a-f]+)', text)
     plainly = re.findall(r'^begin plain\n(.*?)^end plain', text, re.M | re.S)
