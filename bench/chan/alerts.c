@@ -20,7 +20,11 @@ static int channels;
 static uint32_t over;
 static double *latency;
 static long samples;
-static uint64_t sum;
+// By itself: the sender's look at its line, or at the next, which is fetched along, would abort the step that writes it.
+static struct {
+    uint64_t sum;
+    char rest[504];
+} total __attribute__((aligned(512)));
 
 static void check(bool good) {
     if (!good)
@@ -50,12 +54,12 @@ static void serve(void *unused) {
 }
 
 __attribute__((noinline)) static void add(uint64_t first, uint64_t count) {
-    uint64_t s = sum;
+    uint64_t s = total.sum;
     for (uint64_t i = first; i < first + count; i++) {
         s += i;
         __asm__ volatile("" : "+r"(s)); // in a register: through memory it takes one cycle or two, as chance has it
     }
-    sum = s;
+    total.sum = s;
 }
 
 struct step {

@@ -44,6 +44,24 @@ __attribute__((unused)) static void needs_signals(void) {
     alarm(60);
 }
 
+static bool volatile over __attribute__((unused));
+
+// `scenes`, while an AWE serves the set, whose channel is a and b, and another thread runs `sends` until all is over.
+__attribute__((unused)) static void beside_sender(void (*sends)(void *), void (*scenes)(void)) {
+    struct fin_thread_handle sender;
+    CHECK_EQ(fin_waitset_monitor(w), 0);
+    CHECK_EQ(fin_thread_start(&sender, sends, NULL), 0);
+    fin_finish_as(all) {
+        fin_async_call(serve, NULL);
+        scenes();
+        fin_cancel_as(all);
+    }
+    over = true;
+    fin_thread_join_nc(&sender);
+    fin_waitset_close(w);
+    close_both();
+}
+
 __attribute__((unused)) static void open_set(enum kind kind, unsigned channels) {
     CHECK_EQ(fin_waitset_new(&w), 0);
     for (unsigned i = 0; i < channels; i++) {

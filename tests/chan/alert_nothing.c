@@ -18,29 +18,23 @@ static void sends(void *unused) {
 
 static void want(unsigned count) { __atomic_store_n(&wanted, count, __ATOMIC_RELEASE); }
 
-int main(void) {
-    struct fin_thread_handle sender;
+static void scenes(void) {
     unsigned number;
+    want(1);
+    while (__atomic_load_n(&sent, __ATOMIC_ACQUIRE) < 1) {
+    }
+    CHECK_EQ(fin_chan_try_recv(b, &number, sizeof number), sizeof number);
+    fin_alert_enable(); // it is handled
+    fin_alert_disable();
+    CHECK_EQ(handled, 0);
+    want(2);
+    compute_until(1);
+}
+
+int main(void) {
     needs_signals();
     open_set(PAIR, 1);
     from = a;
-    CHECK_EQ(fin_waitset_monitor(w), 0);
-    CHECK_EQ(fin_thread_start(&sender, sends, NULL), 0);
-    fin_finish_as(all) {
-        fin_async_call(serve, NULL);
-        want(1);
-        while (__atomic_load_n(&sent, __ATOMIC_ACQUIRE) < 1) {
-        }
-        CHECK_EQ(fin_chan_try_recv(b, &number, sizeof number), sizeof number);
-        fin_alert_enable(); // it is handled
-        fin_alert_disable();
-        CHECK_EQ(handled, 0);
-        want(2);
-        compute_until(1);
-        fin_cancel_as(all);
-    }
-    fin_thread_join_nc(&sender);
-    fin_waitset_close(w);
-    close_both();
+    beside_sender(sends, scenes);
     return 0;
 }

@@ -11,14 +11,13 @@ enum { AT_MOST = 200 };
 
 static struct fin_chan *from;
 static unsigned wanted, sent; // messages: the sender sends as many as are wanted
-static bool over;
 static unsigned value;
 static unsigned conflicts; // that are still to come, in each step
 static bool by_message;
 
 static void sends(void *unused) {
     (void)unused;
-    while (!__atomic_load_n(&over, __ATOMIC_ACQUIRE)) {
+    while (!over) {
         if (__atomic_load_n(&wanted, __ATOMIC_ACQUIRE) != sent) {
             CHECK_EQ(fin_chan_send(from, &sent, sizeof sent), 0);
             sent++;
@@ -93,23 +92,12 @@ static void scenes(void) {
 }
 
 int main(void) {
-    struct fin_thread_handle sender;
     needs_signals();
     open_set(PAIR, 1);
     from = a;
     rtm.state = &value;
     rtm.size = sizeof value;
     rtm.conflict = conflict;
-    CHECK_EQ(fin_waitset_monitor(w), 0);
-    CHECK_EQ(fin_thread_start(&sender, sends, NULL), 0);
-    fin_finish_as(all) {
-        fin_async_call(serve, NULL);
-        scenes();
-        fin_cancel_as(all);
-    }
-    __atomic_store_n(&over, true, __ATOMIC_RELEASE);
-    fin_thread_join_nc(&sender);
-    fin_waitset_close(w);
-    close_both();
+    beside_sender(sends, scenes);
     return 0;
 }

@@ -24,7 +24,6 @@ enum { ROUNDS = 30, MESSAGES = 100, TURNS = 100000, LARGE = 1 << 20 };
 
 static struct fin_chan *from;
 static unsigned volatile wanted;
-static bool volatile over;
 // What steps write lies by itself: another processor's look at its line aborts, too, or at the next, which is fetched along.
 static struct {
     unsigned begun, ended, seen;
@@ -96,26 +95,20 @@ static void never_commit(void) {
         CHECK_EQ(large[i], 1);
 }
 
+static void scenes(void) {
+    // A few come without alerts, and few alerts are conflicts while both threads have to share a processor.
+    for (unsigned round = 1; messages_come() < MESSAGES / 3 && sysconf(_SC_NPROCESSORS_ONLN) > 1; round++)
+        CHECK(round < ROUNDS);
+    over = true;
+}
+
 int main(void) {
-    struct fin_thread_handle sender;
     needs_signals();
     if (strstr(fin_alert_backend(), "no RTM"))
         SKIP("this processor has no transactions");
     open_set(PAIR, 1);
     from = a;
-    CHECK_EQ(fin_waitset_monitor(w), 0);
     never_commit();
-    CHECK_EQ(fin_thread_start(&sender, sends, NULL), 0);
-    fin_finish_as(all) {
-        fin_async_call(serve, NULL);
-        // A few come without alerts, and few alerts are conflicts while both threads have to share a processor.
-        for (unsigned round = 1; messages_come() < MESSAGES / 3 && sysconf(_SC_NPROCESSORS_ONLN) > 1; round++)
-            CHECK(round < ROUNDS);
-        over = true;
-        fin_cancel_as(all);
-    }
-    fin_thread_join_nc(&sender);
-    fin_waitset_close(w);
-    close_both();
+    beside_sender(sends, scenes);
     return 0;
 }

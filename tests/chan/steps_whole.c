@@ -29,13 +29,13 @@ static unsigned begin(void) {
 static struct fin_runtime *here;
 static struct fin_chan *from;
 static unsigned wanted, sent; // messages: the sender sends as many as are wanted
-static bool over, flood;
+static bool flood;
 
 static unsigned get(const unsigned *n) { return __atomic_load_n(n, __ATOMIC_ACQUIRE); }
 
 static void sends(void *unused) {
     (void)unused;
-    while (!__atomic_load_n(&over, __ATOMIC_ACQUIRE)) {
+    while (!over) {
         if (get(&wanted) != sent) {
             CHECK_EQ(fin_chan_send(from, &sent, sizeof sent), 0);
             sent++;
@@ -154,23 +154,12 @@ static void scenes(void) {
 }
 
 int main(void) {
-    struct fin_thread_handle sender;
     needs_signals();
     if (!fin_rtm_works())
         SKIP("no RTM on this processor");
     open_set(PAIR, 1);
     from = a;
     here = fin_here();
-    CHECK_EQ(fin_waitset_monitor(w), 0);
-    CHECK_EQ(fin_thread_start(&sender, sends, NULL), 0);
-    fin_finish_as(all) {
-        fin_async_call(serve, NULL);
-        scenes();
-        fin_cancel_as(all);
-    }
-    __atomic_store_n(&over, true, __ATOMIC_RELEASE);
-    fin_thread_join_nc(&sender);
-    fin_waitset_close(w);
-    close_both();
+    beside_sender(sends, scenes);
     return 0;
 }
