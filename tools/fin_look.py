@@ -151,6 +151,8 @@ class Runtime:
         if name and name != 'fin_block_run_':
             return readable(name)
         site = self.site(body, entry) - 1
+        if site < 0:  # another thread was stopped between two of the stores that make a body
+            return None
         place = look.place(site)
         return 'async at ' + place if place else 'async in ' + readable(look.function(site))
 
