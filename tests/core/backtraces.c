@@ -13,7 +13,7 @@
 #include <signal.h>
 #include <sys/time.h>
 
-enum { MOST = 48 };
+enum { MOST = 48, ENOUGH = 200 };
 
 static unsigned taken;
 
@@ -116,13 +116,11 @@ int main(void) {
     if (ON_TSAN || on_valgrind())
         SKIP("a tool keeps signals for later, or does not step");
     take(); // loads what it needs
-    for (int i = 0; i < 3; i++) {
-        if (i)
-            begin();
+    work();
+    for (unsigned before = taken; taken < before + ENOUGH; end()) { // a timer's come seldom where the machine is busy
+        begin();
         work();
-        end();
     }
-    CHECK(taken > 10);
     return 0;
 }
 #else
