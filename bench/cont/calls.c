@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: BSD-2-Clause
 // A null call over a channel (continuations, tables 4 and 5): a request of one word, an answer of one word. Within a thread
 // and between two processes; with stacks on both sides; without, through the queue; and in one wait, in which the receiver's
-// continuation is recognized and, within a thread, gets the stack.
+// continuation is recognized and, within a thread, gets the stack. Between processes the stack goes to another caller, where
+// there are several.
 #include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
@@ -15,6 +16,8 @@
 struct end {
     struct fin_chan_on on;
     struct fin_chan *chan;
+    struct fin_waitset *set;
+    ssize_t got;
     long in, out, left;
 };
 
@@ -90,6 +93,46 @@ static void call_in_two(void *state, int n) {
     c->out = c->left;
     fin_chan_send(c->chan, &c->out, sizeof c->out);
     fin_chan_recv_on(c->chan, &c->in, sizeof c->in, &c->on, call_in_two, &c, sizeof c);
+}
+
+// ---- without, and without recognition: readiness is waited for, and then the message is received
+
+static void take(void *end) {
+    struct end *e = end;
+    e->got = fin_chan_try_recv(e->chan, &e->in, sizeof e->in);
+}
+
+static bool waits_in_set(struct end *e) {
+    return e->set || (fin_waitset_new(&e->set) == 0 && fin_waitset_add(e->set, e->chan, take, e) == 0);
+}
+
+static void serve_in_set(void *state, int result) {
+    struct end *s = *(struct end **)state;
+    if (result < 0 || (s->got < 0 && s->got != -EAGAIN))
+        fin_cont_end();
+    s->out = s->in + 1;
+    if (s->got > 0)
+        fin_chan_send(s->chan, &s->out, sizeof s->out);
+    fin_waitset_dispatch_on(s->set, &s->on, serve_in_set, &s, sizeof s);
+}
+
+static void begin_in_set(void *state, int result) {
+    struct end *s = *(struct end **)state;
+    (void)result;
+    must(waits_in_set(s), "a waitset");
+    fin_waitset_dispatch_on(s->set, &s->on, serve_in_set, &s, sizeof s);
+}
+
+static void call_in_set(void *state, int result) {
+    struct end *c = *(struct end **)state;
+    must(result >= 0 && (c->got >= 0 || c->got == -EAGAIN) && waits_in_set(c), "an answer");
+    if (c->got != -EAGAIN) {
+        if (c->left-- == 0)
+            fin_cont_end();
+        c->out = c->left;
+        fin_chan_send(c->chan, &c->out, sizeof c->out);
+    }
+    fin_waitset_dispatch_on(c->set, &c->on, call_in_set, &c, sizeof c);
 }
 
 // ---- in one thread
@@ -233,56 +276,90 @@ static double here_rpc_on(long n, fin_cont *serves) {
 static double here_rpc_accepted(long n) { return here_rpc_on(n, begin_accepting); }
 static double here_rpc_served(long n) { return here_rpc_on(n, begin_serving); }
 
-// ---- between two processes: the server's serves whoever calls, with stacks or without
+// ---- between two processes: a server for each kind. Of several callers, each with a channel of its own, those who wait
+// hand their stack to the next.
 
-static int sockets[2][2];
-static struct end remote[2];
-static pid_t servers[2];
+enum { CALLERS = 8, MANY_STACKS = 3, MANY_EXPLICIT, FARS };
 
-static void begin_server(int i) {
-    must(socketpair(AF_UNIX, SOCK_SEQPACKET, 0, sockets[i]) == 0, "socketpair");
-    servers[i] = fork();
-    must(servers[i] >= 0, "fork");
-    if (servers[i] == 0) {
-        struct end *s = &server;
-        close(sockets[i][0]);
-        must(fin_chan_take(&s->chan, sockets[i][1], 0) == 0, "a channel");
-        fin_finish {
-            if (i == 0)
-                serve_with_stack(s);
+static struct far {
+    fin_cont *calls, *serves; // NULL: with stacks
+    int callers;
+    int sockets[CALLERS][2]; // a channel's each
+    pid_t server;
+    struct end ends[CALLERS];
+    struct fin_stats before, after; // of the last repetition, here
+} fars[FARS] = {
+    {NULL, NULL, 1},
+    {call_in_set, begin_in_set, 1},
+    {call_in_one, begin_in_one, 1},
+    [MANY_STACKS] = {NULL, NULL, CALLERS},
+    [MANY_EXPLICIT] = {call_in_one, begin_in_one, CALLERS},
+};
+
+static void calls_with_stack(void *end) { call_with_stack(end); }
+
+static void serve_far(struct far *f) {
+    for (int i = 0; i < f->callers; i++)
+        must(fin_chan_take(&f->ends[i].chan, f->sockets[i][1], 0) == 0, "a channel");
+    fin_finish {
+        for (int i = 0; i < f->callers; i++) {
+            struct end *s = &f->ends[i];
+            if (f->serves)
+                fin_async_cont(f->serves, &s, sizeof s);
             else
-                fin_async_cont(begin_in_one, &s, sizeof s);
+                fin_async_call(serve_with_stack, s);
         }
+    }
+}
+
+static void begin_server(struct far *f) {
+    for (int i = 0; i < f->callers; i++)
+        must(socketpair(AF_UNIX, SOCK_SEQPACKET, 0, f->sockets[i]) == 0, "socketpair");
+    f->server = fork();
+    must(f->server >= 0, "fork");
+    for (int i = 0; i < f->callers; i++)
+        close(f->sockets[i][f->server != 0]);
+    if (f->server == 0) {
+        serve_far(f);
         _exit(0);
     }
-    close(sockets[i][1]);
 }
 
 void calls_begin(void) {
-    for (int i = 0; i < 2; i++)
-        begin_server(i);
+    for (int i = 0; i < FARS; i++)
+        begin_server(&fars[i]);
 }
 
-static double there(long n, int which) {
-    struct end *c = &remote[which];
+static double there(long n, struct far *f) {
     uint64_t start = 0;
-    double result;
-    if (!c->chan)
-        must(fin_chan_offer(&c->chan, sockets[which][0], NULL) == 0, "a channel");
-    c->left = n;
+    n /= f->callers;
+    for (int i = 0; i < f->callers; i++) {
+        if (!f->ends[i].chan)
+            must(fin_chan_offer(&f->ends[i].chan, f->sockets[i][0], NULL) == 0, "a channel");
+        f->ends[i].left = n;
+        f->ends[i].got = 0;
+    }
+    fin_stats(&f->before);
     fin_finish {
         start = bench_ticks();
-        if (which == 0)
-            call_with_stack(c);
-        else
-            fin_async_cont(call_in_one, &c, sizeof c);
+        for (int i = 0; i < f->callers; i++) {
+            struct end *c = &f->ends[i];
+            if (f->calls)
+                fin_async_cont(f->calls, &c, sizeof c);
+            else
+                fin_async_call(calls_with_stack, c);
+        }
     }
-    result = bench_since(start, (double)n);
+    double result = bench_since(start, (double)(n * f->callers));
+    fin_stats(&f->after);
     return result;
 }
 
-static double there_with_stacks(long n) { return there(n, 0); }
-static double there_in_one(long n) { return there(n, 1); }
+static double there_with_stacks(long n) { return there(n, &fars[0]); }
+static double there_in_set(long n) { return there(n, &fars[1]); }
+static double there_in_one(long n) { return there(n, &fars[2]); }
+static double there_many_stacks(long n) { return there(n, &fars[MANY_STACKS]); }
+static double there_many_in_one(long n) { return there(n, &fars[MANY_EXPLICIT]); }
 
 enum { N = 20000, FAR = 200 };
 
@@ -294,25 +371,61 @@ static struct bench_row rows[] = {
     {"in a thread, fin_rpc_call_on", here_rpc_accepted, N, NULL, .base = 4},
     {"in a thread, fin_rpc_call_on, served", here_rpc_served, N, NULL, .base = 4},
     {"between processes, with stacks", there_with_stacks, FAR, NULL},
+    {"between processes, explicit, by a waitset", there_in_set, FAR, NULL, .base = 7},
     {"between processes, explicit", there_in_one, FAR, NULL, .base = 7},
+    {"between processes, 8 callers, with stacks", there_many_stacks, FAR, NULL},
+    {"between processes, 8 callers, explicit", there_many_in_one, FAR, NULL, .base = 10},
 };
+
+static struct far *far_of(const struct bench_row *row) {
+    static double (*const runs[FARS])(long) = {there_with_stacks, there_in_set, there_in_one, there_many_stacks,
+                                               there_many_in_one};
+    for (int i = 0; i < FARS; i++)
+        if (row->run == runs[i])
+            return &fars[i];
+    return NULL;
+}
+
+// How the callers waited, in the last repetition.
+static void table_waits(void) {
+    printf("\nWaits of the callers between processes, for each call\n");
+    printf("  %-42s%12s%12s%12s%12s\n", "", "compressed", "handed off", "recognized", "slept");
+    for (size_t i = 0; i < BENCH_COUNT(rows); i++) {
+        const struct far *f = far_of(&rows[i]);
+        if (!f)
+            continue;
+        const struct fin_stats *a = &f->after, *b = &f->before;
+        const uint64_t counts[] = {a->compressed - b->compressed, a->handed_off - b->handed_off,
+                                   a->recognized - b->recognized, a->slept - b->slept};
+        printf("  %-42s", rows[i].name);
+        for (size_t j = 0; j < BENCH_COUNT(counts); j++)
+            printf("%12.2f", (double)counts[j] / FAR);
+        printf("\n");
+    }
+}
 
 void table_calls(void) {
     bench_table("calls", "A null call over a channel: cycles per round trip", "cycles", rows, BENCH_COUNT(rows));
+    table_waits();
 }
 
 // Of two processes both are to have ended, so that what counts in each has written what it counted.
-bool calls_only(const char *row, long n) {
+static bool far_only(const struct bench_row *row, struct far *f, long n) {
+    begin_server(f);
+    bool ran = row->run(n) != 0;
+    for (int i = 0; i < f->callers; i++) {
+        fin_chan_close(f->ends[i].chan);
+        if (f->ends[i].set)
+            fin_waitset_close(f->ends[i].set);
+    }
+    return waitpid(f->server, NULL, 0) == f->server && ran;
+}
+
+bool calls_only(const char *name, long n) {
     for (size_t i = 0; i < BENCH_COUNT(rows); i++) {
-        if (strcmp(rows[i].name, row) != 0)
-            continue;
-        int which = rows[i].run == there_with_stacks ? 0 : rows[i].run == there_in_one ? 1 : -1;
-        if (which < 0)
-            return rows[i].run(n) != 0;
-        begin_server(which);
-        bool ran = rows[i].run(n) != 0;
-        fin_chan_close(remote[which].chan);
-        return waitpid(servers[which], NULL, 0) == servers[which] && ran;
+        struct far *f = far_of(&rows[i]);
+        if (strcmp(rows[i].name, name) == 0)
+            return f ? far_only(&rows[i], f, n) : rows[i].run(n) != 0;
     }
     return false;
 }
