@@ -9,9 +9,9 @@
 extern "C" {
 #endif
 
-// Runs far(arg) on the second processor and near(arg) on the first, both from the same moment on. Returns cycles per
-// operation of the near side, until both have ended.
-double two_sides(void (*near)(void *), void (*far)(void *), void *arg, long n);
+// Runs far on the second processor and near on the first, both from the same moment on, each with a copy of the 8 bytes at
+// arg, or of zeros. Returns cycles per operation of the near side, until both have ended.
+double two_sides(void (*near)(void *), void (*far)(void *), const void *arg, long n);
 
 // The near side may run on all processors again: what is started from here may, too.
 void unpin(void);
