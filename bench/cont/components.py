@@ -4,8 +4,8 @@
 
 Each row of the bench is run twice, with more calls the second time; what is reported is the difference for each call.
 Between processes it is the sum of both, in lock step: on one processor, where who is woken does not take it from who runs
-(SCHED_BATCH), so that each waits until it has looked long enough and sleeps. What it looks for in vain, and lets others of
-its thread look, is shown by itself, not in the total."""
+(SCHED_BATCH), so that each waits until it has looked long enough and sleeps. What it looks for in vain is shown by itself,
+not in the total."""
 import collections
 import os
 import pathlib
@@ -21,11 +21,10 @@ ROWS = sys.argv[2:] or [
     'explicit, stack handed over', 'explicit, switched to', 'explicit, recognized', 'in a thread, with stacks',
     'in a thread, explicit, queued', 'in a thread, explicit, recognized', 'in a thread, fin_rpc_call',
     'in a thread, fin_rpc_call_on', 'in a thread, fin_rpc_call_on, served', 'between processes, with stacks',
-    'between processes, explicit, by a waitset', 'between processes, explicit',
-    'between processes, 8 callers, with stacks', 'between processes, 8 callers, explicit']
+    'between processes, explicit, by a waitset', 'between processes, explicit']
 LOOKS = 'looks'
 COMPONENTS = [
-    (LOOKS, r'^(look_awhile|came_|other_work|fin_ump_spin|fin_ump_arrived|fin_core_yield_|yield_slow)'),
+    (LOOKS, r'^(look_awhile|came_|other_work|fin_ump_spin|fin_ump_arrived)'),
     ('block, handoff or switch', r'^(fin_cont_|fin_block_|fin_thread_|fin_core_|fin_arch_|fin_awe_|fin_schedule|'
                                  r'fin_call_con|hand_over|fin_here|fin_yield|fin_suspend|dispatch|fin_resume|'
                                  r'block_on|fin_stack|fin_find|fin_look|give_stack|work$|leave_body|fin_holds|'

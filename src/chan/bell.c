@@ -125,6 +125,7 @@ int fin_bell_await_message(struct ump_rx *rx, uint64_t heard, bool nc) {
     if (shortage(n) || n == -ECANCELED)
         return (int)n;
     packet_came(rx, &p, n);
+    rx->unread = true;
     return 0;
 }
 
@@ -140,24 +141,36 @@ int fin_bell_await_room(struct ump_tx *tx, uint64_t heard, bool nc) {
     return 0;
 }
 
+static bool may_hear(const struct ump_rx *rx) { return rx->parcels < UMP_PARCELS && !rx->gone && !rx->broken; }
+
+// Takes a packet. False: there is none.
+static bool hear(struct ump_rx *rx) {
+    struct packet p;
+    ssize_t n;
+    int tries = 0;
+    do {
+        packet_init(&p);
+        n = recvmsg(rx->fd, &p.m, MSG_DONTWAIT | MSG_CMSG_CLOEXEC);
+    } while (again(n, &tries));
+    rx->unread = !(n < 0 && errno == EAGAIN);
+    if (rx->unread)
+        packet_came(rx, &p, n < 0 ? -errno : n);
+    return rx->unread;
+}
+
+void fin_bell_hear(struct ump_rx *rx) {
+    if (may_hear(rx))
+        hear(rx);
+}
+
 void fin_bell_empty(struct ump_rx *rx) {
     if (rx->meeting) {
         rx->gone |= __atomic_load_n(&rx->peer->closed, __ATOMIC_ACQUIRE);
         return;
     }
-    for (int i = 0; i < AT_ONCE && rx->parcels < UMP_PARCELS && !rx->gone && !rx->broken; i++) {
-        struct packet p;
-        ssize_t n;
-        int tries = 0;
-        do {
-            packet_init(&p);
-            n = recvmsg(rx->fd, &p.m, MSG_DONTWAIT | MSG_CMSG_CLOEXEC);
-        } while (again(n, &tries));
-        rx->unread = !(n < 0 && errno == EAGAIN);
-        if (!rx->unread)
+    for (int i = 0; i < AT_ONCE && may_hear(rx); i++)
+        if (!hear(rx))
             return;
-        packet_came(rx, &p, n < 0 ? -errno : n);
-    }
     // The second was sent after the message of the first.
     rx->broken |= rx->parcels == UMP_PARCELS && ump_look(rx) == 0;
 }

@@ -38,6 +38,8 @@ FIN_BLOCKING int fin_bell_await_room(struct ump_tx *tx, uint64_t heard, bool nc)
 
 // Takes what is in the socket now, and looks whether the sender is gone. Does not block.
 void fin_bell_empty(struct ump_rx *rx);
+// Takes one packet, between processes: there may be more.
+void fin_bell_hear(struct ump_rx *rx);
 
 // Descriptors go before their message. Takes those of the message that is there: returns their number, or -errno.
 FIN_BLOCKING int fin_bell_send_fds(struct ump_tx *tx, const int *fds, int count, bool nc);

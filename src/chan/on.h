@@ -46,8 +46,9 @@ struct chan_on {
     };
     bool leads;    // in the epoll of the set
     bool receives; // after sending
-    bool behind; // there is a word
-    char byte;   // from the socket
+    bool behind;   // there is a word
+    uint8_t turns; // that others have had while it looked
+    char byte;     // from the socket
 };
 _Static_assert(sizeof(struct chan_on) <= sizeof(struct fin_chan_on), "room for a wait");
 
@@ -60,6 +61,10 @@ static inline int chan_on_end(const struct chan_on *on, ssize_t result) {
 
 // on.c of I/O: waits until fd is readable, for a message.
 int fin_on_readable(struct fin_on *on, int fd, fin_cont *cont, const void *state, size_t size);
+// The same, and who finds that it is calls fn, between two AWEs: what is left to do is done there, and fn makes the AWE run.
+// Pre: fin_cont_begin.
+int fin_on_readable_then(struct fin_on *on, int fd, void (*fn)(void *arg, struct fin_awe *a, int result), void *arg,
+                         fin_cont *cont, const void *state, size_t size);
 
 // recv_on.c, send_on.c: pre: the program's continuation is kept, and what it wants. Do not return.
 int fin_chan_on_receive(struct chan_on *on);

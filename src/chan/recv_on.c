@@ -67,6 +67,7 @@ void fin_lmp_tell_on(struct lmp_waiter *w, ssize_t result) {
 // ---- between threads and processes
 
 static FIN_INNER void woken(void *state, int result);
+static FIN_INNER void has_looked(void *state, int result);
 
 static int give_and_end(struct chan_on *on, ssize_t result) {
     if (!on->peek || result < 0)
@@ -96,34 +97,75 @@ static int await_here(struct chan_on *on) {
     return wait_here(on, c, on->buffer, on->room, on->kept.cont, on->kept.state, on->kept.size);
 }
 
+// The socket is readable, or the wait is over: who finds that does what the receiver would do (continuations 2.1:
+// recognition). A trace is to see that one receive.
+static void ended(void *arg, struct fin_awe *a, int result) {
+    struct chan_on *on = arg;
+    struct fin_runtime *rt = fin_rt(fin_self);
+    struct ump_rx *rx = &on->chan->in.ump;
+    ssize_t n = result;
+    fin_ump_disarm(rx);
+    if (result >= 0) {
+        n = -EAGAIN;
+        if (FIN_LIKELY(!fin_trace_on)) {
+            fin_bell_hear(rx);
+            n = take_now(on);
+        }
+    }
+    if (n == -EAGAIN) {
+        fin_cont_instead(a, woken, &on, sizeof on);
+        fin_cont_done(rt, a, 0);
+        return;
+    }
+    rt->known[FIN_FOR_MESSAGE] += n != -ECANCELED;
+    fin_cont_done(rt, a, (int)n);
+    if (!on->peek || n < 0)
+        in_give(on->chan);
+}
+
+static int sleep_there(struct chan_on *on) {
+    struct ump_rx *rx = &on->chan->in.ump;
+    const struct fin_kept *k = &on->kept;
+    return fin_on_readable_then(&on->wait.io, rx->fd, ended, on, k->cont, k->state, k->size);
+}
+
+// With the turn, after some looks. -EAGAIN: there may be something after all.
+static int sleep_for_message(struct chan_on *on) {
+    struct ump_rx *rx = &on->chan->in.ump;
+    uint64_t heard = rx->meeting ? fin_event_read(&rx->meeting->message) : 0;
+    fin_ump_arm(rx);
+    fin_ump_barrier();
+    int r = -EAGAIN;
+    if (fin_ump_arrived(rx))
+        ;
+    else if (!rx->meeting)
+        r = sleep_there(on);
+    else if (!__atomic_load_n(&rx->peer->closed, __ATOMIC_ACQUIRE))
+        r = fin_event_await_message_on(&rx->meeting->message, heard + 1, &on->wait.sync, woken, &on, sizeof on);
+    else
+        fin_bell_empty(rx);
+    fin_ump_disarm(rx);
+    return r;
+}
+
 // With the turn. As fin_ump_await_message.
 static int await_message(struct chan_on *on) {
-    struct fin_chan *c = on->chan;
-    struct ump_rx *rx = &c->in.ump;
+    struct ump_rx *rx = &on->chan->in.ump;
     if (rx->alone)
         return await_here(on);
     for (;;) {
-        ssize_t n = take_now(on);
+        ssize_t n = rx->gone || fin_ump_arrived(rx) ? take_now(on) : -EAGAIN;
         if (n != -EAGAIN || rx->watched)
             return give_and_end(on, n != -EAGAIN ? n : -EBUSY);
         if (fin_ump_spin(rx))
             return give_and_end(on, take_there(on));
-        uint64_t heard = rx->meeting ? fin_event_read(&rx->meeting->message) : 0;
-        fin_ump_arm(rx);
-        fin_ump_barrier();
-        bool arrived = fin_ump_arrived(rx), closed = rx->meeting && __atomic_load_n(&rx->peer->closed, __ATOMIC_ACQUIRE);
-        if (arrived || closed) {
-            fin_ump_disarm(rx);
-            if (arrived)
-                return give_and_end(on, take_there(on));
-            fin_bell_empty(rx);
-            continue;
+        if (on->turns < SPIN_YIELDS && fin_ump_others()) {
+            on->turns++;
+            return fin_cont_go_on(FIN_FOR_TURN, has_looked, &on, sizeof on, 0);
         }
-        int r = rx->meeting
-                    ? fin_event_await_message_on(&rx->meeting->message, heard + 1, &on->wait.sync, woken, &on, sizeof on)
-                    : fin_on_readable(&on->wait.io, rx->fd, woken, &on, sizeof on);
-        fin_ump_disarm(rx);
-        return give_and_end(on, r);
+        int r = sleep_for_message(on);
+        if (r != -EAGAIN)
+            return give_and_end(on, r);
     }
 }
 
@@ -139,18 +181,29 @@ static FIN_INNER void woken(void *state, int result) {
     await_message(on);
 }
 
-static FIN_INNER void has_turn(void *state, int result) {
+// The block may have been cancelled meanwhile.
+static FIN_INNER void has_looked(void *state, int result) {
     struct chan_on *on = *(struct chan_on **)state;
+    (void)result;
+    if (fin_cancelled())
+        give_and_end(on, -ECANCELED);
+    else
+        await_message(on);
+}
+
+static FIN_INNER void has_turn(void *state, int result) {
+    const struct chan_on *on = *(struct chan_on **)state;
     if (result < 0) {
         chan_on_end(on, result);
         return;
     }
     in_not_quick(on->chan);
-    await_message(on);
+    has_looked(state, 0);
 }
 
 int fin_chan_on_receive(struct chan_on *on) {
     struct turn *t = &on->chan->in.turn;
+    on->turns = 0;
     if (t->shared || t->mutex.locked)
         return fin_mutex_lock_on(&t->mutex, &on->wait.sync, has_turn, &on, sizeof on);
     t->mutex.locked = true;

@@ -107,6 +107,8 @@ static FIN_BLOCKING __attribute__((noinline)) int look_awhile(bool (*came)(void 
     return -EAGAIN;
 }
 
+bool fin_ump_others(void) { return other_work(fin_here()); }
+
 bool fin_ump_spin(struct ump_rx *rx) {
     if (rx->alone || other_work(fin_here()))
         return false;
@@ -156,6 +158,8 @@ int fin_ump_await_message(struct ump_rx *rx, bool nc) {
         r = sleep_for_message(rx, nc);
         if (r != 0)
             return r;
+        if (fin_ump_arrived(rx))
+            break;
         fin_bell_empty(rx);
         if (!fin_ump_arrived(rx) && !rx->gone)
             fin_yield(); // a flood of packets keeps nobody else from running

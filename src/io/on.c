@@ -11,9 +11,16 @@
 #include "io/call.h"
 #include "io/uring.h"
 
+// Of a wait of the library's: who ends it goes on with this, and makes the AWE run. NULL: that is all there is to do.
+struct then {
+    void (*fn)(void *arg, struct fin_awe *a, int result);
+    void *arg;
+};
+
 struct on {
     struct request request; // first: its waiter has no AWE
     struct fin_awe *awe;
+    struct then then;
     struct call call;
     bool polls; // the request is a wait for readiness, after which the call is tried again
     uint8_t unstarted;
@@ -28,6 +35,7 @@ struct on_timer {
 struct on_ready {
     struct ready_waiter ready; // first
     struct fin_awe *awe;
+    struct then then;
     struct call call;
     enum fin_io_kind kind;
     struct fin_timer delay;
@@ -78,7 +86,11 @@ static bool again(struct on *on, int result) {
 
 // What there was to do is done: the continuation is told how it ended (continuations 2.1: recognition).
 // After a wait for readiness there was nothing.
-static void over(struct io *io, struct fin_awe *awe, const struct call *c, int result) {
+static void over(struct io *io, struct fin_awe *awe, const struct then *then, const struct call *c, int result) {
+    if (then->fn) {
+        then->fn(then->arg, awe, result);
+        return;
+    }
     io->rt->known[FIN_FOR_IO] += result != -ECANCELED && c->op != IORING_OP_POLL_ADD;
     (fin_io_makes_descriptor(c->op) ? fin_cont_done_descriptor : fin_cont_done)(io->rt, awe, result);
 }
@@ -111,7 +123,7 @@ static void ready(struct on_ready *on, int result) {
     }
     if (result == -EAGAIN && (result = fin_epoll_watch(&on->ready, on->call.fd)) == 0)
         return;
-    over(io, on->awe, &on->call, result == -EPERM ? -EINVAL : result);
+    over(io, on->awe, &on->then, &on->call, result == -EPERM ? -EINVAL : result);
 }
 
 void fin_on_completed(struct io *io, struct waiter *w) {
@@ -143,13 +155,14 @@ void fin_on_completed(struct io *io, struct waiter *w) {
         result = fin_uring_failed(&on->request, &on->call, result);
     else if (result > 0 && on->call.off == UINT64_MAX && (uint32_t)result != on->call.len)
         fin_uring_short(&on->call, result);
-    over(io, on->awe, &on->call, result);
+    over(io, on->awe, &on->then, &on->call, result);
 }
 
 static struct on *prepare(struct io *io, struct fin_on *storage, const struct call *c) {
     struct on *on = on_of(storage);
     struct request *r = &on->request;
     on->call = *c;
+    on->then.fn = NULL;
     r->waiter.awe = NULL;
     r->io = io;
     r->pending = r->tries = on->unstarted = 0;
@@ -189,7 +202,7 @@ static void begin_ready(struct fin_awe *a, void *arg) {
 // What has been done at once.
 static void begin_done(struct fin_awe *a, void *arg) {
     struct on_ready *on = arg;
-    over(on->ready.io, a, &on->call, on->ready.waiter.result);
+    over(on->ready.io, a, &on->then, &on->call, on->ready.waiter.result);
 }
 
 static FIN_LEAVES_FRAME int done_at_once(enum fin_reason reason, struct io *io, struct fin_on *storage,
@@ -198,6 +211,7 @@ static FIN_LEAVES_FRAME int done_at_once(enum fin_reason reason, struct io *io, 
     if (!fin_io_makes_descriptor(c->op))
         return fin_cont_go_on(reason, cont, state, size, result);
     on->call = *c;
+    on->then.fn = NULL;
     on->ready = (struct ready_waiter){.io = io, .waiter.result = result};
     return fin_cont_suspend(reason, cont, state, size, NULL, begin_done, on);
 }
@@ -211,6 +225,7 @@ static FIN_LEAVES_FRAME int wait_ready(enum fin_reason reason, struct io *io, st
     if (r != -EAGAIN || kind == FIN_IO_FILE || events_of(c) == 0)
         return done_at_once(reason, io, storage, c, r, cont, state, size);
     on->call = *c;
+    on->then.fn = NULL;
     on->kind = kind;
     on->ready = (struct ready_waiter){.io = io, .events = events_of(c)};
     return fin_cont_suspend(reason, cont, state, size, cancelled_by(&on->ready.waiter, fin_epoll_cancel, &on->ready),
@@ -258,7 +273,7 @@ static void delay_over_ready(struct fin_timer *t) {
 static void cancel_delay_ready(void *storage) {
     struct on_ready *on = storage;
     fin_timer_remove(&on->delay);
-    over(on->ready.io, on->awe, &on->call, -ECANCELED);
+    over(on->ready.io, on->awe, &on->then, &on->call, -ECANCELED);
 }
 
 // What is ready and would block all the same, as in try_and_wait().
@@ -283,6 +298,7 @@ static FIN_LEAVES_FRAME int wait_until_for(struct fin_on *storage, uint64_t when
     if (epoll) {
         struct on_ready *on = (struct on_ready *)(void *)storage;
         on->call = *c;
+        on->then.fn = NULL;
         on->kind = FIN_IO_SOCKET;
         on->ready = (struct ready_waiter){.io = io, .events = events_of(c)};
         fin_timer_add(io, &on->delay, when, delay_over_ready);
@@ -325,6 +341,33 @@ int fin_sleep_on(struct fin_on *on, uint64_t ns, fin_cont *cont, const void *sta
 int fin_on_readable(struct fin_on *on, int fd, fin_cont *cont, const void *state, size_t size) {
     struct call c = {.op = IORING_OP_POLL_ADD, .fd = fd, .flags = POLLIN};
     return wait_for(FIN_FOR_MESSAGE, on, &c, cont, state, size);
+}
+
+static FIN_LEAVES_FRAME int readable_then_epoll(struct io *io, struct fin_on *storage, const struct call *c,
+                                                const struct then *then, fin_cont *cont, const void *state, size_t size) {
+    struct on_ready *on = (struct on_ready *)(void *)storage;
+    on->call = *c;
+    on->then = *then;
+    on->kind = FIN_IO_SOCKET;
+    on->ready = (struct ready_waiter){.io = io, .events = events_of(c)};
+    return fin_cont_suspend(FIN_FOR_MESSAGE, cont, state, size,
+                            cancelled_by(&on->ready.waiter, fin_epoll_cancel, &on->ready), begin_ready, on);
+}
+
+int fin_on_readable_then(struct fin_on *storage, int fd, void (*fn)(void *arg, struct fin_awe *a, int result), void *arg,
+                         fin_cont *cont, const void *state, size_t size) {
+    const struct call c = {.op = IORING_OP_POLL_ADD, .fd = fd, .flags = POLLIN};
+    const struct then then = {fn, arg};
+    struct io *io;
+    int error = fin_io_here(&io);
+    if (error != 0 || fin_cancelled())
+        return error != 0 ? error : -ECANCELED;
+    if (io->backend == &fin_io_epoll)
+        return readable_then_epoll(io, storage, &c, &then, cont, state, size);
+    struct on *on = prepare(io, storage, &c);
+    struct request *r = &on->request;
+    on->then = then;
+    return fin_cont_suspend(FIN_FOR_MESSAGE, cont, state, size, cancelled_by(&r->waiter, fin_uring_cancel, r), begin, on);
 }
 
 int fin_on_receive(struct fin_on *on, int fd, uint32_t most, uint16_t group, fin_cont *cont, const void *state,
