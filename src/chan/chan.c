@@ -107,7 +107,30 @@ static ssize_t try_take(struct fin_chan *c, const struct place *p) {
     return r;
 }
 
+// The header of a message that is a line without descriptors, for which there is room, or 0.
+static inline uint64_t header_of_line(const struct fin_chan *c, size_t room) {
+    uint64_t header = ump_look_once(&c->in.ump);
+    size_t size = ump_size(header);
+    return FIN_LIKELY((header & UMP_KIND) == UMP_MESSAGE && size <= UMP_FIRST && size <= room) ? header : 0;
+}
+
+// The same where the end is quick.
+static inline uint64_t quick_header(const struct fin_chan *c, size_t room) {
+    return FIN_LIKELY(c->in.quick) ? header_of_line(c, room) : 0;
+}
+
+static inline ssize_t take_quickly(struct ump_rx *rx, uint64_t header, void *buffer) {
+    const char *bytes = ump_bytes(rx);
+    if (rx->ahead)
+        __builtin_prefetch(bytes + rx->ahead);
+    ump_copy_line(buffer, bytes, ump_size(header));
+    return (ssize_t)ump_taken(rx, ump_size(header));
+}
+
 ssize_t fin_chan_take_now(struct fin_chan *c, void *buffer, size_t size) {
+    uint64_t header = c->in.ump.broken || fin_trace_on ? 0 : header_of_line(c, size);
+    if (FIN_LIKELY(header != 0))
+        return take_quickly(&c->in.ump, header, buffer);
     bool gone = c->in.ump.gone; // seen before the ring is looked at: nothing comes after that
     ssize_t r = take_next(c, &(struct place){buffer, size, NULL, NULL});
     return r == -EAGAIN && gone ? fin_ump_end_of(&c->in.ump) : r;
@@ -138,23 +161,6 @@ static FIN_BLOCKING ssize_t recv_any(struct fin_chan *c, const struct place *p, 
         r = take_there(c, p);
     in_give(c);
     return r;
-}
-
-// The header of a message that can be taken as simply as that, or 0.
-static inline uint64_t quick_header(const struct fin_chan *c, size_t room) {
-    if (FIN_UNLIKELY(!c->in.quick))
-        return 0;
-    uint64_t header = ump_look_once(&c->in.ump);
-    size_t size = ump_size(header);
-    return FIN_LIKELY((header & UMP_KIND) == UMP_MESSAGE && size <= UMP_FIRST && size <= room) ? header : 0;
-}
-
-static inline ssize_t take_quickly(struct ump_rx *rx, uint64_t header, void *buffer) {
-    const char *bytes = ump_bytes(rx);
-    if (rx->ahead)
-        __builtin_prefetch(bytes + rx->ahead);
-    ump_copy_line(buffer, bytes, ump_size(header));
-    return (ssize_t)ump_taken(rx, ump_size(header));
 }
 
 static FIN_BLOCKING __attribute__((noinline)) ssize_t recv_slowly(struct fin_chan *c, void *buffer, size_t size, bool nc) {

@@ -203,10 +203,19 @@ void fin_cont_leave(struct fin_runtime *rt, struct fin_body *body) {
     fin_arch_on_stack(rt->thread.scheduler, leave_body, body);
 }
 
+// The same of a step, whose AWE still counts in the block.
+static void leave_step(void *p) {
+    struct fin_runtime *rt = fin_rt(fin_self);
+    struct fin_finish_block *top = p;
+    top->parent->count--;
+    fin_stack_put(rt, top);
+    dispatch(rt);
+}
+
 void fin_cont_leave_to_next(struct fin_runtime *rt, struct fin_body *body, enum fin_reason reason) {
     struct fin_link *l = rt->queue.next;
-    bool can = body->block->flags & FIN_FINISH_CONT && body->inner == 0 && !fin_tracking(rt) && l != &rt->queue &&
-               (FIN_AWE_OF(l)->state & FIN_AWE_EXTRA) == FIN_AWE_EXPLICIT;
+    bool is_step = body->block->flags & FIN_FINISH_CONT && body->inner == 0 && !fin_tracking(rt);
+    bool can = is_step && l != &rt->queue && (FIN_AWE_OF(l)->state & FIN_AWE_EXTRA) == FIN_AWE_EXPLICIT;
     if (FIN_LIKELY(can) && tick(rt)) {
         rt->stats.blocks[reason].handed_off++;
         unqueue_first(rt, l);
@@ -214,7 +223,10 @@ void fin_cont_leave_to_next(struct fin_runtime *rt, struct fin_body *body, enum 
         return;
     }
     rt->stats.blocks[reason].with_continuation++;
-    fin_cont_leave(rt, body);
+    if (is_step)
+        fin_arch_on_stack(rt->thread.scheduler, leave_step, body->block);
+    else
+        fin_cont_leave(rt, body);
 }
 
 struct then {

@@ -7,6 +7,7 @@
 #include <fcntl.h>
 #include <poll.h>
 
+#include "core/dispatch.h"
 #include "io/buffers.h"
 #include "io/call.h"
 #include "io/uring.h"
@@ -129,6 +130,10 @@ static void ready(struct on_ready *on, int result) {
 void fin_on_completed(struct io *io, struct waiter *w) {
     struct on *on = FIN_OF(struct on, request.waiter, w);
     int result = w->result;
+    if (w->item.fn == fin_uring_cancel && on->then.fn && result >= 0) { // the usual end of a wait for readiness
+        on->then.fn(on->then.arg, on->awe, result);
+        return;
+    }
     if (w->item.fn == fin_acceptor_cancel) {
         fin_acceptor_completed(io, w);
         return;
@@ -360,7 +365,7 @@ int fin_on_readable_then(struct fin_on *storage, int fd, void (*fn)(void *arg, s
     const struct then then = {fn, arg};
     struct io *io;
     int error = fin_io_here(&io);
-    if (error != 0 || fin_cancelled())
+    if (error != 0 || cancelled_here())
         return error != 0 ? error : -ECANCELED;
     if (io->backend == &fin_io_epoll)
         return readable_then_epoll(io, storage, &c, &then, cont, state, size);

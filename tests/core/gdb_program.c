@@ -126,6 +126,8 @@ static void receives(void *arg) {
 static void LEAF work(void) {
     fin_finish {
         fin_async_call(receives, NULL);
+        for (int i = 0; i < 100; i++)
+            fin_yield(); // it looks for some turns before it sleeps
         fin_async_call(has_no_stack, NULL);
         fin_async_call(nested_calls, NULL);
         fin_async_call(saves_itself, NULL);
