@@ -1,0 +1,91 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: BSD-2-Clause
+"""Are the scenarios hard enough? Each memory order in the library that is more than relaxed and that they come by is made
+relaxed in turn: one of them must fail then. Of those in REDUNDANT none does, for the reason given there: it holds by
+another access as well.
+
+orders.py PROGRAM... says what is wrong; orders.py --all PROGRAM... tries also those in REDUNDANT, and says of each which
+program finds it."""
+import collections
+import os
+import pathlib
+import re
+import subprocess
+import sys
+
+TOP = pathlib.Path(__file__).resolve().parent.parent.parent
+RUNS = {'asleep': 5000, 'channel': 600, 'room': 1500, 'ends': 12000, 'on': 300, 'shared': 600, 'waitset': 600}
+WITHOUT_CHANNELS = ('inbox', 'claims', 'locks', 'counts')
+FEW = 50  # passes in 300 runs, below which it belongs to the beginning of a thread or of a channel
+
+# In a line of which file, and why nothing shows.
+REDUNDANT = (
+    ('src/core/awe.c', '&a->state, &from', 'what goes with an AWE goes by the slot that named it, and by the inbox'),
+    ('src/core/dispatch.h', '&a->state, from', 'the same'),
+    ('src/core/cont.h', 'tag | kind | FIN_AWE_EXPLICIT', 'the same'),
+    ('src/core/thread.c', '&rt->poller', 'no thread here begins to use I/O'),
+    ('src/host/linux/host.c', '&rt->futex', 'who was woken looks into the inbox, which says it'),
+    ('src/chan/ump.c', '&asked', 'what it is about was asked before the first run'),
+    ('src/forks.h', 'watched', 'the same'),
+    ('src/chan/bell.c', 'closed, __ATOMIC_ACQUIRE) ? 0', 'fin_bell_empty looks again'),
+    ('src/chan/recv_on.c', 'closed, __ATOMIC_ACQUIRE)', 'the same'),
+    ('src/chan/waitset.c', '&w->users', 'here nobody waits in a set that is closed'),
+    ('src/chan/ump.c', 'UMP_CLOSED, __ATOMIC_RELEASE', 'who sends does not look behind it'),
+)
+
+
+def name_of(program):
+    return os.path.basename(program).removeprefix('weak_')
+
+
+def run(program, *options):
+    return subprocess.run([program, *options], capture_output=True, text=True)
+
+
+def sites(program, options):
+    """Where the code goes on behind an access, and what the access was: the line, and those that it was inlined into."""
+    listed = [line.split() for line in run(program, 'sites', 'runs=300', *options).stdout.splitlines()]
+    offsets = [int(at, 16) for at, _, passed in listed if int(passed) >= FEW and len(at) < 12]
+    out = subprocess.run(['addr2line', '-aie', program], input='\n'.join(hex(at - 1) for at in offsets), capture_output=True,
+                         text=True, check=True).stdout
+    for at, text in zip(offsets, re.split(r'^0x.*\n', out, flags=re.M)[1:]):
+        lines = [line for line in text.split() if ':' in line]
+        path = os.path.realpath(lines[0].rpartition(':')[0]) if lines else ''
+        if path.startswith((f'{TOP}/src/', f'{TOP}/include/')):
+            yield at, (os.path.relpath(path, TOP), int(lines[0].rpartition(':')[2]))
+
+
+def reason(path, line):
+    text = (TOP / path).read_text().splitlines()[line - 1]
+    return next((why for file, part, why in REDUNDANT if path == file and part in text), None)
+
+
+def fails(program, at, options):
+    return run(program, f'runs={RUNS.get(name_of(program), 2000)}', f'weaken={at:#x}', *options).returncode != 0
+
+
+def main(programs, everything):
+    ways = collections.defaultdict(list)  # of each line, where in which program
+    for program in programs:
+        for options in ([],) if name_of(program) in WITHOUT_CHANNELS else ([], ['barriers=0']):
+            for at, line in sites(program, options):
+                ways[line].append((program, at, options))
+    wrong = redundant = 0
+    for (path, line), tries in sorted(ways.items()):
+        why = reason(path, line)
+        redundant += why is not None
+        if why and not everything:
+            continue
+        found = [t for t in tries if fails(*t)] if everything else next(([t] for t in tries if fails(*t)), [])
+        names = sorted({name_of(program) for program, _, _ in found})
+        if everything:
+            print(f'{path}:{line}: {", ".join(names) or "nobody"}; {why or ""}')
+        if bool(found) == bool(why):
+            wrong += 1
+            print(f'{path}:{line}: ' + ('no scenario needs its order' if not found else 'it is needed after all'))
+    print(f'{len(ways)} lines with an order; {redundant} redundant')
+    return wrong != 0
+
+
+if __name__ == '__main__':
+    sys.exit(main([p for p in sys.argv[1:] if p != '--all'], '--all' in sys.argv))
