@@ -15,7 +15,7 @@ import sys
 
 TOP = pathlib.Path(__file__).resolve().parent.parent.parent
 RUNS = {'asleep': 5000, 'channel': 600, 'room': 1500, 'ends': 12000, 'on': 300, 'shared': 600, 'waitset': 600}
-WITHOUT_CHANNELS = ('inbox', 'claims', 'locks', 'counts')
+KINDS = {'inbox': ([], ['io=1']), 'asleep': ([], ['barriers=0'], ['io=1']), 'claims': ([],), 'locks': ([],), 'counts': ([],)}
 FEW = 50  # passes in 300 runs, below which it belongs to the beginning of a thread or of a channel
 
 # In a line of which file, and why nothing shows.
@@ -23,8 +23,9 @@ REDUNDANT = (
     ('src/core/awe.c', '&a->state, &from', 'what goes with an AWE goes by the slot that named it, and by the inbox'),
     ('src/core/dispatch.h', '&a->state, from', 'the same'),
     ('src/core/cont.h', 'tag | kind | FIN_AWE_EXPLICIT', 'the same'),
-    ('src/core/thread.c', '&rt->poller', 'no thread here begins to use I/O'),
+    ('src/core/thread.c', '&rt->poller', 'here threads begin to use I/O before the first run'),
     ('src/host/linux/host.c', '&rt->futex', 'who was woken looks into the inbox, which says it'),
+    ('src/io/io.c', '&io->woken', 'before it sleeps again the thread looks at the inbox, with an order of its own'),
     ('src/chan/ump.c', '&asked', 'what it is about was asked before the first run'),
     ('src/forks.h', 'watched', 'the same'),
     ('src/chan/bell.c', 'closed, __ATOMIC_ACQUIRE) ? 0', 'fin_bell_empty looks again'),
@@ -67,7 +68,7 @@ def fails(program, at, options):
 def main(programs, everything):
     ways = collections.defaultdict(list)  # of each line, where in which program
     for program in programs:
-        for options in ([],) if name_of(program) in WITHOUT_CHANNELS else ([], ['barriers=0']):
+        for options in KINDS.get(name_of(program), ([], ['barriers=0'])):
             for at, line in sites(program, options):
                 ways[line].append((program, at, options))
     wrong = redundant = 0

@@ -3,7 +3,9 @@
 
 #include <linux/futex.h>
 #include <linux/membarrier.h>
+#include <poll.h>
 #include <sched.h>
+#include <sys/eventfd.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
@@ -16,6 +18,8 @@
 #include <memory>
 #include <thread>
 
+#include <fin/time.h>
+
 #include "hooks.hpp"
 #include "weak.h"
 
@@ -24,6 +28,10 @@ long __real_syscall(long number, ...);
 long __wrap_syscall(long number, ...);
 int __wrap_sched_yield(void);
 int __wrap_nanosleep(const struct timespec *, struct timespec *);
+int __real_ppoll(struct pollfd *, nfds_t, const struct timespec *, const sigset_t *);
+int __wrap_ppoll(struct pollfd *, nfds_t, const struct timespec *, const sigset_t *);
+int __real_eventfd_write(int, eventfd_t);
+int __wrap_eventfd_write(int, eventfd_t);
 extern const char __executable_start[];
 }
 
@@ -47,7 +55,8 @@ Random choice(0);
 uint64_t run_seed, passed, steps, steps_before = 1000;
 uint64_t seldom;               // another goes on at one step in so many, by chance; 0: at those in `changes`
 std::vector<uint64_t> changes; // a few, anywhere in the run (as in Burckhardt and others, ASPLOS 2010)
-bool no_barriers;
+bool no_barriers, with_io;
+const char events = 0; // what is waited for in ppoll
 
 void take_baton(Thread &t) {
     while (__atomic_load_n(&t.may_run, __ATOMIC_ACQUIRE) == 0)
@@ -110,7 +119,7 @@ long wait(uint32_t *word, uint32_t value) {
     return 0;
 }
 
-long wake(const uint32_t *word, uint32_t most) {
+long wake(const void *word, uint32_t most) {
     long n = 0;
     for (auto &t : all)
         if (t.waits == word && n < static_cast<long>(most)) {
@@ -138,6 +147,8 @@ void begin_run(uint64_t seed) {
 
 void thread_main(int i, uint64_t runs) {
     take_baton(all[i]);
+    if (with_io)
+        fin_sleep(1);
     if (weak_scenario.once)
         weak_scenario.once(i);
     give_baton(all[MAIN]);
@@ -221,13 +232,37 @@ int __wrap_sched_yield(void) {
     return 0;
 }
 
+// The back end without io_uring sleeps here, until a thread writes to an eventfd.
+int __wrap_ppoll(struct pollfd *fds, nfds_t n, const struct timespec *timeout, const sigset_t *mask) {
+    static const struct timespec now = {};
+    if (self < 0)
+        return __real_ppoll(fds, n, timeout, mask);
+    step();
+    int r;
+    while ((r = __real_ppoll(fds, n, &now, mask)) == 0 && !timeout) {
+        all[self].waits = &events;
+        leave();
+    }
+    return r;
+}
+
+int __wrap_eventfd_write(int fd, eventfd_t value) {
+    if (self >= 0)
+        step();
+    int r = __real_eventfd_write(fd, value);
+    wake(&events, most_threads);
+    return r;
+}
+
 int __wrap_nanosleep(const struct timespec *, struct timespec *) { return __wrap_sched_yield(); }
 
-// runs=N seed=S; barriers=0: membarrier(2) is refused. weaken=OFFSET: the atomic access behind which the code goes on there
-// is relaxed, sites: says where those are that are not.
+// runs=N seed=S; barriers=0: membarrier(2) is refused; io=1: the threads have begun to use I/O, and sleep in their epoll;
+// weaken=OFFSET: the atomic access behind which the code goes on there is relaxed; sites: says where those are that are not.
 int main(int argc, char **argv) {
     uint64_t runs = option(argc, argv, "runs=", 2000), seed = option(argc, argv, "seed=", 1);
     no_barriers = option(argc, argv, "barriers=", 1) == 0;
+    with_io = option(argc, argv, "io=", 0) != 0;
+    setenv("FIN_IO", "epoll", true);
     weaken(option(argc, argv, "weaken=", 0));
     cpu_set_t one; // they take turns
     CPU_ZERO(&one);
