@@ -134,7 +134,7 @@ static void table_shared(void) {
 
 // More threads than processors: each repetition is disturbed, by design, so none is taken again.
 static void table_senders(void) {
-    enum { ROWS = 13, TIMES = 11 };
+    enum { ROWS = 14, TIMES = 11 };
     double samples[ROWS][TIMES];
     struct bench_row rows[] = {
         {"fin_chan, FIN_CHAN_SHARED: 1 sender", senders_shared_1, 4000, NULL, 3},
@@ -150,6 +150,7 @@ static void table_senders(void) {
         {"an end of one thread and a mutex: 8", senders_locked_8, 4000, NULL, 12},
         {"lines claimed by compare-and-swap: 8", senders_claimed_8, 4000},
         {"fin_chan, FIN_CHAN_SHARED: 8 AWEs in 2 threads", senders_awes_8, 4000, NULL, 12},
+        {"fin_chan, an end of one thread: 1 sender", senders_own_1, 4000, NULL, 3},
     };
     _Static_assert(BENCH_COUNT(rows) == ROWS, "a row of samples for each");
     for (int k = 0; k < TIMES; k++)

@@ -79,6 +79,7 @@ int bench_chan_open(struct fin_chan **ends, unsigned flags);
 BENCH_SENDERS(shared)
 BENCH_SENDERS(locked)
 BENCH_SENDERS(claimed)
+double senders_own_1(long n);  // at an end of one thread
 double senders_awes_8(long n); // four AWEs in each of two threads
 
 double stream_copy(long n); // no message: memcpy of as many bytes, there and away

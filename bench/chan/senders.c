@@ -126,6 +126,12 @@ static double claimed(int threads, long n) {
     return run(claim_all, drain_all, threads, 1, n);
 }
 
+double senders_own_1(long n) {
+    static struct fin_chan *kept[2];
+    use(kept, 0);
+    return run(send_all, receive_all, 1, 1, n);
+}
+
 double senders_shared_1(long n) { return shared(1, 1, n); }
 double senders_shared_2(long n) { return shared(2, 1, n); }
 double senders_shared_4(long n) { return shared(4, 1, n); }

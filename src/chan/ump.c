@@ -2,10 +2,12 @@
 // The slow half of UMP: acknowledging, arming and waiting. See ump.h for the protocol. (models/chan.pml)
 #define _GNU_SOURCE
 #include <linux/membarrier.h>
+#include <sched.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
 #include <fin/cancel.h>
+#include <fin/time.h>
 
 #include "chan/bell.h"
 #include "chan/lmp.h"
@@ -90,7 +92,24 @@ static bool other_work(struct fin_runtime *rt) {
     return !fin_link_empty(&rt->queue) || pending_of(rt->thread.current) != NULL;
 }
 
-// Looks for a while, and lets others of this thread run meanwhile. 0: it came; -EAGAIN: it did not; -ECANCELED.
+enum { LOOKS_A_TURN = 50, LONG_TURN = FIN_MS, AVOIDED = 1000 * FIN_MS };
+
+// The other side may be waiting for this processor: to sleep, and be woken by it, costs many times this. But somebody else
+// who computes here would have it for a time slice, while who sleeps has it as soon as he is woken. So for a second after
+// that has happened the thread gives no turns.
+static void give_turn(void) {
+    static __thread uint64_t none_before;
+    uint64_t start = fin_now();
+    if (start < none_before)
+        return;
+    sched_yield();
+    uint64_t end = fin_now();
+    if (end - start > LONG_TURN)
+        none_before = end + AVOIDED;
+}
+
+// Looks for a while, and lets others of this thread, and of this processor, run meanwhile. 0: it came; -EAGAIN: it did
+// not; -ECANCELED.
 static FIN_BLOCKING __attribute__((noinline)) int look_awhile(bool (*came)(void *), void *arg, bool nc) {
     struct fin_runtime *rt = fin_here();
     for (int looks = 0, yields = 0; looks < SPIN_LOOKS && yields < SPIN_YIELDS; looks++) {
@@ -99,6 +118,8 @@ static FIN_BLOCKING __attribute__((noinline)) int look_awhile(bool (*came)(void 
             fin_yield();
             if (!nc && fin_cancelled())
                 return -ECANCELED;
+        } else if (looks % LOOKS_A_TURN == LOOKS_A_TURN - 1) {
+            give_turn();
         }
         if (came(arg))
             return 0;
