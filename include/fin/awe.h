@@ -32,10 +32,21 @@ enum fin_awe_state {
     FIN_AWE_RUNTIMES = 0xffff, // at most
 };
 
+// Clang works out the address of an AWE each time, in two instructions. Otherwise it does so once, and since no register is
+// kept over a wait but that which the AWE itself keeps, it reads the address back from there: one more way through memory
+// from one switch to the next.
+#ifdef __clang__
+#define FIN_AWE_ANEW_(address) __asm__ volatile("" : "+r"(address))
+#else
+#define FIN_AWE_ANEW_(address)
+#endif
+
 // The AWE that is to wait in this frame, on one cache line.
 #define FIN_AWE_HERE_(a)                                                                                                    \
     char a##room[sizeof(struct fin_awe) + 48] __attribute__((aligned(16)));                                                 \
-    struct fin_awe *a = (struct fin_awe *)(((uintptr_t)a##room + 48) & ~(uintptr_t)63)
+    uintptr_t a##end = (uintptr_t)a##room + 48;                                                                             \
+    FIN_AWE_ANEW_(a##end);                                                                                                  \
+    struct fin_awe *a = (struct fin_awe *)(a##end & ~(uintptr_t)63)
 
 // entry points of the core, reached through FIN_ARCH_BLOCK_ only
 void fin_core_yield_(struct fin_awe *a, struct fin_thread *t);
