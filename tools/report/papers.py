@@ -126,8 +126,10 @@ ITEMS = [
          [('cont', 'Idle work', 'C++20 coroutines', 'Tokio tasks', 'Boost.Asio coroutines', 'goroutines', 'Boost.Fiber')],
          plots=[Bars(0, 'bytes')]),
     Item(MACH, 'Table 4', 'null RPC, exception: microseconds', 'null RPC: MK40 95, MK32 110, Mach 2.5 185; exception: 135, '
-         '425, 380 (DS3100)', [('cont', 'Null RPC', 'explicit'), ('cont', 'A null call', 'explicit')],
-         [('cont', 'Null RPC', 'with stacks', 'a function call'), ('cont', 'A null call', 'with stacks', 'fin_rpc_call')],
+         '425, 380 (DS3100)', [('cont', 'Null RPC', 'explicit'), ('cont', 'A null call', 'explicit'),
+          ('cont', 'Waits of the callers', 'explicit')],
+         [('cont', 'Null RPC', 'with stacks', 'a function call'), ('cont', 'A null call', 'with stacks', 'fin_rpc_call'),
+          ('cont', 'Waits of the callers', 'with stacks')],
          'In cycles. Exceptions are an operating system\'s.'),
     Item(MACH, 'Table 5', 'instructions, loads, stores of an RPC by component', '1,167 instructions in MK40, 1,480 in MK32; '
          'of these hand-off 166, switch 500', [('components', 'Instructions of a null call', 'explicit')],
