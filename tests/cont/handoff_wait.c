@@ -153,8 +153,8 @@ static void in_the_midst(void) {
     CHECK_EQ(fin_chan_pair(&ours, &theirs, NULL), 0);
     fin_finish {
         fin_async_cont(receives, NULL, 0);
-        for (int i = 0; i < 3; i++)
-            fin_yield(); // it has looked, and sleeps
+        for (int i = 0; i < 100; i++)
+            fin_yield(); // it has looked as often as it does, and sleeps
         CHECK_EQ(fin_thread_start(&t, sends, NULL), 0);
         fin_async_cont(between_two_waits, NULL, 0);
     }
