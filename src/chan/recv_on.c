@@ -157,7 +157,7 @@ static int await_message(struct chan_on *on) {
         ssize_t n = rx->gone || fin_ump_arrived(rx) ? take_now(on) : -EAGAIN;
         if (n != -EAGAIN || rx->watched)
             return give_and_end(on, n != -EAGAIN ? n : -EBUSY);
-        if (fin_ump_spin(rx))
+        if (fin_ump_spin(rx) || fin_ump_spin_on(rx))
             return give_and_end(on, take_there(on));
         if (on->turns < SPIN_YIELDS && fin_ump_others()) {
             on->turns++;

@@ -130,16 +130,21 @@ static FIN_BLOCKING __attribute__((noinline)) int look_awhile(bool (*came)(void 
 
 bool fin_ump_others(void) { return other_work(fin_here()); }
 
-bool fin_ump_spin(struct ump_rx *rx) {
+static inline bool look_alone(struct ump_rx *rx, bool gives_turns) {
     if (rx->alone || other_work(fin_here()))
         return false;
     for (int looks = 0; looks < SPIN_LOOKS; looks++) {
+        if (gives_turns && looks % LOOKS_A_TURN == LOOKS_A_TURN - 1)
+            give_turn();
         if (ump_look(rx) != 0)
             return true;
         PAUSE(); // also, what was read ahead would have to be thrown away when the line goes
     }
     return false;
 }
+
+bool fin_ump_spin(struct ump_rx *rx) { return look_alone(rx, false); }
+bool fin_ump_spin_on(struct ump_rx *rx) { return look_alone(rx, true); }
 
 static bool came_message(void *rx) { return fin_ump_arrived(rx); }
 

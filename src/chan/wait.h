@@ -36,6 +36,7 @@ FIN_BLOCKING int fin_ump_await_room(struct ump_tx *tx, uint32_t lines, bool nc);
 
 // Looks for a while where this thread has nothing else to do, and nobody has the turn. Is there something?
 bool fin_ump_spin(struct ump_rx *rx);
+bool fin_ump_spin_on(struct ump_rx *rx); // the same once more, and gives others of this processor turns
 bool fin_ump_others(void); // has it something else to do?
 
 // doze.c: waits some microseconds more without executing instructions, where the processor can: a hyperthread beside it has
