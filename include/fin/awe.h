@@ -32,9 +32,9 @@ enum fin_awe_state {
     FIN_AWE_RUNTIMES = 0xffff, // at most
 };
 
-// Clang works out the address of an AWE each time, in two instructions. Otherwise it does so once, and since no register is
-// kept over a wait but that which the AWE itself keeps, it reads the address back from there: one more way through memory
-// from one switch to the next.
+// Clang is made to work out the address of an AWE each time, in two instructions. Otherwise it does so once, and keeps the
+// address in the one register that the AWE itself keeps over a wait, from which it is read back. That this is why switches
+// are quicker so (`./run bench`, table switch) is a guess; with GCC they are not.
 #ifdef __clang__
 #define FIN_AWE_ANEW_(address) __asm__ volatile("" : "+r"(address))
 #else
