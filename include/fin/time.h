@@ -54,7 +54,7 @@ int fin_timer_slack(uint64_t ns);
 
 struct fin_timer {
     uint64_t due, order;
-    struct fin_timer *child, *next, *prev; // in the heap or in a row
+    struct fin_timer *child, *next, *prev; // in the heap or in a row, where `child` is one some places behind
     void (*fn)(struct fin_timer *);
     void *arg;
     void *io;     // whose it is

@@ -64,6 +64,25 @@ static struct timer_row *row_for(struct timers *all, uint64_t due) {
     return best;
 }
 
+// Who sleeps long has left the caches, and the list of a row is no quicker to follow than memory is. So each timer in a row
+// knows one some places behind it, in the field that only the heap uses, and when its turn comes, what that one's turn will
+// touch is fetched: a sleeper's frame, and what it calls next. It may have been removed meanwhile: then it was for nothing.
+enum { PLACES = 4, LINES_BELOW = 3, LINES_ABOVE = 6 };
+
+static void tell_one_before(struct fin_timer *t) {
+    struct fin_timer *b = t;
+    for (int i = 0; i < PLACES; i++)
+        if (!(b = b->prev))
+            return;
+    b->child = t;
+}
+
+static void fetch_one_behind(const struct fin_timer *t) {
+    if (t->row && t->child)
+        for (int i = -LINES_BELOW; i <= LINES_ABOVE; i++)
+            __builtin_prefetch((const void *)((uintptr_t)t->child + (uintptr_t)(64 * i)));
+}
+
 void fin_timer_add(struct io *io, struct fin_timer *t, uint64_t due, void (*fn)(struct fin_timer *)) {
     struct timers *all = &io->timers;
     struct timer_row *r = row_for(all, due);
@@ -78,6 +97,7 @@ void fin_timer_add(struct io *io, struct fin_timer *t, uint64_t due, void (*fn)(
     *(r->last ? &r->last->next : &r->first) = t;
     r->last = t;
     r->due = due;
+    tell_one_before(t);
 }
 
 static void remove_from_row(struct timer_row *r, struct fin_timer *t) {
@@ -128,6 +148,7 @@ void fin_timers_run(struct io *io) {
         return;
     uint64_t now = fin_now();
     for (; t && t->due <= now; t = fin_timers_first(io)) {
+        fetch_one_behind(t);
         fin_timer_remove(t);
         t->fn(t);
     }
