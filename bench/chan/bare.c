@@ -74,77 +74,93 @@ double trip_message(long n) {
     return two_sides(message_near, message_far, &n, n);
 }
 
-// A ring of lines whose first word tells when they are there, and how far it has been read every quarter of it.
-enum { RING = 256, SLOTS = 4 };
+// A ring of lines whose first word tells when they are there, and how far it has been read every quarter of it. As large as
+// a channel's by default, or as a wide one's.
+enum { RING = 1024, WIDE_RING = BENCH_WIDE / 64, SLOTS = RING * 64 / LARGE, WIDE_SLOTS = BENCH_WIDE / LARGE };
 
 static struct {
     uint64_t words[8];
-} __attribute__((aligned(64))) ring[RING];
+} __attribute__((aligned(64))) ring[WIDE_RING];
+static uint64_t ring_size; // lines, or slots
 static struct {
     struct {
         uint64_t number;
         char bytes[LARGE];
-    } __attribute__((aligned(64))) slot[SLOTS];
+    } __attribute__((aligned(64))) slot[WIDE_SLOTS];
 } large;
 static struct {
     uint64_t read;
 } __attribute__((aligned(128))) progress;
 
 static void fill_lines(void *n) {
-    uint64_t free = RING;
+    const uint64_t size = ring_size;
+    uint64_t free = size;
     for (uint64_t i = 0; i < *(uint64_t *)n; i++) {
+        uint64_t *words = ring[i & (size - 1)].words;
         while (i >= free)
-            free = __atomic_load_n(&progress.read, __ATOMIC_ACQUIRE) + RING;
+            free = __atomic_load_n(&progress.read, __ATOMIC_ACQUIRE) + size;
         for (int k = 1; k < 8; k++)
-            ring[i % RING].words[k] = i;
-        __atomic_store_n(&ring[i % RING].words[0], i + 1, __ATOMIC_RELEASE);
+            words[k] = i;
+        __atomic_store_n(words, i + 1, __ATOMIC_RELEASE);
     }
 }
 
 static void drain_lines(void *n) {
+    const uint64_t size = ring_size;
     uint64_t to[8];
     for (uint64_t i = 0; i < *(uint64_t *)n; i++) {
-        while (__atomic_load_n(&ring[i % RING].words[0], __ATOMIC_ACQUIRE) != i + 1) {
+        const uint64_t *words = ring[i & (size - 1)].words;
+        while (__atomic_load_n(words, __ATOMIC_ACQUIRE) != i + 1) {
         }
-        memcpy(to, ring[i % RING].words, sizeof to);
+        memcpy(to, words, sizeof to);
         __asm__ volatile("" : : "r"(to) : "memory");
-        if ((i + 1) % (RING / 4) == 0)
+        if (((i + 1) & (size / 4 - 1)) == 0)
             __atomic_store_n(&progress.read, i + 1, __ATOMIC_RELEASE);
     }
 }
 
-double stream_bare(long n) {
+static double lines_through(uint64_t size, long n) {
     memset(ring, 0, sizeof ring);
     progress.read = 0;
+    ring_size = size;
     return two_sides(fill_lines, drain_lines, &n, n);
 }
 
+double stream_bare(long n) { return lines_through(RING, n); }
+double stream_bare_wide(long n) { return lines_through(WIDE_RING, n); }
+
 static void fill_slots(void *n) {
     static char from[LARGE];
+    const uint64_t size = ring_size;
     for (uint64_t i = 0; i < *(uint64_t *)n; i++) {
-        while (i >= __atomic_load_n(&progress.read, __ATOMIC_ACQUIRE) + SLOTS) {
+        while (i >= __atomic_load_n(&progress.read, __ATOMIC_ACQUIRE) + size) {
         }
-        memcpy(large.slot[i % SLOTS].bytes, from, LARGE);
-        __atomic_store_n(&large.slot[i % SLOTS].number, i + 1, __ATOMIC_RELEASE);
+        memcpy(large.slot[i & (size - 1)].bytes, from, LARGE);
+        __atomic_store_n(&large.slot[i & (size - 1)].number, i + 1, __ATOMIC_RELEASE);
     }
 }
 
 static void drain_slots(void *n) {
     static char to[LARGE];
+    const uint64_t size = ring_size;
     for (uint64_t i = 0; i < *(uint64_t *)n; i++) {
-        while (__atomic_load_n(&large.slot[i % SLOTS].number, __ATOMIC_ACQUIRE) != i + 1) {
+        while (__atomic_load_n(&large.slot[i & (size - 1)].number, __ATOMIC_ACQUIRE) != i + 1) {
         }
-        memcpy(to, large.slot[i % SLOTS].bytes, LARGE);
+        memcpy(to, large.slot[i & (size - 1)].bytes, LARGE);
         __asm__ volatile("" : : "r"(to) : "memory");
         __atomic_store_n(&progress.read, i + 1, __ATOMIC_RELEASE);
     }
 }
 
-double stream_large_bare(long n) {
+static double slots_through(uint64_t size, long n) {
     memset(&large, 0, sizeof large);
     progress.read = 0;
+    ring_size = size;
     return two_sides(fill_slots, drain_slots, &n, n);
 }
+
+double stream_large_bare(long n) { return slots_through(SLOTS, n); }
+double stream_large_bare_wide(long n) { return slots_through(WIDE_SLOTS, n); }
 
 double stream_copy(long n) {
     static char from[LARGE], through[256 << 10], to[LARGE];

@@ -93,9 +93,11 @@ static void table_calls(void) {
 
 static void table_stream(void) {
     struct bench_row rows[] = {
-        {"bare: lines through a ring, by hand", stream_bare, 200000},
-        {"fin_chan_send, fin_chan_recv of 56 bytes", stream_chan, 200000, NULL, 0, 0, 20},
-        {"the same in place: reserve, commit, peek, release", stream_in_place, 50000},
+        {"bare: lines through a ring of 64 KiB, by hand", stream_bare, 200000},
+        {"fin_chan_send, fin_chan_recv of 56 bytes", stream_chan, 200000, NULL, 1, 0, 20},
+        {"the same in place: reserve, commit, peek, release", stream_in_place, 50000, NULL, 1},
+        {"bare: a ring of 256 KiB, by hand", stream_bare_wide, 200000},
+        {"fin_chan of 256 KiB", stream_chan_wide, 200000, NULL, 4, 0, 20},
         {"pipe, 64 bytes", stream_pipe, 2000},
         {"Unix socket, 64 bytes", stream_socket, 2000},
         {NULL},
@@ -171,9 +173,11 @@ static void table_large(void) {
         {"memcpy in and out, on one processor", stream_copy, 2000},
         {"bare: memcpy in here, out there, by hand", stream_large_bare, 2000, NULL, 1},
         {"fin_chan", stream_large, 2000, NULL, 1, 1.5},
+        {"bare, 256 KiB", stream_large_bare_wide, 2000, NULL, 1},
+        {"fin_chan of 256 KiB", stream_large_wide, 2000, NULL, 1, 1.5},
         {"pipe", stream_pipe_large, 1000},
         {"filled and summed, on one processor", stream_fill, 2000},
-        {"fin_chan, filled and summed in place", stream_large_in_place, 2000, NULL, 5},
+        {"fin_chan, filled and summed in place", stream_large_in_place, 2000, NULL, 7},
     };
     bench_table("large", "messages of 4 KiB one way", "cycles", rows, BENCH_COUNT(rows));
 }

@@ -238,6 +238,16 @@ static double stream(void (*near)(void *), void (*far)(void *), size_t size, lon
 double stream_chan(long n) { return stream(send_all, recv_all, MESSAGE, n); }
 double stream_large(long n) { return stream(send_all, recv_all, LARGE, n); }
 
+static double stream_wide(size_t size, long n) {
+    static struct fin_chan *kept[2];
+    count = n;
+    use(kept, 0, BENCH_WIDE);
+    return two_sides(send_all, recv_all, &size, n);
+}
+
+double stream_chan_wide(long n) { return stream_wide(MESSAGE, n); }
+double stream_large_wide(long n) { return stream_wide(LARGE, n); }
+
 static void fill_all(void *size) {
     void *room;
     for (long i = 0; i < count; i++) {

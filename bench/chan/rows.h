@@ -16,7 +16,7 @@ double two_sides(void (*near)(void *), void (*far)(void *), const void *arg, lon
 // The near side may run on all processors again: what is started from here may, too.
 void unpin(void);
 
-enum { MESSAGE = 56, LARGE = 4096 };
+enum { MESSAGE = 56, LARGE = 4096, BENCH_WIDE = 256 << 10 }; // bytes; the last: of a wide channel's ring
 
 // Round trips.
 double trip_bare(long n);
@@ -54,8 +54,10 @@ static inline void bench_sum(const void *bytes) {
 
 // Messages one way.
 double stream_chan(long n);
+double stream_chan_wide(long n);
 double stream_in_place(long n);
 double stream_large(long n);
+double stream_large_wide(long n);
 double stream_large_in_place(long n); // made there, and used there
 double stream_fill(long n);           // the same on one processor
 double stream_shared(long n);         // at an end for several senders
@@ -84,7 +86,9 @@ double senders_awes_8(long n); // four AWEs in each of two threads
 
 double stream_copy(long n); // no message: memcpy of as many bytes, there and away
 double stream_bare(long n); // by hand
+double stream_bare_wide(long n);
 double stream_large_bare(long n);
+double stream_large_bare_wide(long n);
 double stream_lockfree(long n);
 double stream_zeromq(long n);
 double stream_rte_ring(long n);

@@ -42,8 +42,9 @@ enum {
 struct fin_chan;
 struct fin_chan_listener;
 
-// The size of each direction: bytes under way, up to 64 MiB, made a power of two of at least a page. 0: 16 KiB, which stays
-// in the caches.
+// The size of each direction: bytes under way, up to 64 MiB, made a power of two of at least a page. 0: 64 KiB. It takes
+// memory where messages have gone through, which is one page where the two sides talk by turns. A stream is up to twice as
+// quick with 256 KiB, and slower with less than 64.
 struct fin_chan_options {
     size_t size;
     unsigned flags; // FIN_CHAN_...

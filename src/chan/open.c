@@ -16,7 +16,7 @@
 #include "chan/wait.h"
 
 enum { MOST_FDS = 4 }; // in a greeting, to see that there are not too many
-enum { LEAST_LINES = 64, MOST_LINES = 1 << 20, DEFAULT_SIZE = 16 << 10 };
+enum { LEAST_LINES = 64, MOST_LINES = 1 << 20, DEFAULT_SIZE = 64 << 10 };
 
 // The first page of the memory; the rings follow.
 struct control {
