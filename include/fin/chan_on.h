@@ -14,8 +14,8 @@
 // Between AWEs of one thread the sender knows what the receiver waits with: it puts the message where that one wants it,
 // and the continuation runs with nothing left to do (continuations 2.1, 3.3: recognition). Where who sends goes on to
 // receive itself, as in a call or in a loop that serves calls, fin_chan_send_recv_on gives the receiver its stack, too, and
-// neither goes through the queue. What comes from another process while the receiver sleeps is received where the thread
-// hears of it, in the same way.
+// neither goes through the queue. What comes from another thread or process while the receiver sleeps is received where
+// its thread hears of it, in the same way.
 //
 // The struct fin_chan_on, messages and buffers must stay valid until the continuation runs; so they must not lie in the
 // frame of the caller, which is lost. Cancellation is exact, as in fin/chan.h: -ECANCELED means that nothing was sent or

@@ -26,9 +26,9 @@ enum fin_reason {
 
 // Recognized (continuations 2.1) is: a handoff to a continuation that the caller knew (fin_thread_handoff_if); a message
 // that its sender, on the same thread, put where the receiver wants it (fin/chan_on.h), or the thread where it heard that
-// another process had sent it; the end of an I/O request (fin/on.h), where what a blocked function would do when it goes on
-// has been done before the continuation is called: sending what was to wait for its time, trying again, taking over the
-// descriptor or the buffer; an answer or a request that who sent it, or who read it, put where the waiter wants it
+// another thread or process had sent it; the end of an I/O request (fin/on.h), where what a blocked function would do when
+// it goes on has been done before the continuation is called: sending what was to wait for its time, trying again, taking
+// over the descriptor or the buffer; an answer or a request that who sent it, or who read it, put where the waiter wants it
 // (fin/rpc_on.h). Not counted: a timer, readiness or a sync object, after which there is nothing to do.
 struct fin_blocks {
     uint64_t with_stack;

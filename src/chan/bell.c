@@ -158,14 +158,18 @@ static bool hear(struct ump_rx *rx) {
     return rx->unread;
 }
 
+static void see_peer(struct ump_rx *rx) { rx->gone |= __atomic_load_n(&rx->peer->closed, __ATOMIC_ACQUIRE); }
+
 void fin_bell_hear(struct ump_rx *rx) {
-    if (may_hear(rx))
+    if (rx->meeting)
+        see_peer(rx);
+    else if (may_hear(rx))
         hear(rx);
 }
 
 void fin_bell_empty(struct ump_rx *rx) {
     if (rx->meeting) {
-        rx->gone |= __atomic_load_n(&rx->peer->closed, __ATOMIC_ACQUIRE);
+        see_peer(rx);
         return;
     }
     for (int i = 0; i < AT_ONCE && may_hear(rx); i++)

@@ -123,6 +123,21 @@ static void ended(void *arg, struct fin_awe *a, int result) {
         in_give(on->chan);
 }
 
+// The same of one that another thread has woken: it waits with woken(), and its thread finds it in its inbox.
+static void known(struct fin_awe *a) {
+    struct chan_on *on = *(struct chan_on **)record_of(a)->data;
+    int result = record_of(a)->result;
+    fin_cont_instead(a, on->kept.cont, on->kept.state, on->kept.size);
+    ended(on, a, result);
+}
+
+static int sleep_for_ring(struct chan_on *on, uint64_t heard) {
+    struct fin_runtime *rt = fin_rt(fin_self);
+    rt->known_cont = woken;
+    rt->known_fn = known;
+    return fin_event_await_message_on(&on->chan->in.ump.meeting->message, heard + 1, &on->wait.sync, woken, &on, sizeof on);
+}
+
 static int sleep_there(struct chan_on *on) {
     struct ump_rx *rx = &on->chan->in.ump;
     const struct fin_kept *k = &on->kept;
@@ -141,7 +156,7 @@ static int sleep_for_message(struct chan_on *on) {
     else if (!rx->meeting)
         r = sleep_there(on);
     else if (!__atomic_load_n(&rx->peer->closed, __ATOMIC_ACQUIRE))
-        r = fin_event_await_message_on(&rx->meeting->message, heard + 1, &on->wait.sync, woken, &on, sizeof on);
+        r = sleep_for_ring(on, heard);
     else
         fin_bell_empty(rx);
     fin_ump_disarm(rx);

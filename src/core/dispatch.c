@@ -46,6 +46,12 @@ void fin_resume_extra(struct fin_runtime *rt, struct fin_awe *a) {
     fin_arch_resume(&a->context);
 }
 
+// One that has an id by now goes the long way.
+static bool is_known(const struct fin_runtime *rt, const struct fin_awe *a) {
+    bool same = rt->known_cont && a->context.ip == (void *)rt->known_cont;
+    return same && (fin_state(a) & FIN_AWE_EXTRA) == FIN_AWE_EXPLICIT;
+}
+
 void fin_drain_inbox(struct fin_runtime *rt) {
     if (__atomic_load_n(&rt->inbox, __ATOMIC_RELAXED) == NULL)
         return;
@@ -60,10 +66,14 @@ void fin_drain_inbox(struct fin_runtime *rt) {
     for (; first; first = a) {
         a = first->inbox;
         fin_link_remove(&first->link);
-        fin_set_kind(first, FIN_AWE_QUEUED);
-        fin_link_back(&rt->queue, &first->link);
         rt->stats.woken_remotely++;
         FIN_PROBE(woken, first);
+        if (FIN_UNLIKELY(is_known(rt, first))) {
+            rt->known_fn(first);
+            continue;
+        }
+        fin_set_kind(first, FIN_AWE_QUEUED);
+        fin_link_back(&rt->queue, &first->link);
     }
 }
 

@@ -98,6 +98,8 @@ struct fin_runtime {
     struct fin_stack *running; // sanitizers only: the stack in use
     struct fin_stats stats, stats_before; // before: of threads that have ended
     uint64_t known[FIN_REASONS];          // waits whose work was done by who ended them: `recognized`
+    fin_cont *known_cont;                 // of a wait that another thread ends: what waits with it is not queued but given
+    void (*known_fn)(struct fin_awe *a);  // to this, which does its work and makes it run
 
     struct fin_awe *inbox __attribute__((aligned(64))); // AWEs that other threads scheduled, newest first
     uint32_t asleep;                                    // written by this thread only
