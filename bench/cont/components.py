@@ -21,7 +21,7 @@ ROWS = sys.argv[2:] or [
     'explicit, stack handed over', 'explicit, switched to', 'explicit, recognized', 'in a thread, with stacks',
     'in a thread, explicit, queued', 'in a thread, explicit, recognized', 'in a thread, fin_rpc_call',
     'in a thread, fin_rpc_call_on', 'in a thread, fin_rpc_call_on, served', 'between processes, with stacks',
-    'between processes, explicit, by a waitset', 'between processes, explicit']
+    'between processes, explicit']  # a waitset's looks are in functions that also find what has come
 LOOKS = 'looks'
 COMPONENTS = [
     (LOOKS, r'^(look_awhile|came_|other_work|fin_ump_spin|fin_ump_arrived)'),

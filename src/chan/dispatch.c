@@ -11,11 +11,7 @@
 #include "chan/waitset.h"
 #include "core/dispatch.h"
 
-enum {
-    LOOKS = 200, // at polled ones, before sleeping
-    YIELDS = 50,
-    TURNS = 16, // events between two turns of others
-};
+enum { TURNS = 16 }; // events between two turns of others
 
 struct fin_waiter *fin_waitset_next_follower(struct fin_waitset *w) {
     struct fin_waiter *f = w->waiters.first;
@@ -82,20 +78,9 @@ static FIN_BLOCKING int sleep_in(struct fin_waitset *w, bool nc) {
     return r < 0 ? r : 0;
 }
 
-struct patience {
-    uint32_t looks, yields;
-    bool slept;
-};
-
-// Another round over the polled ones, without the latch, rather than sleep?
-static bool try_again(struct fin_waitset *w, struct patience *p) {
-    p->looks += w->count[POLLED];
-    return !fin_waitset_sleepers(w) && fin_waitset_any(w, POLLED) && p->looks < LOOKS && p->yields < YIELDS;
-}
-
-static FIN_BLOCKING void relax(struct patience *p) {
+static FIN_BLOCKING void relax(struct patience *p, bool slept) {
     struct fin_runtime *rt = fin_here();
-    if (FIN_UNLIKELY(p->slept || !fin_link_empty(&rt->queue) || pending_of(rt->thread.current) != NULL)) {
+    if (FIN_UNLIKELY(slept || !fin_link_empty(&rt->queue) || pending_of(rt->thread.current) != NULL)) {
         p->yields++;
         fin_yield();
     }
@@ -104,8 +89,8 @@ static FIN_BLOCKING void relax(struct patience *p) {
 // The event, with the latch; or an error, without it. The caller is a user of the set.
 static FIN_BLOCKING int await(struct fin_waitset *w, bool nc, struct fin_waitset_source **out) {
     static __thread unsigned events;
-    struct patience p = {0, 0, false};
-    bool others = ++events % TURNS == 0;
+    struct patience p = {0, 0};
+    bool slept = false, others = ++events % TURNS == 0;
     for (;;) {
         bool cancelled = !nc && fin_cancelled();
         fin_latch_acquire(&w->waiters.latch);
@@ -119,10 +104,10 @@ static FIN_BLOCKING int await(struct fin_waitset *w, bool nc, struct fin_waitset
         *out = r == 0 ? fin_waitset_find(w, false) : NULL;
         if (*out)
             return 0;
-        if (r == 0 && !try_again(w, &p)) {
+        if (r == 0 && !fin_waitset_try_again(w, &p)) {
             fin_waitset_arm_all(w);
-            if (!fin_waitset_any(w, PENDING) && !p.slept) {
-                p.slept = true;
+            if (!fin_waitset_any(w, PENDING) && !slept) {
+                slept = true;
                 r = sleep_in(w, nc);
                 if (r != 0)
                     return r;
@@ -134,8 +119,8 @@ static FIN_BLOCKING int await(struct fin_waitset *w, bool nc, struct fin_waitset
         if (r != 0)
             return r;
         if (!alerted) // where alerts make it run, a computation might never give its turn back: it waits again
-            relax(&p); // having slept for nothing, too: a flood of rings keeps nobody else from running
-        p.slept = false;
+            relax(&p, slept); // having slept for nothing, too: a flood of rings keeps nobody else from running
+        slept = false;
     }
 }
 

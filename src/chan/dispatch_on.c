@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// Dispatching a waitset with a continuation: as await() and dispatch_one() in dispatch.c, but who sleeps has no stack.
+// Dispatching a waitset with a continuation: as await() and dispatch_one() in dispatch.c, but who waits has no stack.
 #include "chan/on.h"
 #include "chan/waitset.h"
 
@@ -52,9 +52,10 @@ static void no_longer_leads(struct chan_on *on) {
     fin_waitset_release(w);
 }
 
-// Calls a handler, or sleeps.
+// Calls a handler, or sleeps; before that it looks for a while, and others have turns.
 static FIN_BLOCKING int dispatch_or_sleep(struct chan_on *on) {
     struct fin_waitset *w = on->set;
+    struct patience p = {0, on->turns};
     for (;;) {
         bool cancelled = fin_cancelled();
         fin_latch_acquire(&w->waiters.latch);
@@ -62,9 +63,18 @@ static FIN_BLOCKING int dispatch_or_sleep(struct chan_on *on) {
         struct fin_waitset_source *s = r == 0 ? fin_waitset_find(w, false) : NULL;
         if (s)
             call(on, s); // does not return
+        if (r == 0 && fin_waitset_try_again(w, &p)) {
+            bool alerted = w->monitor == fin_here();
+            fin_waitset_release(w);
+            if (alerted || !fin_ump_others()) // where alerts make it run, a computation might never give its turn back
+                continue;
+            on->turns++;
+            return end(on, fin_cont_go_on(FIN_FOR_TURN, woken, &on, sizeof on, 0));
+        }
         if (r == 0)
             fin_waitset_arm_all(w);
         if (r == 0 && !fin_waitset_any(w, PENDING)) {
+            on->turns = SPIN_YIELDS; // a ring for nothing is no reason to look again
             r = sleep_in(on);
             no_longer_leads(on); // it was refused
             return end(on, r);
@@ -92,6 +102,7 @@ int fin_waitset_dispatch_on(struct fin_waitset *w, struct fin_chan_on *storage, 
         return r;
     on->set = w;
     on->leads = false;
+    on->turns = 0;
     fin_keep(&on->kept, cont, state, size);
     fin_waitset_retain(w);
     return r > 0 ? end(on, -ECANCELED) : dispatch_or_sleep(on);

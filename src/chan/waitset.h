@@ -19,6 +19,7 @@
 #include <fin/waitset.h>
 
 #include "chan/chan.h"
+#include "chan/wait.h"
 #include "core/link.h"
 #include "sync/wait.h"
 
@@ -50,6 +51,17 @@ struct fin_waitset_holder_ {
 
 static inline bool fin_waitset_sleepers(const struct fin_waitset *w) { return w->waiters.first || w->led; }
 static inline bool fin_waitset_any(const struct fin_waitset *w, int group) { return w->count[group] != 0; }
+
+// Before who waits sleeps: looks at polled ones, and turns that others of the thread have had between them.
+struct patience {
+    uint32_t looks, yields;
+};
+
+// Another round, without the latch, rather than sleep?
+static inline bool fin_waitset_try_again(const struct fin_waitset *w, struct patience *p) {
+    p->looks += w->count[POLLED];
+    return !fin_waitset_sleepers(w) && fin_waitset_any(w, POLLED) && p->looks < SPIN_LOOKS && p->yields < SPIN_YIELDS;
+}
 
 #define FIN_SOURCE_OF(l) ((struct fin_waitset_source *)((char *)(l) - offsetof(struct fin_waitset_source, link)))
 

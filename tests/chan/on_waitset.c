@@ -138,6 +138,27 @@ static void together(bool thread) {
     wanted = 0;
 }
 
+// It looks for some turns before it sleeps, as one with a stack does.
+static void looks(int turns, bool sleeps) {
+    struct loop *l = &loops[0];
+    struct fin_stats s;
+    shut = 0;
+    fin_stats_clear();
+    fin_finish {
+        CHECK(fin_async_cont(next, &l, sizeof l) != NULL);
+        for (int i = 0; i < turns; i++)
+            fin_yield();
+        fin_stats(&s);
+        CHECK_EQ(s.blocks[FIN_FOR_MESSAGE].with_continuation, sleeps);
+        CHECK(s.blocks[FIN_FOR_TURN].with_continuation > 0);
+        send_one();
+        while (handled == 0)
+            fin_yield();
+        fin_waitset_shutdown(w);
+    }
+    CHECK_EQ(shut, 1);
+}
+
 int main(void) {
     for (enum kind kind = 0; kind < KINDS; kind++) {
         begin(kind, 0);
@@ -151,6 +172,11 @@ int main(void) {
         begin(kind, FIN_CHAN_SHARED);
         together(true);
         end();
+        for (int sleeps = 0; sleeps < 2; sleeps++) {
+            begin(kind, 0);
+            looks(sleeps ? 200 : 4, sleeps);
+            end();
+        }
     }
     return 0;
 }
