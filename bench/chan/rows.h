@@ -105,6 +105,7 @@ double epoll_1(long n);
 double epoll_1000(long n);
 
 void table_alerts(int channels);
+void table_interrupts(void);
 void table_rtm(void);
 void table_rtm_lines(void); // where there is RTM
 
