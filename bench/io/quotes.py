@@ -16,7 +16,7 @@ from servers import BARE, Load, Running, servers_for
 SPARE = 200  # descriptors that are not clients
 BYTES_EACH = 24 << 10  # of memory that a client takes at most here: two sockets, and a stack in the server
 ENOUGH_TICKS = 20
-FIN, HAND = 'Fin', 'io_uring callbacks'
+FIN, STACKLESS, HAND = 'Fin', 'Fin without stacks', 'io_uring callbacks'
 MORE_CPU = 1.05  # target: of the callbacks' CPU time at most
 SATURATED = 0.5  # a server that serves fewer on time gets no more clients
 VALUES = ['connected', 'serviced_per_s', 'on_time_per_s', 'cpu_ms_per_s', 'median_us', 'p99_us', 'memory_per_client',
@@ -168,6 +168,7 @@ class Quotes:
 
     def run(self):
         servers = servers_for(self.bench, 'quotes')
+        self.ours = [name for name in (FIN, STACKLESS) if name in [s.name for s in servers]] or [FIN]
         samples = Samples(os.path.join(self.bench.out, 'quotes.csv'), ['server', 'clients'], VALUES)
         progress = Progress('quotes', self.repetitions * len(servers) * len(self.counts))
         for repetition in range(self.repetitions):
@@ -185,19 +186,20 @@ class Quotes:
         return any(name.startswith(FIN) for name, _ in samples.rows)
 
     def clear(self, samples, n):
-        """Is it sure on which side of the target Fin is?"""
-        low, high = samples.ratio_between((FIN, n), (HAND, n), 'cpu_ms_per_s')
-        return not low < MORE_CPU < high
+        """Is it sure on which side of the target ours are?"""
+        between = [samples.ratio_between((name, n), (HAND, n), 'cpu_ms_per_s') for name in self.ours]
+        return not any(low < MORE_CPU < high for low, high in between)
 
     def settle(self, servers, samples):
-        """Fin and the callbacks again, by turns, with as many clients as it is not sure for."""
-        pair = [server for server in servers if server.name in (FIN, HAND)]
-        progress = Progress('quotes, once more', 2 * len(self.counts) * (self.most - self.repetitions))
+        """Ours and the callbacks again, by turns, with as many clients as it is not sure for."""
+        again = [server for server in servers if server.name in (*self.ours, HAND)]
+        progress = Progress('quotes, once more', len(again) * len(self.counts) * (self.most - self.repetitions))
         for repetition in range(self.repetitions, self.most):
-            unsure = [n for n in self.counts if {(FIN, n), (HAND, n)} <= samples.rows.keys() and not self.clear(samples, n)]
+            unsure = [n for n in self.counts
+                      if {(self.ours[0], n), (HAND, n)} <= samples.rows.keys() and not self.clear(samples, n)]
             if not unsure:
                 break
-            for server in in_turns(pair, repetition):
+            for server in in_turns(again, repetition):
                 self.one(server, repetition, samples, progress, unsure)
         progress.end()
 
@@ -214,7 +216,7 @@ class Quotes:
             if samples.median(key, 'connected') is None:
                 continue
             m = {v: samples.median(key, v) for v in VALUES}
-            ratio = samples.ratio(key, (FIN, n), 'cpu_ms_per_s')
+            ratio = samples.ratio(key, (self.ours[0], n), 'cpu_ms_per_s')
             user = self.user(samples, key)
             on_time = min(100, 100 * m['on_time_per_s'] * self.every / n)
             print(f'  {server.name:20}{m["serviced_per_s"]:11.0f}{on_time:8.1f}%{m["cpu_ms_per_s"]:10.1f}'
@@ -226,11 +228,11 @@ class Quotes:
         """Who serves as many with less, among those that serve nearly all on time; and who serves all where Fin does not."""
         losses = []
         for name, n in samples.rows:
-            key, fin = (name, n), (FIN, n)
+            key, fin = (name, n), (self.ours[0], n)
             if name.startswith((FIN, BARE)) or not self.all_on_time(samples, key):
                 continue
             if fin not in samples.rows or not self.all_on_time(samples, fin):
-                losses.append((9, f'{name}, {n} clients: serves them on time, and Fin does not'))
+                losses.append((9, f'{name}, {n} clients: serves them on time, and {fin[0]} does not'))
                 continue
             cpu = samples.ratio(fin, key, 'cpu_ms_per_s')
             more, less = samples.median(fin, 'memory_per_client'), samples.median(key, 'memory_per_client')
@@ -261,25 +263,30 @@ class Quotes:
         managed = [s.name for s in servers if s.managed]
         print('\n  targets: Fin within 5% of the callbacks\' CPU time, at most half of the best managed runtime\'s')
         for n in self.counts:
-            hand = samples.ratio((FIN, n), (HAND, n), 'cpu_ms_per_s')
-            ratios = {name: samples.ratio((FIN, n), (name, n), 'cpu_ms_per_s') for name in managed}
-            # one that does not serve everybody saves CPU time that way
-            ratios = {name: r for name, r in ratios.items() if r and self.all_on_time(samples, (name, n))}
-            if not hand and not ratios:
-                continue
-            line = f'  {n:>8} clients:'
-            if hand:
-                low, high = samples.ratio_between((FIN, n), (HAND, n), 'cpu_ms_per_s')
-                line += f' {hand:.3f} ({low:.2f}-{high:.2f}) times the callbacks\' ({verdict(hand, at_most=MORE_CPU)})'
-            if ratios:
-                best = max(ratios, key=ratios.get)
-                line += f', {ratios[best]:.3f} times {best}\'s ({verdict(ratios[best], at_most=0.5)})'
+            bests = [self.print_target(samples, ours, n, managed) for ours in self.ours]
+            self.print_floor(samples, n, bests[0])
+
+    def print_target(self, samples, ours, n, managed):
+        """Returns the best managed runtime, or None."""
+        key = (ours, n)
+        hand = samples.ratio(key, (HAND, n), 'cpu_ms_per_s')
+        ratios = {name: samples.ratio(key, (name, n), 'cpu_ms_per_s') for name in managed}
+        # one that does not serve everybody saves CPU time that way
+        ratios = {name: r for name, r in ratios.items() if r and self.all_on_time(samples, (name, n))}
+        best = max(ratios, key=ratios.get) if ratios else None
+        line = f'  {n:>8} clients: {ours}'
+        if hand:
+            low, high = samples.ratio_between(key, (HAND, n), 'cpu_ms_per_s')
+            line += f' {hand:.3f} ({low:.2f}-{high:.2f}) times the callbacks\' ({verdict(hand, at_most=MORE_CPU)})'
+        if best:
+            line += f'{"," if hand else ""} {ratios[best]:.3f} times {best}\'s ({verdict(ratios[best], at_most=0.5)})'
+        if hand or best:
             print(line)
-            self.print_floor(samples, n, max(ratios, key=ratios.get) if ratios else None)
+        return best
 
     def print_floor(self, samples, n, best):
         """What of the CPU time nobody can save who sends each quote by itself."""
-        fin, bare = (FIN, n), (BARE, n)
+        fin, bare = (self.ours[0], n), (BARE, n)
         if samples.ratio(bare, fin, 'cpu_ms_per_s') is None:
             return
         text = f'{samples.ratio(bare, fin, "cpu_ms_per_s"):.3f} of Fin\'s'

@@ -56,9 +56,11 @@ ITEMS = [
     Item(AC, 'Figure 12', 'stock-quote server: clients served, and CPU time',
          '18,000 clients with AC and with callbacks, C# 8,000, F# 10,000, threads 4,500; CPU of AC and callbacks alike, '
          'that of C# and F# five times as much',
-         [('quotes', 'clients, a quote a second each', 'Fin', 'Fin without stacks'), ('quotes', 'targets: ', 'clients:')],
+         [('quotes', 'clients, a quote a second each', 'Fin', 'Fin without stacks'), ('quotes', 'targets: ', 'clients:'),
+          ('crowd', 'clients, a quote in', 'Fin without stacks'), ('crowd', 'targets: ', 'clients:')],
          [('quotes', 'clients, a quote a second each', 'io_uring callbacks', 'epoll callbacks', 'libuv', 'thread per client',
-           'Go', 'Tokio', 'Node', 'asyncio')], 'Rivals of today instead of .NET; Linux instead of Windows.',
+           'Go', 'Tokio', 'Node', 'asyncio'), ('crowd', 'clients, a quote in', 'io_uring callbacks')],
+         'Rivals of today instead of .NET; Linux instead of Windows.',
          plots=[Bars(0, 'clients served a second'), Bars(2, 'ms of CPU time a second')]),
     Item(EXT, 'Figure 4', 'the dispatch loop: quick transactions go on while slow ones wait',
          'hundreds of messages of the quick type arrive before the first of the slow type',

@@ -11,6 +11,7 @@ import datetime
 import glob
 import os
 import re
+import shlex
 import signal
 import subprocess
 import sys
@@ -39,6 +40,7 @@ def io(part, title, quick, seconds, quick_seconds):
                 ['bench/io/bench.py', '--build', '{build}', part])
 
 
+CROWD = "--clients 200000 --every 4 --only 'Fin without stacks,io_uring callbacks'"
 STEPS = [
     core('micro', 'The basic operations (ac 5.1)', 2, 1),
     core('async', 'An async that does not block', 2, 1),
@@ -55,6 +57,8 @@ STEPS = [
     Step('commit', 'Two-phase commit between processes (ac 5.2)', './run commit', '', 20, 20, ['examples/commit']),
     io('reads', 'Random reads (ac figure 11)', '--repetitions 1', 80, 40),
     io('quotes', 'Stock-quote server (ac figure 12)', '--repetitions 1 --clients 1000', 240, 40),
+    Step('crowd', '200,000 clients of the stock-quote server', f'./run io quotes {CROWD}', '--clients 20000', 100, 20,
+         ['bench/io/bench.py', '--build', '{build}', 'quotes', '--repetitions', '1', *shlex.split(CROWD)]),
     io('http', 'HTTP and echo servers', '--repetitions 1', 85, 35),
 ]
 
