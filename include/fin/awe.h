@@ -16,8 +16,9 @@ extern "C" {
 #endif
 
 // The state of an AWE that waits says how, and with the number of a runtime on which thread. The values are far from what
-// stale memory holds: a pointer to an AWE that is gone is told from one that waits in most cases. Only ids (fin/awe_id.h)
-// are told apart in all.
+// stale memory holds: a pointer to an AWE that is gone is told from one that waits in most cases. So is a copy of an AWE of
+// the calling thread, where it is on a list and not explicit; fin_schedule of a copy of another thread's may return 0, and
+// nothing runs. Only ids (fin/awe_id.h) are told apart in all cases.
 enum fin_awe_state {
     FIN_AWE_RUNNING = 0x52554e10,      // resumed: the AWE is over, its frame may be reused
     FIN_AWE_RUNNING_CONT = 0x52554e90, // the same of an explicit one, which is not over: fin/cont.h
@@ -70,7 +71,7 @@ static inline void FIN_BLOCKING fin_yield(void) {
 // Puts the running AWE at the tail of the run queue and runs `to` now; where `to` is queued it leaves the queue first.
 // Pending continuations of enclosing asyncs go to the head of the queue. An AWE of another thread is scheduled there
 // instead, and the caller runs on. Returns 0; -EALREADY where `to` has been resumed or woken already, -EINVAL where it is no
-// AWE that waits. Blocking, not cancellable.
+// AWE that waits, or NULL. Blocking, not cancellable.
 static inline int FIN_BLOCKING fin_yield_to(struct fin_awe *to) {
     FIN_AWE_HERE_(a);
     FIN_ARCH_BLOCK_(fin_core_yield_to_, a, fin_thread_here_(), to, fin_any_());
@@ -94,7 +95,7 @@ static inline void FIN_BLOCKING fin_suspend_then(struct fin_awe **slot, void (*t
 
 // Makes a suspended AWE runnable, at the tail of its owner's queue. From any thread, but not from a signal handler; wakes
 // the owner where it is idle. Returns 0; -EALREADY where it was scheduled before, has been taken by a directed yield or is
-// saved for one; -EINVAL where it is no AWE that waits.
+// saved for one; -EINVAL where it is no AWE that waits, or NULL.
 // Does not block. Once it returned 0 the AWE may be gone: the pointer is not to be used again.
 int fin_schedule(struct fin_awe *a);
 

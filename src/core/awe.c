@@ -115,14 +115,19 @@ static inline bool claim_here(const struct fin_runtime *rt, struct fin_awe *a, u
     return false;
 }
 
-// Runs at the tail or the head of the queue of this thread, or goes to the inbox of the owner.
-static inline __attribute__((always_inline)) int schedule(struct fin_awe *a, bool front, uint32_t way) {
+// Runs at the tail or the head of the queue of this thread, or goes to the inbox of the owner. Where the program says which
+// AWE it is, it may be none.
+static inline __attribute__((always_inline)) int schedule(struct fin_awe *a, bool front, uint32_t way, bool program) {
+    if (program && FIN_UNLIKELY(!a))
+        return -EINVAL;
     struct fin_runtime *rt = fin_rt(fin_self);
     uint32_t state = fin_state(a);
     if (FIN_UNLIKELY(!rt || !fin_state_here(rt, state)))
         return schedule_there(a, way);
     if (!claim_here(rt, a, state, way))
         return why_not(fin_state(a));
+    if (program && FIN_UNLIKELY(!fin_awe_listed(a)))
+        return -EINVAL;
     if (FIN_UNLIKELY(fin_traced(rt)))
         fin_trace_woken(rt, a);
     fin_link_remove(&a->link);
@@ -130,15 +135,15 @@ static inline __attribute__((always_inline)) int schedule(struct fin_awe *a, boo
     return 0;
 }
 
-int fin_schedule(struct fin_awe *a) { return schedule(a, false, FIN_AWE_SUSPENDED); }
-int fin_schedule_front(struct fin_awe *a) { return schedule(a, true, FIN_AWE_SUSPENDED); }
+int fin_schedule(struct fin_awe *a) { return schedule(a, false, FIN_AWE_SUSPENDED, true); }
+int fin_schedule_front(struct fin_awe *a) { return schedule(a, true, FIN_AWE_SUSPENDED, true); }
 
 // An explicit one waits so that nobody else can make it run.
-void fin_schedule_decided(struct fin_awe *a) { schedule(a, false, fin_state(a) & FIN_AWE_KIND); }
-void fin_schedule_decided_front(struct fin_awe *a) { schedule(a, true, fin_state(a) & FIN_AWE_KIND); }
+void fin_schedule_decided(struct fin_awe *a) { schedule(a, false, fin_state(a) & FIN_AWE_KIND, false); }
+void fin_schedule_decided_front(struct fin_awe *a) { schedule(a, true, fin_state(a) & FIN_AWE_KIND, false); }
 
 static __attribute__((noinline)) void yield_to_slow(struct fin_runtime *rt, struct fin_awe *a, struct fin_awe *to) {
-    if (!fin_state_mine(rt, fin_state(to))) {
+    if (!to || !fin_state_mine(rt, fin_state(to)) || !fin_awe_genuine(rt, to)) {
         a->id = (uint32_t)fin_schedule(to);
         fin_arch_resume(&a->context);
         return;
@@ -153,7 +158,7 @@ static __attribute__((noinline)) void yield_to_slow(struct fin_runtime *rt, stru
 
 FIN_ENTRY void fin_core_yield_to_(struct fin_awe *a, struct fin_thread *t, struct fin_awe *to) {
     struct fin_runtime *rt = fin_rt(t);
-    if (!plain(rt) || to->id || !(can_take_plain(rt, to) || claim_plain(rt, to)) || !tick(rt)) {
+    if (!plain(rt) || FIN_UNLIKELY(!to) || to->id || !(can_take_plain(rt, to) || claim_plain(rt, to)) || !tick(rt)) {
         yield_to_slow(rt, a, to);
         return;
     }

@@ -65,6 +65,8 @@ void fin_drain_inbox(struct fin_runtime *rt) {
     }
     for (; first; first = a) {
         a = first->inbox;
+        if (FIN_UNLIKELY(!fin_awe_listed(first)))
+            continue; // a copy
         fin_link_remove(&first->link);
         rt->stats.woken_remotely++;
         FIN_PROBE(woken, first);

@@ -58,6 +58,17 @@ static inline bool fin_state_waits(uint32_t state) {
 
 static inline uint32_t fin_state(const struct fin_awe *a) { return __atomic_load_n(&a->state, __ATOMIC_RELAXED); }
 
+// Is an AWE whose state says that it is on a list the AWE, and no copy of it? Of an explicit one its link does not tell.
+static inline bool fin_awe_listed(const struct fin_awe *a) {
+    return FIN_LIKELY(fin_link_listed(&a->link)) || fin_state(a) & FIN_AWE_EXPLICIT;
+}
+
+// The same of one of which fin_state_mine is so. Of one that is on no list nobody can tell.
+static inline bool fin_awe_genuine(const struct fin_runtime *rt, const struct fin_awe *a) {
+    bool first = rt->queue.next == &a->link; // its `prev` means nothing
+    return first || (fin_state(a) & FIN_AWE_KIND) == FIN_AWE_SAVED || fin_awe_listed(a);
+}
+
 // Where another thread may look at it, which wants to schedule the AWE and comes too late.
 static inline void fin_set_state_word(struct fin_awe *a, uint64_t word) {
     __atomic_store_n(&FIN_STATE_WORD(a), word, __ATOMIC_RELAXED);
@@ -343,7 +354,8 @@ static inline uint32_t plain_kind(const struct fin_runtime *rt, const struct fin
 }
 
 static inline bool can_take_plain(const struct fin_runtime *rt, const struct fin_awe *to) {
-    return FIN_LIKELY(plain_kind(rt, to) == FIN_AWE_QUEUED) || plain_kind(rt, to) == FIN_AWE_SAVED;
+    uint32_t kind = plain_kind(rt, to);
+    return FIN_LIKELY(kind == FIN_AWE_QUEUED) ? fin_awe_genuine(rt, to) : kind == FIN_AWE_SAVED;
 }
 
 // Takes one that can_take_plain() off the queue, if it is there, and puts `a` to its tail. Two AWEs that yield to one
@@ -390,6 +402,10 @@ static inline bool claim_plain(struct fin_runtime *rt, struct fin_awe *to) {
     uint32_t from = rt->tag | FIN_AWE_SUSPENDED;
     if (!__atomic_compare_exchange_n(&to->state, &from, rt->tag | FIN_AWE_SAVED, false, __ATOMIC_ACQ_REL, __ATOMIC_RELAXED))
         return false;
+    if (FIN_UNLIKELY(!fin_link_listed(&to->link))) {
+        to->state = FIN_AWE_RUNNING; // a copy: nobody runs it
+        return false;
+    }
     fin_link_remove(&to->link);
     return true;
 }

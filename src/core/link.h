@@ -17,6 +17,9 @@ static inline void fin_link_between(struct fin_link *l, struct fin_link *prev, s
 static inline void fin_link_back(struct fin_link *head, struct fin_link *l) { fin_link_between(l, head->prev, head); }
 static inline void fin_link_front(struct fin_link *head, struct fin_link *l) { fin_link_between(l, head, head->next); }
 
+// Is it on the list that it says? A copy is not.
+static inline bool fin_link_listed(const struct fin_link *l) { return l->prev->next == l; }
+
 static inline void fin_link_remove(struct fin_link *l) {
     l->prev->next = l->next;
     l->next->prev = l->prev;

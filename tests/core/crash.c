@@ -62,6 +62,26 @@ static void outside(void) {
     writes_nowhere();
 }
 
+// Where the block was that the AWE is in, there is something else.
+static void overwritten(void *how) {
+    fin_self->current = (struct fin_finish_block *)8;
+    if (how)
+        abort();
+    writes_nowhere();
+}
+
+static void overwritten_crashes(void) {
+    fin_finish {
+        fin_async_call(overwritten, NULL);
+    }
+}
+
+static void overwritten_aborts(void) {
+    fin_finish {
+        fin_async_call(overwritten, "by abort");
+    }
+}
+
 static void handler(int signal) { _exit(signal == SIGABRT ? 3 : 4); }
 
 // The program's own handler stays.
@@ -95,6 +115,8 @@ int main(void) {
     check(in_an_awe, SIGSEGV, "fin: SIGSEGV in AWE \"the crasher\", entry crashes, thread ", ", at writes_nowhere");
     check(in_the_librarys_step, SIGSEGV, "fin: SIGSEGV in AWE \"unnamed\", continuation message_came, thread ", ", at ");
     check(in_an_assertion, SIGABRT, "fin: SIGABRT in AWE \"the doubter\", entry aborts", ", at ");
+    check(overwritten_crashes, SIGSEGV, "fin: SIGSEGV in an AWE whose description is overwritten", "");
+    check(overwritten_aborts, SIGABRT, "fin: SIGABRT in an AWE whose description is overwritten", "");
     check(outside, SIGSEGV, NULL, NULL);
     check(sent, SIGBUS, "fin: SIGBUS in AWE \"unnamed\"", "");
     int status;

@@ -26,11 +26,16 @@
 #define FIN_ARCH_BACK_BX_(field) "movq %c[" #field "](%%rdi), %%rbx\n\t"
 #define FIN_ARCH_CLOBBER_BX_
 #define FIN_ARCH_LAZY_CLOBBERS_ "rsp", "rcx", FIN_ARCH_CLOBBERS_
+// With -fstack-clash-protection Clang warns of each assembly that clobbers it. These take 48 bytes, and write to them.
+#define FIN_ARCH_SP_CLOBBERED_(...)                                                                                         \
+    _Pragma("clang diagnostic push") _Pragma("clang diagnostic ignored \"-Wstack-protector\"") __VA_ARGS__                  \
+        _Pragma("clang diagnostic pop")
 #else
 #define FIN_ARCH_KEEP_BX_(field)
 #define FIN_ARCH_BACK_BX_(field)
 #define FIN_ARCH_CLOBBER_BX_ "rbx",
 #define FIN_ARCH_LAZY_CLOBBERS_ "rbx", "rcx", FIN_ARCH_CLOBBERS_
+#define FIN_ARCH_SP_CLOBBERED_(...) __VA_ARGS__
 #endif
 
 // Notes the frame pointer of the function in a field of its finish block.
@@ -114,10 +119,11 @@
 #define FIN_ARCH_LAZY_CALLS_(call, block_, via_, fn_, arg_)                                                                 \
     do {                                                                                                                    \
         void *fin_di_ = (void *)(block_), *fin_si_ = (void *)(arg_), *fin_ax_ = (void *)(fn_), *fin_dx_ = (void *)(via_);   \
-        __asm__ volatile(FIN_ARCH_LAZY_ENTER_ "movq %%rsi, %%rdi\n\t" call "\n\t" FIN_ARCH_LAZY_LEAVE_                      \
-                         : "+D"(fin_di_), "+S"(fin_si_), "+a"(fin_ax_), "+d"(fin_dx_)                                       \
-                         : FIN_ARCH_OFFSETS_                                                                                \
-                         : FIN_ARCH_LAZY_CLOBBERS_);                                                                        \
+        FIN_ARCH_SP_CLOBBERED_(__asm__ volatile(FIN_ARCH_LAZY_ENTER_                                                        \
+                                                "movq %%rsi, %%rdi\n\t" call "\n\t" FIN_ARCH_LAZY_LEAVE_                   \
+                                                : "+D"(fin_di_), "+S"(fin_si_), "+a"(fin_ax_), "+d"(fin_dx_)                \
+                                                : FIN_ARCH_OFFSETS_                                                         \
+                                                : FIN_ARCH_LAZY_CLOBBERS_);)                                                \
     } while (0)
 #define FIN_ARCH_LAZY_CALL_(block, fn, arg) FIN_ARCH_LAZY_CALLS_("call *%%rax", block, fin_any_(), fn, arg)
 // The body is fn, and via(arg, fn) is called.

@@ -3,6 +3,7 @@
 #define _GNU_SOURCE
 #include "host/linux/crash.h"
 
+#include <pthread.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -15,6 +16,10 @@
 
 enum { SIGNAL_STACK = 32 * 1024 };
 static __thread void *signal_stack;
+static __thread struct { // what this thread reports
+    int sig;
+    const char *what;
+} first;
 
 static bool in_guard(struct fin_runtime *rt, uintptr_t p) {
     for (struct fin_slab *s = rt->slabs; s; s = s->next)
@@ -83,21 +88,56 @@ static void report_crash(struct fin_runtime *rt, int sig, const ucontext_t *c) {
     print(text, (size_t)n, sizeof text);
 }
 
-// The program ends here, so what is not async-signal-safe is used where it cannot deadlock in practice: on our own signal
-// stack, with a formatted buffer and one write. A fault in here ends the program at once, as the signal is blocked.
-static void on_fault(int sig, siginfo_t *info, void *context) {
-    struct fin_runtime *rt = (struct fin_runtime *)fin_self;
+static void block(int how, int sig) {
+    sigset_t set;
+    sigemptyset(&set);
+    sigaddset(&set, sig);
+    if (sig == SIGSEGV)
+        sigaddset(&set, SIGBUS);
+    pthread_sigmask(how, &set, NULL);
+}
+
+// A report crashed in its turn, as frames and blocks are no longer what they were. It ends as it would have without.
+static void report_lost(void) {
+    char text[256];
+    int n = snprintf(text, sizeof text,
+                     "fin: %s in an AWE whose description is overwritten: if by a frame that went over the guard of its "
+                     "stack in one step, compile with -fstack-clash-protection.\n",
+                     first.what);
+    print(text, (size_t)n, sizeof text);
+    signal(first.sig, SIG_DFL);
+    block(SIG_UNBLOCK, first.sig);
+    raise(first.sig);
+}
+
+static void report(struct fin_runtime *rt, int sig, const siginfo_t *info, const ucontext_t *context) {
     uintptr_t address = (uintptr_t)info->si_addr;
     bool fault = info->si_code > 0, memory = fault && sig == SIGSEGV;
-    if (rt && memory && in_guard(rt, address))
+    first.what = "stack overflow";
+    if (memory && in_guard(rt, address)) {
         report_overflow(rt, true);
-    else if (rt && memory && below_os_stack(rt, address, stack_pointer(context)))
+    } else if (memory && below_os_stack(rt, address, stack_pointer(context))) {
         report_overflow(rt, false);
-    else if (rt && rt->thread.current != &rt->root && (fault || info->si_pid == getpid()))
+    } else if (rt->thread.current != &rt->root && (fault || info->si_pid == getpid())) {
+        first.what = name_of(sig);
         report_crash(rt, sig, context);
+    }
+}
+
+// The program ends here, so what is not async-signal-safe is used where it cannot deadlock in practice: on our own signal
+// stack, with a formatted buffer and one write.
+static void on_fault(int sig, siginfo_t *info, void *context) {
+    struct fin_runtime *rt = (struct fin_runtime *)fin_self;
+    if (first.sig)
+        report_lost();
+    first.sig = sig;
+    block(SIG_UNBLOCK, SIGSEGV);
+    if (rt)
+        report(rt, sig, info, context);
+    block(SIG_BLOCK, SIGSEGV);
     fin_trace_crashed(name_of(sig));
     signal(sig, SIG_DFL); // the fault repeats, with the usual end; what somebody sent does not
-    if (!fault)
+    if (info->si_code <= 0)
         raise(sig);
 }
 
