@@ -18,7 +18,7 @@ extern "C" {
 // The state of an AWE that waits says how, and with the number of a runtime on which thread. The values are far from what
 // stale memory holds: a pointer to an AWE that is gone is told from one that waits in most cases. So is a copy of an AWE of
 // the calling thread, where it is on a list and not explicit; fin_schedule of a copy of another thread's may return 0, and
-// nothing runs. Only ids (fin/awe_id.h) are told apart in all cases.
+// nothing runs, while the copy is there. Only ids (fin/awe_id.h) are told apart in all cases.
 enum fin_awe_state {
     FIN_AWE_RUNNING = 0x52554e10,      // resumed: the AWE is over, its frame may be reused
     FIN_AWE_RUNNING_CONT = 0x52554e90, // the same of an explicit one, which is not over: fin/cont.h
