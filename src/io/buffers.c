@@ -8,6 +8,7 @@
 #include <sys/mman.h>
 
 #include "io/buffers.h"
+#include "io/fixed.h"
 #include "io/uring.h"
 
 enum { MOST = 32768 };
@@ -125,6 +126,10 @@ static FIN_BLOCKING ssize_t at_once(struct fin_buffers *b, int fd, void **piece,
     return b->ring ? from_ring(b, fd, piece, MSG_DONTWAIT, nc) : from_list(b, fd, piece, nc);
 }
 
+int fin_buffers_refused(int fd) {
+    return fin_socket_option(fd, SO_ACCEPTCONN) == 0 ? 0 : fin_io_result(recv(fd, NULL, 0, MSG_DONTWAIT));
+}
+
 ssize_t fin_buffers_recv_late(struct fin_buffers *b, int fd, void **piece, bool nc) {
     ssize_t n;
     *piece = NULL;
@@ -152,8 +157,11 @@ static FIN_BLOCKING ssize_t receive_checked(struct fin_buffers *b, int fd, void 
         n = !nc && fin_cancelled() ? -ECANCELED : at_once(b, fd, piece, nc);
     else if (b->ring)
         n = from_ring(b, fd, piece, 0, nc);
-    if (n == -ENOBUFS && !(flags & MSG_DONTWAIT))
-        n = fin_buffers_recv_late(b, fd, piece, nc);
+    if (n == -ENOBUFS && !(flags & MSG_DONTWAIT)) {
+        n = !nc && fin_cancelled() ? -ECANCELED : fin_buffers_refused(fd);
+        if (n == 0)
+            n = fin_buffers_recv_late(b, fd, piece, nc);
+    }
     b->users--;
     return n;
 }

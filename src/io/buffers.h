@@ -39,7 +39,10 @@ static inline void *fin_buffers_at(struct fin_buffers *b, uint32_t index) { retu
 int fin_on_receive(struct fin_on *on, int fd, uint32_t most, uint16_t group, fin_cont *cont, const void *state, size_t size);
 uint32_t fin_on_flags(struct fin_on *on);
 
-// Receives after a lack of buffers was seen.
+// What no data can come to says so, where a wait for data would not end: that it is no socket, or that it listens. Or 0.
+int fin_buffers_refused(int fd);
+
+// Receives after a lack of buffers was seen. Pre: it is not refused.
 FIN_BLOCKING ssize_t fin_buffers_recv_late(struct fin_buffers *b, int fd, void **piece, bool nc);
 
 #endif

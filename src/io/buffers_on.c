@@ -28,7 +28,8 @@ static FIN_INNER FIN_BLOCKING void readable(void *state, int result) {
 }
 
 static int await_data(struct buffers_on *w) {
-    return end(w, fin_poll_on(&w->on, w->fd, POLLIN, readable, &w, sizeof w)); // where it was refused
+    int refused = fin_buffers_refused(w->fd);
+    return end(w, refused ? refused : fin_poll_on(&w->on, w->fd, POLLIN, readable, &w, sizeof w)); // where that was refused
 }
 
 static FIN_INNER void received(void *state, int n) {

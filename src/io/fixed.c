@@ -75,8 +75,9 @@ int fin_file_register(int fd) {
         unsigned slot = f->next++ % FILES;
         if (f->slot[slot].number)
             continue;
-        if (f->in_ring && io_uring_register_files_update(&io->uring.ring, slot, &fd, 1) != 1)
-            return -ENOMEM;
+        int known = f->in_ring ? io_uring_register_files_update(&io->uring.ring, slot, &fd, 1) : 1;
+        if (known != 1) // -EBADF: O_PATH
+            return known == -EBADF ? -EBADF : -ENOMEM;
         f->slot[slot].fd = fd;
         return f->slot[slot].number = new_number(slot);
     }

@@ -90,8 +90,10 @@ static ssize_t without_waiting(struct fin_receiver *r, void **piece) {
         return r->end;
     if (r->stopped)
         return -ESHUTDOWN;
-    if (had_end || !r->multishot)
-        return LACKING;
+    if (had_end || !r->multishot) {
+        int refused = fin_buffers_refused(r->fd);
+        return refused ? refused : LACKING;
+    }
     fin_shot_start(&r->shot);
     return WAIT;
 }

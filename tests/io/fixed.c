@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-2-Clause
 // Registered files and memory do what plain ones do; what is not registered (any more), or on another thread, is an error.
+#define _GNU_SOURCE
 #include <fcntl.h>
 #include <fin/fixed.h>
 #include <fin/linked.h>
@@ -44,6 +45,14 @@ static void outside(void) {
     CHECK_EQ(fin_memory_register(&none, memory, 0), -EINVAL);
     CHECK_EQ(fin_file_register(-1), -EBADF);
     CHECK_EQ(fin_file_register(file), -EBADF);
+    int path = open("/", O_PATH), number = fin_file_register(path);
+    if (number >= 0) { // without io_uring it is seen later
+        CHECK_EQ(fin_fsync(number), -EBADF);
+        CHECK_EQ(fin_file_unregister(number), 0);
+    } else {
+        CHECK_EQ(number, -EBADF);
+    }
+    close(path);
     CHECK_EQ(fin_close(file), -EBADF);
 }
 
