@@ -5,6 +5,10 @@
 //
 // c-ares cannot take back a single query. A cancelled one is abandoned: its answer is dropped when it comes, at the latest
 // when nobody waits any more.
+//
+// Where a server's TCP connection breaks, c-ares 1.18 fails whatever that server was asked, also by UDP, and has no other
+// server to go on with where there is one only. So who fails that way, and was not the only one, asks again, on a channel
+// where it is.
 #include <fin/resolve.h>
 
 #include <ares.h>
@@ -28,12 +32,19 @@ struct resolver {
     int epoll;
     pid_t in; // the child of a fork has its parent's sockets
     struct query *first, *driver;
+    unsigned begun, under_way;  // queries: ever; now, also abandoned ones
+    unsigned timeout_ms, tries; // as configured
+    struct resolver *alone;     // those of the thread that one look-up has to itself
+    struct resolver *next, **at;
 };
 
 struct query {
     struct query *next, **at; // of those whose callers wait
     struct fin_sem turn;      // posted when it is done or made the driver
+    struct resolver *by;
+    unsigned number;
     bool done, abandoned;
+    bool company; // others were under way meanwhile
     int status;
     struct ares_addrinfo *found;
 };
@@ -44,6 +55,7 @@ static pthread_key_t key;
 static void answered(void *query, int status, int timeouts, struct ares_addrinfo *found) {
     struct query *q = query;
     (void)timeouts;
+    q->by->under_way--;
     if (q->abandoned) {
         if (found)
             ares_freeaddrinfo(found);
@@ -51,6 +63,7 @@ static void answered(void *query, int status, int timeouts, struct ares_addrinfo
         return;
     }
     q->done = true;
+    q->company |= q->by->begun != q->number;
     q->status = status;
     q->found = found;
     fin_sem_post(&q->turn);
@@ -88,9 +101,7 @@ static void leave(struct resolver *r, struct query *q) {
         fin_sem_post(&r->driver->turn);
 }
 
-static void end(void *resolver) {
-    struct resolver *r = resolver;
-    mine = NULL;
+static void dispose(struct resolver *r) {
     for (struct query *q = r->first; q; q = q->next)
         q->abandoned = true; // a thread that ends in the middle
     if (r->in != getpid()) {
@@ -101,6 +112,16 @@ static void end(void *resolver) {
     if (r->epoll >= 0)
         close(r->epoll);
     free(r);
+}
+
+static void end(void *resolver) {
+    struct resolver *r = resolver;
+    mine = NULL;
+    for (struct resolver *next; r->alone; r->alone = next) {
+        next = r->alone->next;
+        dispose(r->alone);
+    }
+    dispose(r);
 }
 
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
@@ -130,26 +151,38 @@ static int prepare(void) {
 // c-ares has ints, negative ones go round at once; it doubles the time with each try, and multiplies the tries.
 static int at_most(unsigned n, int most) { return n < (unsigned)most ? (int)n : most; }
 
+static int begin_channel(struct resolver *r) {
+    int mask = ARES_OPT_SOCK_STATE_CB;
+    struct ares_options o = {.sock_state_cb = watch, .sock_state_cb_data = r};
+    r->in = getpid();
+    r->epoll = epoll_create1(EPOLL_CLOEXEC);
+    if (r->timeout_ms) {
+        o.timeout = at_most(r->timeout_ms, INT_MAX);
+        mask |= ARES_OPT_TIMEOUTMS;
+    }
+    if (r->tries) {
+        o.tries = at_most(r->tries, 30);
+        mask |= ARES_OPT_TRIES;
+    }
+    return r->epoll < 0 ? -errno : fin_resolve_error_(ares_init_options(&r->channel, &o, mask));
+}
+
+static void fail(struct resolver *r) { // that has not begun
+    if (r->channel)
+        ares_destroy(r->channel);
+    if (r->epoll >= 0)
+        close(r->epoll);
+    free(r);
+}
+
 static int begin(const struct fin_resolve_config *c) {
     int error = prepare();
     struct resolver *r = error ? NULL : calloc(1, sizeof *r);
     if (!r)
         return error ? error : -ENOMEM;
-    r->in = getpid();
-    r->epoll = epoll_create1(EPOLL_CLOEXEC);
-    int mask = ARES_OPT_SOCK_STATE_CB;
-    error = r->epoll < 0 ? -errno : 0;
-    struct ares_options o = {.sock_state_cb = watch, .sock_state_cb_data = r};
-    if (c && c->timeout_ms) {
-        o.timeout = at_most(c->timeout_ms, INT_MAX);
-        mask |= ARES_OPT_TIMEOUTMS;
-    }
-    if (c && c->tries) {
-        o.tries = at_most(c->tries, 30);
-        mask |= ARES_OPT_TRIES;
-    }
-    if (error == 0)
-        error = fin_resolve_error_(ares_init_options(&r->channel, &o, mask));
+    r->timeout_ms = c ? c->timeout_ms : 0;
+    r->tries = c ? c->tries : 0;
+    error = begin_channel(r);
     if (error == 0 && c && c->servers) {
         int status = ares_set_servers_ports_csv(r->channel, c->servers);
         error = status == ARES_SUCCESS ? 0 : status == ARES_ENOMEM ? -ENOMEM : -EINVAL;
@@ -160,16 +193,12 @@ static int begin(const struct fin_resolve_config *c) {
         mine = r;
         return 0;
     }
-    if (r->channel)
-        ares_destroy(r->channel);
-    if (r->epoll >= 0)
-        close(r->epoll);
-    free(r);
+    fail(r);
     return error;
 }
 
 int fin_resolve_configure(const struct fin_resolve_config *config) {
-    if (mine && mine->first && mine->in == getpid())
+    if (mine && (mine->first || mine->alone) && mine->in == getpid())
         return -EBUSY;
     if (mine)
         end(mine);
@@ -208,15 +237,21 @@ static FIN_BLOCKING int await(struct resolver *r, struct query *q) {
     return q->done ? 0 : error;
 }
 
-static FIN_BLOCKING int look_up(const char *host, const char *service, const struct ares_addrinfo_hints *hints,
-                                struct addrinfo **out) {
-    struct resolver *r = mine;
+struct name {
+    const char *host, *service;
+    const struct ares_addrinfo_hints *hints;
+};
+
+static FIN_BLOCKING int look_up(struct resolver *r, const struct name *n, struct addrinfo **out, bool *company) {
     struct query *q = calloc(1, sizeof *q);
     if (!q)
         return -ENOMEM;
     fin_sem_init(&q->turn, 0);
     join(r, q);
-    ares_getaddrinfo(r->channel, host, service, hints, answered, q);
+    q->by = r;
+    q->number = ++r->begun;
+    q->company = r->under_way++ > 0;
+    ares_getaddrinfo(r->channel, n->host, n->service, n->hints, answered, q);
     int error = await(r, q);
     if (!q->done) {
         q->abandoned = true;
@@ -226,10 +261,52 @@ static FIN_BLOCKING int look_up(const char *host, const char *service, const str
     }
     error = fin_resolve_error_(q->status);
     if (error == 0)
-        error = fin_resolve_answer_(q->found, hints->ai_flags & ARES_AI_CANONNAME, out);
+        error = fin_resolve_answer_(q->found, n->hints->ai_flags & ARES_AI_CANONNAME, out);
     if (q->found)
         ares_freeaddrinfo(q->found);
+    *company = q->company;
     free(q);
+    return error;
+}
+
+// A resolver of the same servers, for one look-up.
+static int begin_alone(struct resolver **out) {
+    struct resolver *r = calloc(1, sizeof *r);
+    struct ares_addr_port_node *servers = NULL;
+    if (!r)
+        return -ENOMEM;
+    r->timeout_ms = mine->timeout_ms;
+    r->tries = mine->tries;
+    int error = begin_channel(r);
+    if (error == 0)
+        error = fin_resolve_error_(ares_get_servers_ports(mine->channel, &servers));
+    if (error == 0 && servers)
+        error = fin_resolve_error_(ares_set_servers_ports(r->channel, servers));
+    ares_free_data(servers);
+    if (error) {
+        fail(r);
+        return error;
+    }
+    r->next = mine->alone;
+    r->at = &mine->alone;
+    if (r->next)
+        r->next->at = &r->next;
+    mine->alone = r;
+    *out = r;
+    return 0;
+}
+
+static FIN_BLOCKING int look_up_alone(const struct name *n, struct addrinfo **out) {
+    struct resolver *r;
+    bool company;
+    int error = begin_alone(&r);
+    if (error)
+        return error;
+    error = look_up(r, n, out, &company);
+    *r->at = r->next;
+    if (r->next)
+        r->next->at = r->at;
+    dispose(r);
     return error;
 }
 
@@ -252,7 +329,12 @@ int fin_getaddrinfo(const char *host, const char *service, const struct addrinfo
     if (mine && mine->in != getpid())
         end(mine);
     int error = mine ? 0 : begin(NULL);
-    return error ? error : look_up(host, service, &h, out);
+    if (error)
+        return error;
+    struct name n = {host, service, &h};
+    bool company = false;
+    error = look_up(mine, &n, out, &company);
+    return error == -ECONNREFUSED && company ? look_up_alone(&n, out) : error;
 }
 
 int fin_getaddrinfo_nc(const char *host, const char *service, const struct addrinfo *hints, struct addrinfo **out) {

@@ -44,6 +44,7 @@ static void look_up(const char *name, int expected) {
 
 static void found(void *name) { look_up(name, 0); }
 static void not_found(void *name) { look_up(name, -ENOENT); }
+static void reset(void *name) { look_up(name, -ECONNREFUSED); }
 
 static void never(void *name) {
     struct addrinfo *a = NULL;
@@ -60,6 +61,10 @@ void scenario(void) {
         fin_async_eager_call(found, "b.test");
         fin_async_eager_call(not_found, "n.test");
         fin_async_eager_call(found, "t.test");
+    }
+    fin_finish { // the first one asks again, by itself
+        fin_async_eager_call(found, "l.test.");
+        fin_async_eager_call(reset, "r.test.");
     }
     fin_timeout(5 * FIN_MS) {
         fin_async_eager_call(never, "s.test");

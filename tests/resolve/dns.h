@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
 // A name server on the loopback address, by UDP and TCP. What it does follows from the first letter of the name:
 //   a  192.0.2.<number of labels>   b  both families   n  NXDOMAIN   f  SERVFAIL   t  truncated by UDP, 40 addresses by TCP
-//   l  answers 20 ms later   s  never answers   g  garbage
+//   l  answers 20 ms later   s  never answers   g  garbage   r  truncated by UDP, the connection reset by TCP
 #ifndef FIN_TESTS_RESOLVE_DNS_H
 #define FIN_TESTS_RESOLVE_DNS_H
 
@@ -47,7 +47,7 @@ static inline int dns_answer(unsigned char *p, int n, bool tcp) {
     at += 5;
     if (what == 's')
         return 0;
-    p[2] = 0x81 | (what == 't' && !tcp ? 2 : 0);
+    p[2] = 0x81 | (strchr("tr", what) && !tcp ? 2 : 0);
     p[3] = (unsigned char)(0x80 | (what == 'n' ? 3 : what == 'f' ? 2 : 0));
     memset(p + 6, 0, 6);
     if (what == 'g') {
@@ -76,6 +76,10 @@ static inline void dns_serve_tcp(struct dns *d) {
         int n = p[0] << 8 | p[1];
         CHECK(n < 600);
         CHECK_EQ(fin_recv(fd, p + 2, (size_t)n, MSG_WAITALL), n);
+        if (p[2 + 13] == 'r') {
+            setsockopt(fd, SOL_SOCKET, SO_LINGER, &(struct linger){.l_onoff = 1}, sizeof(struct linger));
+            break;
+        }
         n = dns_answer(p + 2, n, true);
         p[0] = (unsigned char)(n >> 8);
         p[1] = (unsigned char)n;
