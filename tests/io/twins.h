@@ -144,7 +144,16 @@ static const char *attribute(const struct op *o) {
     return names[(unsigned)o->pieces % 4];
 }
 
-#define BOTH(plain, fin) return ours ? (fin) : sys(plain)
+// A signal interrupts the system calls, and none of ours. A close that was interrupted has closed: it is not repeated.
+#define AGAIN(plain)                                                                                                        \
+    __extension__({                                                                                                         \
+        ssize_t again_;                                                                                                     \
+        do                                                                                                                  \
+            again_ = sys(plain);                                                                                            \
+        while (again_ == -EINTR);                                                                                           \
+        again_;                                                                                                             \
+    })
+#define BOTH(plain, fin) return ours ? (fin) : AGAIN(plain)
 #define SAME(name, ...) BOTH(name(__VA_ARGS__), fin_##name(__VA_ARGS__))
 
 static ssize_t perform(const struct op *o, bool ours) {
@@ -194,7 +203,7 @@ static ssize_t perform(const struct op *o, bool ours) {
         m.msg_namelen = 0;
         BOTH(sendmsg(a, &m, o->flags | MSG_NOSIGNAL), fin_sendmsg(a, &m, o->flags));
     case RECVMSG: {
-        ssize_t r = ours ? fin_recvmsg(a, &m, o->flags) : sys(recvmsg(a, &m, o->flags));
+        ssize_t r = ours ? fin_recvmsg(a, &m, o->flags) : AGAIN(recvmsg(a, &m, o->flags));
         t->name_size = m.msg_namelen;
         t->message_flags = r >= 0 ? m.msg_flags : 0;
         return r;
@@ -203,7 +212,7 @@ static ssize_t perform(const struct op *o, bool ours) {
         if (ours)
             return fin_poll(a, o->flags);
         struct pollfd p = {.fd = a, .events = (short)(o->flags | POLLRDHUP)};
-        int n = poll(&p, 1, 0);
+        ssize_t n = AGAIN(poll(&p, 1, 0));
         return n == 0 ? -EAGAIN : p.revents & POLLNVAL ? -EBADF : p.revents;
     case SPLICE:
         SAME(splice, a, o->at ? &t->in : NULL, b, o->no_data ? &t->out : NULL, o->size, o->flags);
@@ -224,14 +233,17 @@ static ssize_t perform(const struct op *o, bool ours) {
              fin_fadvise(a, o->offset, (off_t)o->size, o->flags));
     case STATX: {
         ssize_t r = ours ? fin_statx(a, "", o->flags, STATX_SIZE | STATX_MODE, &info)
-                         : sys(statx(a, "", o->flags, STATX_SIZE | STATX_MODE, &info));
+                         : AGAIN(statx(a, "", o->flags, STATX_SIZE | STATX_MODE, &info));
         t->in = (off_t)info.stx_size;
         return r;
     }
     case SHUTDOWN:
         SAME(shutdown, a, o->flags);
     case CLOSE:
-        SAME(close, a);
+        if (ours)
+            return fin_close(a);
+        ssize_t closed = sys(close(a));
+        return closed == -EINTR ? 0 : closed;
     case ACCEPT:
         SAME(accept4, a, NULL, NULL, o->flags);
     case CONNECT:
