@@ -16,6 +16,7 @@
 #include <limits.h>
 #include <poll.h>
 #include <pthread.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <sys/epoll.h>
 #include <unistd.h>
@@ -317,10 +318,29 @@ static bool wants_number(const char *host, const struct addrinfo *hints) {
            inet_pton(AF_INET6, host, &a) != 1;
 }
 
+enum { PORT_ROOM = sizeof "65535" };
+
+// c-ares would take what begins as a number, in any base, and of that 16 bits.
+static int check_port(const char **service, char room[PORT_ROOM]) {
+    char *end = NULL;
+    unsigned long n = *service ? strtoul(*service, &end, 10) : 0;
+    if (end == *service) // a name, or none
+        return 0;
+    if (*end != '\0' || n > UINT16_MAX)
+        return -ESRCH;
+    snprintf(room, PORT_ROOM, "%u", (unsigned)(uint16_t)n);
+    *service = room;
+    return 0;
+}
+
 int fin_getaddrinfo(const char *host, const char *service, const struct addrinfo *hints, struct addrinfo **out) {
     struct ares_addrinfo_hints h = {0};
-    if (!host || wants_number(host, hints))
+    char port[PORT_ROOM];
+    if (!host || !*host || wants_number(host, hints))
         return -EINVAL;
+    int error = check_port(&service, port);
+    if (error)
+        return error;
     if (fin_cancelled())
         return -ECANCELED;
     if (hints)
@@ -328,7 +348,7 @@ int fin_getaddrinfo(const char *host, const char *service, const struct addrinfo
                                          hints->ai_protocol};
     if (mine && mine->in != getpid())
         end(mine);
-    int error = mine ? 0 : begin(NULL);
+    error = mine ? 0 : begin(NULL);
     if (error)
         return error;
     struct name n = {host, service, &h};

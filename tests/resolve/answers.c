@@ -35,6 +35,13 @@ static void without_a_server(void) {
     number.ai_flags = AI_NUMERICHOST;
     CHECK_EQ(fin_getaddrinfo("a.test", NULL, &number, &a), -EINVAL);
     CHECK_EQ(fin_getaddrinfo(NULL, "80", &v4, &a), -EINVAL);
+    CHECK_EQ(fin_getaddrinfo("", "80", &v4, &a), -EINVAL);
+    static const char *const no_services[] = {"99999", "-1", "0x50", "80x", "18446744073709551696", "no-such-service"};
+    for (size_t i = 0; i < sizeof no_services / sizeof *no_services; i++)
+        CHECK_EQ(fin_getaddrinfo("192.0.2.77", no_services[i], &v4, &a), -ESRCH);
+    CHECK_EQ(fin_getaddrinfo("192.0.2.77", "010", &v4, &a), 0);
+    is_v4(a, "192.0.2.77", 10);
+    fin_freeaddrinfo(a);
     CHECK_EQ(server.asked, 0);
 }
 
