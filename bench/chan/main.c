@@ -203,7 +203,7 @@ static const struct {
     {"trip", table_trip},     {"local", table_local},       {"asleep", table_asleep},   {"calls", table_calls},
     {"stream", table_stream}, {"shared", table_shared},     {"senders", table_senders}, {"large", table_large},
     {"waits", table_waits},   {"alerts", table_all_alerts}, {"interrupts", table_interrupts},
-    {"rtm", table_rtm},
+    {"rtm", table_rtm},       {"beside", table_beside},
 };
 
 static bool wanted(size_t i) { return !bench_options.table || strcmp(bench_options.table, tables[i].name) == 0; }

@@ -25,7 +25,7 @@ void unpin(void) {
 }
 
 // To the nth of them.
-static void pin(int n) {
+void bench_pin(int n) {
     if (CPU_COUNT(&all) == 0)
         sched_getaffinity(0, sizeof all, &all);
     for (int cpu = 0; cpu < CPU_SETSIZE; cpu++) {
@@ -54,7 +54,7 @@ static void await_state(uint32_t state) {
 }
 
 static FIN_BLOCKING void *far_side(void *unused) {
-    pin(1);
+    bench_pin(1);
     fin_yield(); // the thread has its runtime
     for (;;) {
         while (__atomic_load_n(&partner.state, __ATOMIC_ACQUIRE) == IDLE)
@@ -82,7 +82,7 @@ static struct {
 
 double two_sides(void (*near)(void *), void (*far)(void *), const void *arg, long n) {
     begin_far_side();
-    pin(0);
+    bench_pin(0);
     count = n;
     given.value = arg ? *(const uint64_t *)arg : 0;
     partner.fn = far;

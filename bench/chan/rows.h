@@ -15,6 +15,7 @@ double two_sides(void (*near)(void *), void (*far)(void *), const void *arg, lon
 
 // The near side may run on all processors again: what is started from here may, too.
 void unpin(void);
+void bench_pin(int n); // the calling thread, to the nth processor that we may use
 
 enum { MESSAGE = 56, LARGE = 4096, BENCH_WIDE = 256 << 10 }; // bytes; the last: of a wide channel's ring
 
@@ -105,6 +106,7 @@ double epoll_1(long n);
 double epoll_1000(long n);
 
 void table_alerts(int channels);
+void table_beside(void);
 void table_interrupts(void);
 void table_rtm(void);
 void table_rtm_lines(void); // where there is RTM

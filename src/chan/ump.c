@@ -92,20 +92,26 @@ static bool other_work(struct fin_runtime *rt) {
     return !fin_link_empty(&rt->queue) || pending_of(rt->thread.current) != NULL;
 }
 
-enum { LOOKS_A_TURN = 50, LONG_TURN = FIN_MS, AVOIDED = 1000 * FIN_MS };
+enum { LOOKS_A_TURN = 50, LONG_TURN = FIN_MS, LEAST_AVOIDED = 32 * FIN_MS, MOST_AVOIDED = 2048 * FIN_MS };
 
 // The other side may be waiting for this processor: to sleep, and be woken by it, costs many times this. But somebody else
-// who computes here would have it for a time slice, while who sleeps has it as soon as he is woken. So for a second after
-// that has happened the thread gives no turns.
+// who computes here would have it for a time slice, while who sleeps has it as soon as he is woken. So after such a turn the
+// thread gives none for a while: a short one, as it may have been by chance, and four times as long each time that the
+// next turns are no shorter.
 static void give_turn(void) {
-    static __thread uint64_t none_before;
+    static __thread uint64_t none_before, avoided;
     uint64_t start = fin_now();
     if (start < none_before)
         return;
     sched_yield();
     uint64_t end = fin_now();
-    if (end - start > LONG_TURN)
-        none_before = end + AVOIDED;
+    if (end - start <= LONG_TURN)
+        return;
+    if (start - none_before > avoided)
+        avoided = LEAST_AVOIDED;
+    else if (avoided < MOST_AVOIDED)
+        avoided *= 4;
+    none_before = end + avoided;
 }
 
 // Looks for a while, and lets others of this thread, and of this processor, run meanwhile. 0: it came; -EAGAIN: it did
