@@ -132,8 +132,10 @@ FIN_BLOCKING static inline void THCSuspend(awe_t **slot) { fin_suspend(slot); }
 FIN_BLOCKING static inline void THCSuspendThen(awe_t **slot, void (*then)(void *), void *arg) {
     fin_suspend_then(slot, then, arg);
 }
-static inline void THCSchedule(awe_t *awe) { fin_schedule_front(awe); }
-static inline void THCScheduleBack(awe_t *awe) { fin_schedule(awe); }
+// As in the originals, one of the calling thread that is saved and off the queue may be scheduled, too.
+void fin_thc_schedule_(awe_t *awe, bool front);
+static inline void THCSchedule(awe_t *awe) { fin_thc_schedule_(awe, true); }
+static inline void THCScheduleBack(awe_t *awe) { fin_thc_schedule_(awe, false); }
 FIN_BLOCKING static inline void THCYield(void) { fin_yield(); }
 FIN_BLOCKING static inline void THCYieldTo(awe_t *awe) { fin_yield_to(awe); }
 

@@ -6,12 +6,26 @@
 #include <fin/stats.h>
 #include <fin/thc.h>
 
-static __thread bool stop;
+#include "core/dispatch.h"
+
+static __thread bool stopping;
 static __thread uint64_t counts[2];
 
-void fin_thc_stop_(bool s) { stop = s; }
-bool fin_thc_stopping_(void) { return stop; }
+void fin_thc_stop_(bool s) { stopping = s; }
+bool fin_thc_stopping_(void) { return stopping; }
 void fin_thc_count_(bool sent) { counts[sent]++; }
+
+void fin_thc_schedule_(struct fin_awe *a, bool front) {
+    struct fin_runtime *rt = fin_here();
+    if (a && fin_state_here(rt, fin_state(a)) && (fin_state(a) & (FIN_AWE_KIND | FIN_AWE_EXPLICIT)) == FIN_AWE_SAVED) {
+        if (fin_traced(rt))
+            fin_trace_woken(rt, a);
+        fin_set_kind(a, FIN_AWE_QUEUED);
+        (front ? fin_link_front : fin_link_back)(&rt->queue, &a->link);
+        return;
+    }
+    (front ? fin_schedule_front : fin_schedule)(a);
+}
 
 void fin_thc_dump_stats_(bool clear) {
     struct fin_stats s;

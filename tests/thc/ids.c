@@ -95,6 +95,37 @@ static void no_dispatch(void) {
     THCYieldAndSaveNoDispatch(0);
 }
 
+// One that is off the queue is put there by THCSchedule, at its head, and by THCScheduleBack, at its tail.
+static void scheduled(void) {
+    check_log[0] = 0;
+    static uint32_t first, last;
+    awe_mapper_create_id(&first);
+    awe_mapper_create_id(&last);
+    DO_FINISH({
+        ASYNC({
+            THCYieldAndSaveNoDispatch(first);
+            LOG("first ");
+        });
+        ASYNC({
+            THCYieldAndSaveNoDispatch(last);
+            LOG("last ");
+        });
+        ASYNC({
+            THCYield();
+            LOG("between ");
+        });
+        THCScheduleBack(awe_mapper_get_awe_ptr(last));
+        THCSchedule(awe_mapper_get_awe_ptr(first));
+        THCSchedule(awe_mapper_get_awe_ptr(first)); // is queued: nothing
+        LOG("main ");
+    });
+    CHECK_LOG("main first between last ");
+    CHECK(awe_mapper_get_awe_ptr(first) == NULL);
+    CHECK(THCYieldToId(last) != 0);
+    awe_mapper_remove_id(first);
+    awe_mapper_remove_id(last);
+}
+
 static void table(void) {
     static uint32_t ids[1 << 20], stale, again;
     uint32_t n = 0;
@@ -121,6 +152,7 @@ int main(void) {
     THCYield(); // nothing was started: the walk for a pending ASYNC ends at main
     yields();
     no_dispatch();
+    scheduled();
     table();
     return 0;
 }
