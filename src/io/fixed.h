@@ -18,6 +18,10 @@ struct files {
 
 // Puts what c->fd stands for in its place. 0 or -EBADF.
 int fin_fixed_file(struct io *io, struct call *c);
+// Of a call for which that has been done: its descriptor.
+static inline int fin_descriptor(const struct io *io, const struct call *c) {
+    return c->sqe_flags & IOSQE_FIXED_FILE ? io->files->slot[c->fd].fd : c->fd;
+}
 // Of a socket, by its descriptor or number: the value of an option of SOL_SOCKET, or -1.
 int fin_socket_option(int fd, int name);
 FIN_BLOCKING int fin_io_run(struct call c); // any call

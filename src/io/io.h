@@ -81,6 +81,7 @@ struct uring {
 struct can {
     uint64_t ops; // a bit each
     bool registered_ring, cancel_all, multishot_accept, multishot_receive, buffer_rings, zero_copy, zero_copy_msg;
+    bool leave_position; // position.c: a guess
 };
 
 struct watch;

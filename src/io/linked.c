@@ -140,6 +140,8 @@ static FIN_BLOCKING int results(struct chain *chain, const struct call *calls, s
     for (int i = 0; i < n; i++) {
         int result = chain->steps[i].request.waiter.result;
         steps[i].result = result < 0 ? fin_uring_failed(&chain->steps[i].request, &calls[i], result) : result;
+        if (result > 0 && calls[i].off == UINT64_MAX && (uint32_t)result != calls[i].len)
+            fin_uring_short(chain->io, &calls[i], result);
         if (good == i && succeeded(&calls[i], (int)steps[i].result))
             good++;
     }

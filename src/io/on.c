@@ -159,7 +159,7 @@ void fin_on_completed(struct io *io, struct waiter *w) {
     else if (result < 0)
         result = fin_uring_failed(&on->request, &on->call, result);
     else if (result > 0 && on->call.off == UINT64_MAX && (uint32_t)result != on->call.len)
-        fin_uring_short(&on->call, result);
+        fin_uring_short(io, &on->call, result);
     over(io, on->awe, &on->then, &on->call, result);
 }
 

@@ -10,39 +10,31 @@
 #include <unistd.h>
 
 #include "file_limit.h"
+#include "io/fixed.h"
 #include "io/uring.h"
 
 enum { UNKNOWN, LEFT, MOVED };
 enum { PAGE = 4096 };
 
-// Where it cannot be asked: kernels from 6.1 on know this flag.
-static int guess(void) {
-    struct io_uring ring;
-    struct io_uring_params newer = {.flags = IORING_SETUP_SINGLE_ISSUER | IORING_SETUP_DEFER_TASKRUN};
-    if (fin_uring_map(&ring, 2, &newer) != 0)
-        return MOVED;
-    fin_uring_unmap(&ring);
-    return LEFT;
-}
-
-// Asks the kernel: two pages into a file that cannot have more than one. Is the position left where it was?
+// Asks the kernel: two pages into a file that cannot have more than one. Is the position left where it was? UNKNOWN: there
+// are no descriptors, or no memory, now.
 static int ask(void) {
     static const char data[2 * PAGE];
     struct io_uring ring;
     struct io_uring_params plain = {0};
     struct io_uring_cqe *done;
     int fd = fin_file_limit(PAGE) == 0 ? memfd_create("fin-position", MFD_CLOEXEC | MFD_ALLOW_SEALING) : -1;
-    bool left = true;
+    int known = UNKNOWN;
     if (fd < 0)
-        return guess();
+        return UNKNOWN;
     if (ftruncate(fd, PAGE) == 0 && fcntl(fd, F_ADD_SEALS, F_SEAL_GROW) == 0 && fin_uring_map(&ring, 2, &plain) == 0) {
         io_uring_prep_write(io_uring_get_sqe(&ring), fd, data, sizeof data, UINT64_MAX);
         if (io_uring_submit_and_wait(&ring, 1) == 1 && io_uring_peek_cqe(&ring, &done) == 0 && done->res > 0)
-            left = lseek(fd, 0, SEEK_CUR) == 0;
+            known = lseek(fd, 0, SEEK_CUR) == 0 ? LEFT : MOVED;
         fin_uring_unmap(&ring);
     }
     close(fd);
-    return left ? LEFT : MOVED;
+    return known;
 }
 
 static size_t wanted(const struct call *c) {
@@ -60,14 +52,17 @@ static bool of_file(int fd) {
     return fstat(fd, &s) == 0 && S_ISREG(s.st_mode) && !(fcntl(fd, F_GETFL) & O_APPEND);
 }
 
-void fin_uring_short(const struct call *c, int count) {
+static int kept(const struct io *io) {
     static int known; // threads that come first at once may both ask
-    bool write = c->op == IORING_OP_WRITE || c->op == IORING_OP_WRITEV;
-    if (!write || (size_t)count == wanted(c) || !of_file(c->fd))
-        return;
     int now = __atomic_load_n(&known, __ATOMIC_RELAXED);
-    if (now == UNKNOWN)
-        __atomic_store_n(&known, now = ask(), __ATOMIC_RELAXED);
-    if (now == LEFT)
-        lseek(c->fd, count, SEEK_CUR);
+    if (now == UNKNOWN && (now = ask()) != UNKNOWN)
+        __atomic_store_n(&known, now, __ATOMIC_RELAXED);
+    return now != UNKNOWN ? now : io->can.leave_position ? LEFT : MOVED;
+}
+
+void fin_uring_short(const struct io *io, const struct call *c, int count) {
+    bool write = c->op == IORING_OP_WRITE || c->op == IORING_OP_WRITEV;
+    int fd = fin_descriptor(io, c);
+    if (write && (size_t)count != wanted(c) && of_file(fd) && kept(io) == LEFT)
+        lseek(fd, count, SEEK_CUR);
 }

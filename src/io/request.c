@@ -41,8 +41,7 @@ static uint32_t send_flags(const struct io *io, const struct call *c, bool in_ch
     if (in_chain)
         return c->flags | MSG_DONTWAIT;
     if (c->flags & MSG_WAITALL) {
-        int fd = c->sqe_flags & IOSQE_FIXED_FILE ? io->files->slot[c->fd].fd : c->fd;
-        if (fin_socket_option(fd, SO_TYPE) == SOCK_STREAM)
+        if (fin_socket_option(fin_descriptor(io, c), SO_TYPE) == SOCK_STREAM)
             return c->flags;
     }
     return (c->flags & ~(uint32_t)MSG_WAITALL) | MSG_DONTWAIT;
@@ -91,6 +90,8 @@ static FIN_BLOCKING int attempts(struct request *r, const struct call *c, int re
             result = once(r, &ready);
             if (result < 0 && !fin_uring_interrupted(result))
                 return result;
+            if (r->cancelled) // what came next no cancel would end
+                return -ECANCELED;
         } else if (!fin_uring_interrupted(result) || c->op == IORING_OP_CONNECT || c->op == IORING_OP_CLOSE ||
                    ++interrupted == MOST_INTERRUPTED) {
             return result;
@@ -148,7 +149,7 @@ int fin_uring_call(struct io *io, const struct call *c) {
         return !c->nc && fin_cancelled() ? -ECANCELED : fin_io_direct(c);
     int result = fin_uring_run(io, c, &flags);
     if (is_short(c, result))
-        fin_uring_short(c, result);
+        fin_uring_short(io, c, result);
     return result;
 }
 
@@ -174,7 +175,7 @@ static __attribute__((noinline)) FIN_BLOCKING int not_yet(struct frame *f) {
     if (r->waiter.item.link.next)
         fin_link_remove(&r->waiter.item.link);
     if (is_short(&f->call, result))
-        fin_uring_short(&f->call, result);
+        fin_uring_short(r->io, &f->call, result);
     return result < 0 ? fin_uring_failed(r, &f->call, result) : result;
 }
 

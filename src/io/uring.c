@@ -17,6 +17,7 @@
 
 enum { MOST_TRIES = 6 };
 
+#define LOST "the kernel had no memory for what an io_uring has done, and it is lost"
 #define CLOSED "an io_uring no longer works: the program has closed a descriptor that is not its own"
 
 static void enter(struct io *io, int64_t ns);
@@ -264,7 +265,7 @@ static void enter(struct io *io, int64_t ns) {
     }
     // EBUSY: completions have to be taken first; EAGAIN: the kernel has no memory now
     if (r < 0 && r != -EINTR && r != -ETIME && r != -EBUSY && r != -EAGAIN)
-        fin_host_die(CLOSED);
+        fin_host_die(r == -EBADR ? LOST : CLOSED);
     if (r == -EBUSY || r == -EAGAIN)
         io_uring_get_events(ring);
     reap(io);

@@ -77,7 +77,7 @@ void fin_uring_cancel(void *request); // the cancel item of a request
 void fin_uring_written(const struct call *c, int result); // valgrind does not see what the kernel writes
 
 // position.c
-void fin_uring_short(const struct call *c, int count); // at the file's position; count is not c->len
+void fin_uring_short(const struct io *io, const struct call *c, int count); // at the file's position; count is not c->len
 
 // multishot.c
 static inline bool fin_shot_runs(const struct shot *s) { return s->request.pending != 0; }
