@@ -15,7 +15,8 @@
 // the rest.
 //
 // As the system does, it keeps one of each ordinary signal until that is read: who reads one looks at everything it may
-// stand for. Real-time signals are kept each, 1,024 of an open set; further ones are counted by fin_signals_lost.
+// stand for. Real-time signals are kept each, 1,024 of an open set; further ones are counted by fin_signals_lost. A
+// user with so many pipes that the system makes his next ones small (fs.pipe-user-pages-soft) has 64 kept.
 //
 // Several sets may be open, with common signals: each gets them. SIGCHLD is as good as any other: fin_wait does not need it,
 // and nothing here reaps. A child of fork(2) has no sets: there the signals do what they did before they were opened.
@@ -58,7 +59,7 @@ int fin_signals_open(struct fin_signals *s, const sigset_t *set);
 FIN_BLOCKING int fin_signals_next(struct fin_signals *s, struct fin_signal_info *info);
 FIN_BLOCKING int fin_signals_next_nc(struct fin_signals *s, struct fin_signal_info *info);
 
-// How many real-time signals came when 1,024 had not been read. Does not block.
+// How many real-time signals came when 1,024, or what there was room for, had not been read. Does not block.
 uint64_t fin_signals_lost(const struct fin_signals *s);
 
 // Gives each signal that is in no other open set the action it had; those not read are forgotten. No wait may be in

@@ -106,8 +106,11 @@ static void *reap_abandoned(void *unused) {
     struct epoll_event e;
     int epoll = reaper.epoll;
     for (;;) {
-        if (epoll_wait(epoll, &e, 1, -1) != 1)
+        if (epoll_wait(epoll, &e, 1, -1) != 1) {
+            if (errno != EINTR)
+                fin_host_die("nobody can reap children: the program has closed a descriptor that is not its own");
             continue;
+        }
         struct fin_process p = {.fd = e.data.fd};
         if (fin_reap(&p, NULL, WNOHANG) == 0) {
             poll(NULL, 0, 1); // traced

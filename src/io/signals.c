@@ -27,6 +27,7 @@ struct fin_signal_set {
     uint64_t unread;    // ordinary signals that are in the pipe
     uint32_t handlers;  // at work with this set
     uint32_t real_time; // in the pipe
+    uint32_t real_time_most;
     uint64_t lost;
 };
 
@@ -44,11 +45,20 @@ static uint64_t bit(int signal) { return (uint64_t)1 << (signal - 1); }
 static bool counts(struct fin_signal_set *s, int signal) {
     if (signal < SIGRTMIN)
         return !(__atomic_fetch_or(&s->unread, bit(signal), __ATOMIC_SEQ_CST) & bit(signal));
-    if (__atomic_fetch_add(&s->real_time, 1, __ATOMIC_SEQ_CST) < REAL_TIME_MOST)
+    if (__atomic_fetch_add(&s->real_time, 1, __ATOMIC_SEQ_CST) < s->real_time_most)
         return true;
     __atomic_fetch_sub(&s->real_time, 1, __ATOMIC_SEQ_CST);
     __atomic_fetch_add(&s->lost, 1, __ATOMIC_SEQ_CST);
     return false;
+}
+
+// It could not be written after all: the program has closed the pipe.
+static void not_written(struct fin_signal_set *s, int signal) {
+    __atomic_fetch_add(&s->lost, 1, __ATOMIC_SEQ_CST);
+    if (signal < SIGRTMIN)
+        __atomic_fetch_and(&s->unread, ~bit(signal), __ATOMIC_SEQ_CST);
+    else
+        __atomic_fetch_sub(&s->real_time, 1, __ATOMIC_SEQ_CST);
 }
 
 static void handler(int signal, siginfo_t *from, void *context) {
@@ -65,10 +75,9 @@ static void handler(int signal, siginfo_t *from, void *context) {
         if (!(__atomic_load_n(&s->has, __ATOMIC_SEQ_CST) & bit(signal)))
             continue;
         __atomic_fetch_add(&s->handlers, 1, __ATOMIC_SEQ_CST);
-        if (__atomic_load_n(&s->has, __ATOMIC_SEQ_CST) & bit(signal) && counts(s, signal)) {
-            ssize_t n = write(s->pipe[1], &i, sizeof i);
-            (void)n; // there is room
-        }
+        if (__atomic_load_n(&s->has, __ATOMIC_SEQ_CST) & bit(signal) && counts(s, signal) &&
+            write(s->pipe[1], &i, sizeof i) != sizeof i)
+            not_written(s, signal);
         __atomic_fetch_sub(&s->handlers, 1, __ATOMIC_SEQ_CST);
     }
     errno = error;
@@ -144,6 +153,18 @@ static struct fin_signal_set *unused_set(void) {
     return s;
 }
 
+// There is to be room for one of each ordinary signal beside them, whatever part of the first page has been read. A user who
+// has many pipes gets small ones.
+static uint32_t room_for_real_time(int pipe) {
+    const long page = sysconf(_SC_PAGESIZE), of_page = page / (long)sizeof(struct fin_signal_info);
+    const long wanted = ((REAL_TIME_MOST + SIGNALS) / of_page + 2) * page;
+    long size = fcntl(pipe, F_GETPIPE_SZ);
+    if (size < wanted && fcntl(pipe, F_SETPIPE_SZ, (int)wanted) >= wanted)
+        size = wanted;
+    long most = (size / page - 1) * of_page - SIGNALS;
+    return most < 0 ? 0 : most < REAL_TIME_MOST ? (uint32_t)most : REAL_TIME_MOST;
+}
+
 // The pipe must be there before the first handler sees the set.
 static int open_set(struct fin_signals *out, uint64_t want) {
     struct fin_signal_set *s = unused_set();
@@ -152,6 +173,7 @@ static int open_set(struct fin_signals *out, uint64_t want) {
     if (pipe2(s->pipe, O_CLOEXEC) != 0)
         return -errno;
     fcntl(s->pipe[1], F_SETFL, O_NONBLOCK);
+    s->real_time_most = room_for_real_time(s->pipe[1]);
     s->in_use = true;
     __atomic_store_n(&owner, getpid(), __ATOMIC_RELAXED);
     int error = handle_all(want);

@@ -7,6 +7,7 @@
 #include <limits.h>
 #include <pthread.h>
 #include <sched.h>
+#include <stdlib.h>
 #include <sys/mman.h>
 #include <sys/resource.h>
 #include <sys/syscall.h>
@@ -28,17 +29,45 @@ struct start {
     const struct fin_spawn *how;
     int report;
     int *moved; // fd_count descriptors
+    volatile bool shares; // set by a child that has the parent's memory: when clone returns it runs its program or has ended
 };
 
-static int close_others(void) {
-    if (syscall(SYS_close_range, FIRST_OTHER_FD, UINT_MAX, CLOSE_RANGE_CLOEXEC) == 0)
-        return 0;
+// Those that there are. False: there is no /proc.
+static bool close_listed(void) {
+    struct {
+        uint64_t inode, offset;
+        uint16_t size;
+        char type, name[];
+    } *e;
+    char room[2048] __attribute__((aligned(8)));
+    int folder = open("/proc/self/fd", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    if (folder < 0)
+        return false;
+    for (long n; (n = syscall(SYS_getdents64, folder, room, sizeof room)) > 0;) {
+        for (long at = 0; at < n; at += e->size) {
+            e = (void *)(room + at);
+            if (e->name[0] != '.' && atoi(e->name) >= FIRST_OTHER_FD)
+                fcntl(atoi(e->name), F_SETFD, FD_CLOEXEC);
+        }
+    }
+    close(folder);
+    return true;
+}
+
+// All that there might be: a thousand million where a container sets such a limit.
+static int close_possible(void) {
     struct rlimit most;
     if (getrlimit(RLIMIT_NOFILE, &most) != 0)
         return -1;
     for (int fd = FIRST_OTHER_FD; (rlim_t)fd < most.rlim_cur; fd++)
         fcntl(fd, F_SETFD, FD_CLOEXEC);
     return 0;
+}
+
+static int close_others(void) {
+    if (syscall(SYS_close_range, FIRST_OTHER_FD, UINT_MAX, CLOSE_RANGE_CLOEXEC) == 0)
+        return 0;
+    return close_listed() ? 0 : close_possible();
 }
 
 // By way of numbers that nobody has asked for: descriptors may change places.
@@ -95,7 +124,8 @@ static int prepare(struct start *s) {
 }
 
 static int child(void *start) {
-    struct start s = *(struct start *)start; // the parent's it is to leave alone
+    ((struct start *)start)->shares = true;
+    struct start s = *(struct start *)start; // the rest of the parent's it is to leave alone
     const struct fin_spawn *how = s.how;
     if (prepare(&s) == 0)
         execvpe(how->path, (char *const *)how->argv, how->envp ? (char *const *)how->envp : environ);
@@ -125,10 +155,13 @@ static int new_process(struct start *s, void *stack, struct fin_process *p) {
     return error;
 }
 
-// What the child reported: 0 where its program runs.
-static int heard(int fd) {
+// What the child reported: 0 where its program runs. One that another thread forked may have the pipe's other end, for as
+// long as it lives: where it is known that nothing more will come, that is not waited for.
+static int heard(int fd, bool all_is_there) {
     int error;
     ssize_t n;
+    if (all_is_there)
+        fcntl(fd, F_SETFL, O_NONBLOCK);
     while ((n = read(fd, &error, sizeof error)) < 0 && errno == EINTR) {
     }
     return n == sizeof error ? -error : 0;
@@ -149,10 +182,11 @@ static int start(struct start *s, void *stack, struct fin_process *p) {
     if (pipe2(report, O_CLOEXEC) != 0)
         return -errno;
     s->report = report[1];
+    s->shares = false;
     int error = new_process_without_signals(s, stack, p);
     close(report[1]);
     if (error == 0) {
-        error = heard(report[0]);
+        error = heard(report[0], s->shares);
         if (error != 0) {
             fin_reap(p, NULL, 0);
             close(p->fd);

@@ -37,8 +37,9 @@ static int unblocked(int fd, const struct call *c, int (*make)(const struct call
     int flags = fcntl(fd, F_GETFL), r;
     if (flags < 0) {
         r = -errno;
+    } else if (fcntl(fd, F_SETFL, flags | O_NONBLOCK) != 0) {
+        r = -errno; // a filter: the call might block the thread, and all that want the mutex
     } else {
-        fcntl(fd, F_SETFL, flags | O_NONBLOCK);
         r = make(c);
         if (!(flags & O_NONBLOCK))
             fcntl(fd, F_SETFL, flags);
