@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// Fin: composable asynchronous I/O and message passing. One header per room; this one includes them all.
+// Fin: composable asynchronous I/O and message passing. One header per room; this one includes them all, in C++17 with
+// <fin.hpp>.
 #ifndef FIN_H
 #define FIN_H
 
@@ -26,5 +27,10 @@
 #include <fin/thread.h>
 #include <fin/trace.h>
 #include <fin/waitset.h>
+
+// The words fin_finish, fin_async and the like are other ones in C++.
+#if defined(__cplusplus) && __cplusplus >= 201703L
+#include <fin.hpp>
+#endif
 
 #endif

@@ -144,7 +144,7 @@ FIN_BLOCKING FIN_INLINE_ void fin_async_may_block_(void) {}
 
 // Clang says each time that a name is not there, but once of a variable made of it.
 #ifdef __clang__
-#define FIN_FIND_SITE_ __auto_type fin_site_ = fin_async_must_be_inside_fin_finish
+#define FIN_FIND_SITE_ __extension__ __auto_type fin_site_ = fin_async_must_be_inside_fin_finish
 #define FIN_SITE_ fin_site_
 #else
 #define FIN_FIND_SITE_ ((void)0)

@@ -4,6 +4,10 @@
 #ifndef FIN_AWE_H
 #define FIN_AWE_H
 
+#if defined(__GNUC__) && !defined(FIN_WARN)
+#pragma GCC system_header // casts in C++
+#endif
+
 #include <fin/finish.h>
 #if defined(__x86_64__)
 #include <fin/arch/x86_64.h>

@@ -6,6 +6,10 @@
 #ifndef FIN_AWE_ID_H
 #define FIN_AWE_ID_H
 
+#if defined(__GNUC__) && !defined(FIN_WARN)
+#pragma GCC system_header // casts in C++
+#endif
+
 #include <fin/awe.h>
 
 #ifdef __cplusplus

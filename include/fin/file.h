@@ -7,6 +7,7 @@
 #include <fin/finish.h>
 
 #include <sys/types.h>
+#include <time.h>
 
 #ifdef __cplusplus
 extern "C" {

@@ -4,6 +4,10 @@
 #ifndef FIN_FINISH_H
 #define FIN_FINISH_H
 
+#if defined(__GNUC__) && !defined(FIN_WARN)
+#pragma GCC system_header // casts in C++
+#endif
+
 #include <errno.h> // results are negative errnos
 #include <stdbool.h>
 #include <stddef.h>

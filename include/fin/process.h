@@ -15,10 +15,18 @@
 #ifndef FIN_PROCESS_H
 #define FIN_PROCESS_H
 
+#if defined(__GNUC__) && !defined(FIN_WARN)
+#pragma GCC system_header // in C++ a structure and a function have one name
+#endif
+
 #include <fin/finish.h>
 
 #include <signal.h>
 #include <sys/types.h>
+
+#if defined(__STRICT_ANSI__) && !defined(__cplusplus) && !defined(_POSIX_C_SOURCE) && !defined(_GNU_SOURCE)
+#error "sigset_t is not C11's own: compile with -std=gnu11 (CMake: C_EXTENSIONS ON), or define _POSIX_C_SOURCE as 200809L"
+#endif
 
 #ifdef __cplusplus
 extern "C" {

@@ -4,6 +4,10 @@
 #ifndef FIN_STATS_H
 #define FIN_STATS_H
 
+#if defined(__GNUC__) && !defined(FIN_WARN)
+#pragma GCC system_header // in C++ a structure and a function have one name
+#endif
+
 #include <stdint.h>
 
 #ifdef __cplusplus

@@ -1,0 +1,54 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: BSD-2-Clause
+"""No header of ours makes a program's compiler warn, each by itself, and as a program uses it: quiet.py INCLUDE c|cpp
+COMPILER..."""
+import pathlib
+import subprocess
+import sys
+
+WARNINGS = '-Wall -Wextra -Wpedantic -Wshadow -Wconversion -Wstrict-prototypes -Wold-style-cast -Wundef -Werror'.split()
+OF_C, OF_CPP = {'-Wstrict-prototypes'}, {'-Wold-style-cast'}
+WITHOUT_CXX = {'keywords.h', 'elide.h'}  # for C alone; for no program
+USE = r'''
+#include <fin.h>
+static void work(void *arg) { fin_sleep_nc(*(uint64_t *)arg); }
+int main(void) {
+    uint64_t ns = 1;
+    fin_finish_as(all) {
+        fin_async_call(work, &ns);
+        fin_finish { fin_async_eager_call(work, &ns); }
+        fin_timeout(FIN_S) { fin_cancel(); }
+        fin_cancel_as(all);
+    }
+    return 0;
+}
+'''
+
+include, language = pathlib.Path(sys.argv[1]), sys.argv[2]
+kinds = ['.h'] if language == 'c' else ['.h', '.hpp']
+left_out = WITHOUT_CXX if language == 'cpp' else {'elide.h'}
+texts = {f'<fin/{f.name}>': f'#include <fin/{f.name}>\n' for f in sorted((include / 'fin').iterdir())
+         if f.suffix in kinds and f.name not in left_out}
+texts |= {'<fin.h>': '#include <fin.h>\n', 'a program': USE} if language == 'c' else {'<fin.hpp>': '#include <fin.hpp>\n'}
+flags = ['-std=gnu11', *WARNINGS] if language == 'c' else ['-std=c++20', *WARNINGS]
+flags = [f for f in flags if f not in (OF_CPP if language == 'c' else OF_C)]
+
+def compiled(text, *options):
+    kind = language.replace('cpp', 'c++')
+    return subprocess.run([*sys.argv[3:], *options, '-fsyntax-only', f'-I{include}', '-x', kind, '-'], input=text,
+                          capture_output=True, text=True, check=False)
+
+
+bad = 0
+for name, text in texts.items():
+    run = compiled(text, *flags)
+    if run.returncode and 'No such file' not in run.stderr:  # of OpenSSL, where it is not
+        bad += 1
+        print(f'{name}:\n' + '\n'.join([line for line in run.stderr.splitlines() if 'error:' in line][:3] or [run.stderr]))
+if language == 'c':  # strict C: it says what is missing, and compiles where that is there
+    strict = compiled(texts['<fin.h>'], '-std=c11')
+    posix = compiled(texts['<fin.h>'], '-std=c11', '-D_POSIX_C_SOURCE=200809L')
+    if '_POSIX_C_SOURCE' not in strict.stderr or posix.returncode:
+        bad += 1
+        print('strict C:\n' + strict.stderr)
+sys.exit(bad != 0)
