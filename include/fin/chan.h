@@ -60,7 +60,8 @@ int fin_chan_pair(struct fin_chan **a, struct fin_chan **b, const struct fin_cha
 // or as socket(2), bind(2).
 int fin_chan_listen(struct fin_chan_listener **out, const char *name, const struct fin_chan_options *options);
 // Waits for a client, and opens a channel to it. Any AWE of any thread may accept; the new end is usable on any thread. It
-// waits for nothing that a client could withhold.
+// waits for nothing that a client could withhold. -ETOOMANYREFS, -ENOBUFS, -ENOMEM: for some time the system has had no room
+// to pass descriptors; that client is turned away.
 FIN_BLOCKING int fin_chan_accept(struct fin_chan_listener *l, struct fin_chan **out);
 FIN_BLOCKING int fin_chan_accept_nc(struct fin_chan_listener *l, struct fin_chan **out);
 // Takes the name away. Nobody may be in fin_chan_accept. Does not block.

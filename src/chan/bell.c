@@ -13,6 +13,7 @@
 #include "chan/chan.h"
 #include "chan/lmp.h"
 #include "chan/wait.h"
+#include "descriptors.h"
 
 enum { AT_ONCE = 4096 }; // packets taken in one go: more than a socket holds
 enum { TRIES = 1000 };   // where the kernel has no memory now: a ring that nobody hears would be a hang
@@ -61,11 +62,6 @@ static FIN_BLOCKING int await(struct fin_event *bell, uint64_t heard, bool nc) {
     return 0;
 }
 
-static void close_all(const int *fds, int count) {
-    for (int i = 0; i < count; i++)
-        close(fds[i]);
-}
-
 struct packet {
     char byte[8];
     struct iovec v;
@@ -85,17 +81,16 @@ static void packet_init(struct packet *p) {
 // A sender that keeps to the protocol has descriptors of two messages under way at most: those that stand next in the ring,
 // and those of the message after it. Where the system could not give us all of them their number is less than was sent.
 static void parcel_came(struct ump_rx *rx, struct msghdr *m) {
-    struct cmsghdr *c = CMSG_FIRSTHDR(m);
-    int fds[UMP_FDS], n = 0;
-    if (!c && !(m->msg_flags & MSG_CTRUNC))
+    int fds[UMP_FDS], n = fin_descriptors_take(m, fds, UMP_FDS);
+    if (n == 0 && !CMSG_FIRSTHDR(m) && !(m->msg_flags & MSG_CTRUNC))
         return;
-    if (c && c->cmsg_level == SOL_SOCKET && c->cmsg_type == SCM_RIGHTS) {
-        n = (int)((c->cmsg_len - CMSG_LEN(0)) / sizeof(int));
-        memcpy(fds, CMSG_DATA(c), (size_t)n * sizeof(int));
+    if (n < 0) {
+        rx->broken = true;
+        return;
     }
     if (rx->parcels == UMP_PARCELS) {
         rx->broken = true;
-        close_all(fds, n);
+        fin_close_each(fds, n);
         return;
     }
     rx->lacking[rx->parcels] = m->msg_flags & MSG_CTRUNC;
@@ -108,11 +103,8 @@ static void parcel_came(struct ump_rx *rx, struct msghdr *m) {
 static void packet_came(struct ump_rx *rx, struct packet *p, ssize_t n) {
     if (n >= 0)
         parcel_came(rx, &p->m);
-    rx->gone |= n == 0 || (n < 0 && n != -EAGAIN && n != -EINTR);
+    rx->gone |= n == 0 || (n < 0 && !fin_bell_nothing(n) && !fin_bell_of_this_wait(n));
 }
-
-// The thread cannot get what it waits with: that is no news of the other side.
-static bool shortage(ssize_t r) { return r == -EMFILE || r == -ENFILE || r == -ENOMEM; }
 
 int fin_bell_await_message(struct ump_rx *rx, uint64_t heard, bool nc) {
     struct packet p;
@@ -122,7 +114,7 @@ int fin_bell_await_message(struct ump_rx *rx, uint64_t heard, bool nc) {
     }
     packet_init(&p);
     ssize_t n = nc ? fin_recvmsg_nc(rx->fd, &p.m, MSG_CMSG_CLOEXEC) : fin_recvmsg(rx->fd, &p.m, MSG_CMSG_CLOEXEC);
-    if (shortage(n) || n == -ECANCELED)
+    if (fin_bell_of_this_wait(n))
         return (int)n;
     packet_came(rx, &p, n);
     rx->unread = true;
@@ -134,9 +126,9 @@ int fin_bell_await_room(struct ump_tx *tx, uint64_t heard, bool nc) {
     if (tx->meeting)
         return await(&tx->meeting->room, heard, nc);
     ssize_t n = nc ? fin_recv_nc(tx->fd, &byte, 1, 0) : fin_recv(tx->fd, &byte, 1, 0);
-    if (shortage(n) || n == -ECANCELED)
+    if (fin_bell_of_this_wait(n))
         return (int)n;
-    if (n <= 0)
+    if (n <= 0 && !fin_bell_nothing(n))
         fin_ump_no_receiver(tx, -EPIPE);
     return 0;
 }
@@ -188,7 +180,7 @@ static int send_parcel(struct meeting *m, const int *fds, int count) {
         int fd = fcntl(fds[p->count], F_DUPFD_CLOEXEC, 0);
         if (fd < 0) {
             int error = -errno;
-            close_all(p->fds, p->count);
+            fin_close_each(p->fds, p->count);
             free(p);
             return error == -EINVAL ? -EMFILE : error;
         }
@@ -251,7 +243,7 @@ int fin_bell_take_fds(struct ump_rx *rx, int *fds, int most) {
         return -EPROTO;
     if (rx->lacking[0]) {
         rx->lacking[0] = false;
-        close_all(rx->fds[0], rx->counts[0]);
+        fin_close_each(rx->fds[0], rx->counts[0]);
         rx->counts[0] = 0;
         return -EMFILE;
     }
@@ -266,7 +258,7 @@ int fin_bell_take_fds(struct ump_rx *rx, int *fds, int most) {
 void fin_bell_drop_fds(struct ump_rx *rx) {
     if (!parcel_here(rx))
         return;
-    close_all(rx->fds[0], rx->counts[0]);
+    fin_close_each(rx->fds[0], rx->counts[0]);
     parcel_done(rx);
 }
 
@@ -298,7 +290,7 @@ void fin_bell_end(struct ump_tx *tx, struct ump_rx *rx) {
 void fin_meeting_end(struct meeting *m) {
     for (struct parcel *p = m->first, *next; p; p = next) {
         next = p->next;
-        close_all(p->fds, p->count);
+        fin_close_each(p->fds, p->count);
         free(p);
     }
 }

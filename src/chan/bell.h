@@ -6,6 +6,7 @@
 #define FIN_CHAN_BELL_H
 
 #include <errno.h>
+#include <sys/types.h>
 
 #include <fin/sync.h>
 
@@ -31,8 +32,15 @@ struct meeting {
 void fin_bell_ring_message(struct ump_tx *tx);
 void fin_bell_ring_room(struct ump_rx *rx);
 
+// What a wait for the socket may end with besides: of this wait only, as the thread cannot get what it waits with; or
+// nothing. Neither is news of the other side.
+static inline bool fin_bell_of_this_wait(ssize_t r) {
+    return r == -ECANCELED || r == -EMFILE || r == -ENFILE || r == -ENOMEM || r == -ENOBUFS;
+}
+static inline bool fin_bell_nothing(ssize_t r) { return r == -EAGAIN || r == -EINTR; }
+
 // Sleep until there is a ring after `heard`, or the other side is gone; both are told in *rx and *tx. Returns 0; -ECANCELED;
-// or -EMFILE, -ENFILE, -ENOMEM where the thread cannot get what it waits with.
+// or another that is of this wait.
 FIN_BLOCKING int fin_bell_await_message(struct ump_rx *rx, uint64_t heard, bool nc);
 FIN_BLOCKING int fin_bell_await_room(struct ump_tx *tx, uint64_t heard, bool nc);
 

@@ -87,6 +87,19 @@ int fin_chan_listen(struct fin_chan_listener **out, const char *name, const stru
     return r;
 }
 
+static bool is_gone(int error) { return error == -EPIPE || error == -ECONNRESET || error == -ENOTCONN; }
+static bool may_pass(int error) { return error == -ETOOMANYREFS || error == -ENOBUFS || error == -ENOMEM; }
+
+// A user may have only so many descriptors under way between processes.
+static FIN_BLOCKING int send_patiently(struct offer *o, int fd, bool nc) {
+    int r = fin_offer_send(o, fd);
+    for (uint64_t ns = FIN_MS; may_pass(r) && ns <= 64 * FIN_MS; ns *= 2) {
+        int cancelled = nc ? fin_sleep_nc(ns) : fin_sleep(ns);
+        r = cancelled ? cancelled : fin_offer_send(o, fd);
+    }
+    return r;
+}
+
 // The end is made first: who was accepted is not turned away for a lack of descriptors or memory.
 static FIN_BLOCKING int accept_it(struct fin_chan_listener *l, struct fin_chan **out, bool nc) {
     struct offer o;
@@ -99,10 +112,14 @@ static FIN_BLOCKING int accept_it(struct fin_chan_listener *l, struct fin_chan *
             fin_offer_drop(&o);
             return fd;
         }
-        r = fin_offer_send(&o, fd);
+        r = send_patiently(&o, fd, nc);
         if (r == 0)
             break;
-        close(fd); // it has gone again: the next one
+        close(fd);
+        if (!is_gone(r)) {
+            fin_offer_drop(&o);
+            return r;
+        }
     }
     *out = o.chan;
     return 0;

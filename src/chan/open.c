@@ -14,6 +14,7 @@
 #include "chan/chan.h"
 #include "chan/offer.h"
 #include "chan/wait.h"
+#include "descriptors.h"
 
 enum { MOST_FDS = 4 }; // in a greeting, to see that there are not too many
 enum { LEAST_LINES = 64, MOST_LINES = 1 << 20, DEFAULT_SIZE = 64 << 10 };
@@ -276,16 +277,6 @@ int fin_chan_offer(struct fin_chan **out, int fd, const struct fin_chan_options 
     return r;
 }
 
-// The descriptors that came, of which there should be two.
-static int take_fds(struct letter *p, int *fds) {
-    struct cmsghdr *c = CMSG_FIRSTHDR(&p->m);
-    if (!c || c->cmsg_level != SOL_SOCKET || c->cmsg_type != SCM_RIGHTS)
-        return 0;
-    int n = (int)((c->cmsg_len - CMSG_LEN(0)) / sizeof(int));
-    memcpy(fds, CMSG_DATA(c), (size_t)n * sizeof(int));
-    return n;
-}
-
 static bool good_hello(const struct hello *h) {
     return memcmp(h->magic, greeting.magic, sizeof h->magic) == 0 && h->version == greeting.version &&
            h->lines >= LEAST_LINES && h->lines <= MOST_LINES && (h->lines & (h->lines - 1)) == 0 &&
@@ -302,6 +293,7 @@ static int begin_taken(struct fin_chan **out, int fd, const struct hello *h, con
         return -ENOMEM;
     }
     close(fds[0]);
+    fin_descriptors_refuse(fds[1]);
     chan_begin(c, m, 1, h->lines, (int[]){fd, fds[1]});
     *out = c;
     return 0;
@@ -312,13 +304,14 @@ static FIN_BLOCKING int take(struct fin_chan **out, int fd, unsigned flags, bool
     int fds[MOST_FDS] = {-1, -1, -1, -1}, r = flags & ~FIN_CHAN_SHARED || !is_seqpacket(fd) ? -EINVAL : 0;
     letter_init(&p);
     if (r == 0) {
+        fin_descriptors_refuse(fd);
         ssize_t n = nc ? fin_recvmsg_nc(fd, &p.m, MSG_CMSG_CLOEXEC) : fin_recvmsg(fd, &p.m, MSG_CMSG_CLOEXEC);
-        int count = n < 0 ? 0 : take_fds(&p, fds);
+        int count = n < 0 ? 0 : fin_descriptors_take(&p.m, fds, MOST_FDS);
         if (n < 0)
             r = (int)n;
         else if (n == 0)
             r = -ECONNRESET;
-        else if (p.m.msg_flags & MSG_CTRUNC && count < 2)
+        else if (p.m.msg_flags & MSG_CTRUNC && count >= 0 && count < 2)
             r = -EMFILE;
         else
             r = n == sizeof p.hello && count == 2 && !(p.m.msg_flags & MSG_CTRUNC)

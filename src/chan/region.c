@@ -12,6 +12,9 @@
 #include "chan/chan.h"
 #include "file_limit.h"
 
+#ifndef F_SEAL_FUTURE_WRITE
+#define F_SEAL_FUTURE_WRITE 16
+#endif
 #ifndef MFD_NOEXEC_SEAL
 #define MFD_NOEXEC_SEAL 8u
 #endif
@@ -35,12 +38,15 @@ int fin_chan_memory_new(size_t size) {
     return fd;
 }
 
-// Only memory of this kind never ends early, has pages for all of its size and needs nobody's help to be read.
+// Only memory of this kind never ends early, has pages for all of its size and needs nobody's help to be read. What cannot
+// be written is of no use.
 int fin_chan_memory_check(int fd, size_t size) {
     struct statfs fs;
     struct stat s;
     int seals = fcntl(fd, F_GET_SEALS);
-    if (seals < 0 || !(seals & F_SEAL_SHRINK) || fstatfs(fd, &fs) != 0 || fs.f_type != TMPFS_MAGIC || fstat(fd, &s) != 0)
+    bool kept = seals >= 0 && seals & F_SEAL_SHRINK && !(seals & (F_SEAL_WRITE | F_SEAL_FUTURE_WRITE));
+    if (!kept || (fcntl(fd, F_GETFL) & O_ACCMODE) != O_RDWR || fstatfs(fd, &fs) != 0 || fs.f_type != TMPFS_MAGIC ||
+        fstat(fd, &s) != 0)
         return -EPROTO;
     return s.st_size >= 0 && (uint64_t)s.st_size >= size ? 0 : -EPROTO;
 }

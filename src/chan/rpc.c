@@ -105,7 +105,7 @@ static FIN_BLOCKING int read_one(struct fin_rpc *r, struct waiting *reader, bool
     r->reading = false;
     if (FIN_LIKELY(n >= 0))
         handle(r, bytes, (size_t)n);
-    else if (fin_rpc_of_this_wait(n))
+    else if (fin_bell_of_this_wait(n))
         return (int)n;
     else
         end(r, (int)n);

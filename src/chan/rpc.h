@@ -58,9 +58,6 @@ void fin_rpc_end(struct fin_rpc *r, int why);
 void fin_rpc_promote(struct fin_rpc *r);
 void fin_rpc_handle(struct fin_rpc *r, const void *bytes, size_t n);
 void fin_rpc_cancelled(void *waiting); // a cancel item
-static inline bool fin_rpc_of_this_wait(ssize_t n) {
-    return n == -ECANCELED || n == -EMFILE || n == -ENFILE || n == -ENOMEM;
-}
 static inline void fin_rpc_join(struct fin_rpc *r, struct waiting *w) {
     w->next = NULL;
     w->prev = r->last;

@@ -164,7 +164,7 @@ static FIN_INNER void woken(void *state, int result) {
 static FIN_INNER void has_read(void *state, int n) {
     struct rpc_on *on = *(struct rpc_on **)state;
     struct fin_rpc *r = on->rpc;
-    bool of_this_wait = fin_rpc_of_this_wait(n);
+    bool of_this_wait = fin_bell_of_this_wait(n);
     r->reading = false;
     if (n >= 0)
         fin_rpc_handle(r, on->chan.bytes, (size_t)n);

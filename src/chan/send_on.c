@@ -35,17 +35,15 @@ static int await_room(struct chan_on *on) {
     return give_and_end(on, r);
 }
 
-static bool shortage(int r) { return r == -EMFILE || r == -ENFILE || r == -ENOMEM; }
-
 static FIN_INNER void woken(void *state, int result) {
     struct chan_on *on = *(struct chan_on **)state;
     struct ump_tx *tx = &on->chan->out.ump;
     __atomic_store_n(&tx->own->armed, 0, __ATOMIC_RELAXED);
-    if (result == -ECANCELED || shortage(result)) {
+    if (fin_bell_of_this_wait(result)) {
         give_and_end(on, result);
         return;
     }
-    if (!tx->meeting && result <= 0)
+    if (!tx->meeting && result <= 0 && !fin_bell_nothing(result))
         fin_ump_no_receiver(tx, -EPIPE);
     await_room(on);
 }

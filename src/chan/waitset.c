@@ -13,8 +13,11 @@
 
 struct fin_latch fin_waitset_changes;
 
+static uint32_t forks;
+
 // The child of a fork has sets of its own, and not the thread that may have had the latch.
 static void forget_parent(void) {
+    forks++;
     fin_latch_init(&fin_waitset_changes);
     if (fin_self) {
         fin_rt(fin_self)->monitored = NULL;
@@ -28,7 +31,7 @@ int fin_waitset_new(struct fin_waitset **out) {
     struct fin_waitset *w = error ? NULL : malloc(sizeof *w);
     if (!w)
         return -ENOMEM;
-    *w = (struct fin_waitset){.users = 1, .ticks = 1, .epoll = -1, .bell = -1};
+    *w = (struct fin_waitset){.users = 1, .ticks = 1, .epoll = -1, .bell = -1, .forks = forks};
     for (int i = 0; i < GROUPS; i++)
         fin_link_init(&w->group[i]);
     *out = w;
@@ -130,12 +133,16 @@ int fin_waitset_add_source(struct fin_waitset *w, struct fin_waitset_source *s, 
     return add(w, s, fn, arg);
 }
 
+// A child closes its parent's, at its exit perhaps: the epoll and the sockets' flags are the parent's as well.
+static bool is_parents(const struct fin_waitset *w) { return w->forks != forks; }
+
 // Latch of the set.
 static void leave(struct fin_waitset *w, struct fin_waitset_source *s) {
     fin_waitset_delist(w, s);
-    if (has_socket(s))
+    if (has_socket(s) && !is_parents(w))
         epoll_change(w, EPOLL_CTL_DEL, s);
-    if (w->monitor && (s->set == w || !s->set->monitor)) // in a move the other set has said already what it wants
+    // in a move the other set has said already what it wants
+    if (w->monitor && !is_parents(w) && (s->set == w || !s->set->monitor))
         fin_waitset_signal(w, s, false);
     if (s->held)
         s->held->source = NULL;

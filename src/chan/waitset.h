@@ -32,6 +32,7 @@ struct fin_waitset {
     uint32_t users; // the set itself; who waits; who calls a handler
     uint32_t ticks; // until what the kernel tells is to be heard
     int epoll, bell; // -1 while nothing needs them
+    uint32_t forks;  // how many there had been when it was made
     bool led;        // somebody sleeps in the epoll
     bool rung;       // and the bell was rung for it
     bool closed;

@@ -6,23 +6,10 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "descriptors.h"
 #include "io/call.h"
 
-enum { PIDFD = 4 };  // SCM_PIDFD of Linux 6.5
 enum { ROOM = 256 }; // enough for most, of which one is kept
-
-static void close_descriptors(struct msghdr *m) {
-    for (struct cmsghdr *c = CMSG_FIRSTHDR(m); c; c = CMSG_NXTHDR(m, c)) {
-        if (c->cmsg_level != SOL_SOCKET || (c->cmsg_type != SCM_RIGHTS && c->cmsg_type != PIDFD) ||
-            c->cmsg_len < CMSG_LEN(0))
-            continue;
-        for (size_t i = 0, n = (c->cmsg_len - CMSG_LEN(0)) / sizeof(int); i < n; i++) {
-            int fd;
-            memcpy(&fd, CMSG_DATA(c) + i * sizeof fd, sizeof fd);
-            close(fd);
-        }
-    }
-}
 
 static void dispose(struct message *own) {
     struct io *io = own->owned.io;
@@ -36,7 +23,7 @@ static void dispose(struct message *own) {
 static void lost(struct owned *o) {
     struct message *own = FIN_OF(struct message, owned, o);
     if (own->came)
-        close_descriptors(&own->m);
+        fin_descriptors_close(&own->m);
     dispose(own);
 }
 

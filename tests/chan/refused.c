@@ -63,7 +63,7 @@ int main(void) {
     int before = open_descriptors();
     CHECK_EQ(offered(&g, sizeof g, (int[]){loose, s[0]}, 2), -EPROTO);
     CHECK_EQ(offered(&g, sizeof g, (int[]){small, s[0]}, 2), -EPROTO);
-    CHECK(offered(&g, sizeof g, (int[]){fixed, s[0]}, 2) < 0);
+    CHECK_EQ(offered(&g, sizeof g, (int[]){fixed, s[0]}, 2), -EPROTO);
     CHECK_EQ(offered(&g, sizeof g, (int[]){file[0], s[0]}, 2), -EPROTO);
     CHECK_EQ(offered(&g, sizeof g, (int[]){whole, file[0]}, 2), -EPROTO);
     CHECK_EQ(offered(&g, sizeof g, (int[]){s[0], whole}, 2), -EPROTO);
