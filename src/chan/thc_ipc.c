@@ -102,15 +102,11 @@ static struct on_wire to_wire(const struct fipc_message *msg) {
 }
 
 // What came may be shorter.
-static int from_wire(const struct on_wire *w, uint32_t type, uint32_t id, struct fipc_message **out) {
-    int error = fin_thc_message_new_(out);
-    if (error != 0)
-        return error;
-    (*out)->flags = w->flags;
-    memcpy((*out)->regs, w->regs, sizeof w->regs);
-    thc_set_msg_type(*out, type);
-    thc_set_msg_id(*out, id);
-    return 0;
+static void from_wire(const struct on_wire *w, uint32_t type, uint32_t id, struct fipc_message *m) {
+    m->flags = w->flags;
+    memcpy(m->regs, w->regs, sizeof w->regs);
+    thc_set_msg_type(m, type);
+    thc_set_msg_id(m, id);
 }
 
 int fin_thc_send_(struct thc_channel *chnl, struct fipc_message *msg, uint32_t *cookie) {
@@ -142,18 +138,30 @@ int fin_thc_recv_(struct thc_channel *chnl, uint32_t cookie, struct fipc_message
         }
         return -ESRCH;
     }
-    int error = result(chnl, fin_rpc_recv_nc(q->rpc, q->id, &w, sizeof w));
+    int error = fin_thc_message_new_(out);
+    if (error == 0 && (error = result(chnl, fin_rpc_recv_nc(q->rpc, q->id, &w, sizeof w))) != 0)
+        fin_thc_message_end_(*out);
     if (error != 0)
         fin_rpc_forget(q->rpc, q->id);
+    else
+        from_wire(&w, msg_type_response, cookie, *out);
     free(q);
-    return error ? error : from_wire(&w, msg_type_response, cookie, out);
+    return error;
 }
 
 int fin_thc_poll_(struct thc_channel *chnl, struct fipc_message **out) {
     struct on_wire w = {0};
     uint32_t id;
-    int error = result(chnl, fin_rpc_poll(chnl->rpc, &w, sizeof w, &id));
-    return error ? error : from_wire(&w, msg_type_request, id, out);
+    int error = fin_thc_message_new_(out);
+    if (error != 0)
+        return error;
+    ssize_t n = fin_rpc_poll(chnl->rpc, &w, sizeof w, &id);
+    error = result(chnl, n == -EMSGSIZE ? -EPROTO : n); // no thc sends what none can take: it would stay where it is
+    if (error != 0)
+        fin_thc_message_end_(*out);
+    else
+        from_wire(&w, msg_type_request, id, *out);
+    return error;
 }
 
 int fin_thc_reply_(struct thc_channel *chnl, uint32_t cookie, struct fipc_message *msg) {

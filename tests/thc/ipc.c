@@ -215,6 +215,24 @@ static void fields(void) {
     CHECK_EQ(get_fn_type(&m), ADD_10);
 }
 
+// A peer that is no thc sends more than a message holds: the channel ends, and nobody waits for ever.
+static void too_long(void) {
+    struct fin_chan *a, *b;
+    struct thc_channel end;
+    struct fin_rpc *peer;
+    struct fipc_message *msg;
+    char long_request[200] = {0};
+    uint32_t id;
+    CHECK_EQ(fin_chan_pair(&a, &b, NULL), 0);
+    CHECK_EQ(thc_channel_init(&end, a), 0);
+    CHECK_EQ(fin_rpc_open(&peer, b, 0), 0);
+    CHECK_EQ(fin_rpc_send(peer, long_request, sizeof long_request, &id), 0);
+    CHECK_EQ(thc_ipc_poll_recv(&end, &msg), -EPIPE);
+    CHECK_EQ(thc_ipc_poll_recv(&end, &msg), -EPIPE);
+    CHECK_EQ(thc_channel_dec_ref(&end), 1);
+    fin_rpc_close(peer);
+}
+
 int main(void) {
     struct fin_chan *ring[4];
     struct fin_thread_handle t2, t3;
@@ -235,6 +253,7 @@ int main(void) {
     CHECK_EQ(fin_thread_join(&t3), 0);
     CHECK_EQ(thc_channel_dec_ref(&to_2), 1);
     death();
+    too_long();
     thc_done();
     thc_global_fini();
     return 0;
