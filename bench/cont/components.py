@@ -3,9 +3,8 @@
 """Instructions of a null call by component (continuations, table 5), counted by callgrind: components.py FIN-BENCH-CONT
 
 Each row of the bench is run twice, with more calls the second time; what is reported is the difference for each call.
-Between processes it is the sum of both, in lock step: on one processor, where who is woken does not take it from who runs
-(SCHED_BATCH), so that each waits until it has looked long enough and sleeps. What it looks for in vain is shown by itself,
-not in the total."""
+Between processes it is the sum of both, in lock step: on one processor, which who looks in vain gives away before it would
+sleep, to the other. What it looks for in vain is shown by itself, not in the total."""
 import collections
 import os
 import pathlib

@@ -2,7 +2,7 @@
 // Ids: names for AWEs that may be kept, sent and used late (ac-extensions 5.1, 5.2). An id belongs to the thread that made
 // it. It names an AWE from the moment that one is saved under it until that one is resumed, by whatever way; otherwise it
 // names none. Using an id that names none, or one that was removed, is an error code, never more: a removed id comes back
-// after four million others at the earliest.
+// after four million others at the earliest; after four thousand where a million ids are in use, or there is no memory.
 #ifndef FIN_AWE_ID_H
 #define FIN_AWE_ID_H
 

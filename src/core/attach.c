@@ -38,6 +38,8 @@ fin_cont *fin_cont_detach(struct fin_cont_record *e) {
 }
 
 bool fin_cont_is_programs(const struct fin_runtime *rt, const struct fin_awe *a) {
+    if (!a)
+        return false;
     uint32_t state = fin_state(a);
     const void *cont = (const void *)(uintptr_t)record_of(a)->cont;
     return fin_state_mine(rt, state) && state & FIN_AWE_EXPLICIT && (state & FIN_AWE_ATTACHED || !fin_is_inner(cont));

@@ -143,7 +143,7 @@ void fin_schedule_decided(struct fin_awe *a) { schedule(a, false, fin_state(a) &
 void fin_schedule_decided_front(struct fin_awe *a) { schedule(a, true, fin_state(a) & FIN_AWE_KIND, false); }
 
 static __attribute__((noinline)) void yield_to_slow(struct fin_runtime *rt, struct fin_awe *a, struct fin_awe *to) {
-    if (!to || !fin_state_mine(rt, fin_state(to)) || !fin_awe_genuine(rt, to)) {
+    if (!fin_awe_may_run(rt, to)) {
         a->id = (uint32_t)fin_schedule(to);
         fin_arch_resume(&a->context);
         return;

@@ -113,7 +113,7 @@ int fin_awe_id_set(uint32_t id, struct fin_awe *a) {
     struct fin_id_slot *s = live(rt, id);
     if (!s)
         return -ESRCH;
-    if (a && (!fin_state_mine(rt, fin_state(a)) || !fin_awe_genuine(rt, a)))
+    if (a && !fin_awe_may_run(rt, a))
         return -EINVAL;
     if (a && a->id)
         fin_id_resumed(rt, a);

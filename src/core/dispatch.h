@@ -60,13 +60,18 @@ static inline uint32_t fin_state(const struct fin_awe *a) { return __atomic_load
 
 // Is an AWE whose state says that it is on a list the AWE, and no copy of it? Of an explicit one its link does not tell.
 static inline bool fin_awe_listed(const struct fin_awe *a) {
-    return FIN_LIKELY(fin_link_listed(&a->link)) || fin_state(a) & FIN_AWE_EXPLICIT;
+    return fin_state(a) & FIN_AWE_EXPLICIT || FIN_LIKELY(fin_link_listed(&a->link));
 }
 
 // The same of one of which fin_state_mine is so. Of one that is on no list nobody can tell.
 static inline bool fin_awe_genuine(const struct fin_runtime *rt, const struct fin_awe *a) {
     bool first = rt->queue.next == &a->link; // its `prev` means nothing
     return first || (fin_state(a) & FIN_AWE_KIND) == FIN_AWE_SAVED || fin_awe_listed(a);
+}
+
+// What the program calls an AWE: is it one that this thread may make run?
+static inline bool fin_awe_may_run(const struct fin_runtime *rt, const struct fin_awe *a) {
+    return a && fin_state_mine(rt, fin_state(a)) && fin_awe_genuine(rt, a);
 }
 
 // Where another thread may look at it, which wants to schedule the AWE and comes too late.

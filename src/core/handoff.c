@@ -43,8 +43,12 @@ static __attribute__((noinline)) void *state_of(const struct fin_awe *a) {
     return (void *)(uintptr_t)state;
 }
 
-fin_cont *fin_cont_of(const struct fin_awe *a) { return is_plain(fin_state(a)) ? record_of(a)->cont : waits_with(a); }
-void *fin_cont_state(struct fin_awe *a) { return is_plain(fin_state(a)) ? record_of(a)->data : state_of(a); }
+fin_cont *fin_cont_of(const struct fin_awe *a) {
+    return !a ? NULL : is_plain(fin_state(a)) ? record_of(a)->cont : waits_with(a);
+}
+void *fin_cont_state(struct fin_awe *a) {
+    return !a ? NULL : is_plain(fin_state(a)) ? record_of(a)->data : state_of(a);
+}
 
 // The running AWE's stack is from now on that of `to`. 0 or what is wrong. Of the running AWE, which is explicit, the caller
 // says what it waits with.
@@ -54,8 +58,8 @@ static int give_stack(struct fin_runtime *rt, struct fin_awe *to, fin_cont *cont
     if (FIN_UNLIKELY(--rt->ticks == 0)) // two that hand over to one another do not keep a timeout from them
         fin_look_now(rt);
     struct fin_cont_record *next = record_of(to);
-    uint32_t state = fin_state(to);
-    if (!fin_state_mine(rt, state) || (state & (FIN_AWE_EXPLICIT | FIN_AWE_ATTACHED)) != FIN_AWE_EXPLICIT)
+    uint32_t state = to ? fin_state(to) : 0;
+    if (!fin_awe_may_run(rt, to) || (state & (FIN_AWE_EXPLICIT | FIN_AWE_ATTACHED)) != FIN_AWE_EXPLICIT)
         return -EINVAL;
     if ((state & FIN_AWE_KIND) == FIN_AWE_WOKEN)
         fin_drain_until(rt, to);
@@ -94,7 +98,7 @@ static __attribute__((noinline)) int hand_over_slow(fin_cont *known, fin_cont *c
 int fin_stack_handoff(struct fin_awe *to) {
     struct fin_runtime *rt = fin_here();
     struct fin_cont_record *e;
-    int error = give_stack(rt, to, record_of(to)->cont, 0, &e); // any will do
+    int error = give_stack(rt, to, to ? record_of(to)->cont : NULL, 0, &e); // any will do
     if (error)
         return error;
     e->cont = NULL;
@@ -108,7 +112,7 @@ int fin_stack_handoff(struct fin_awe *to) {
 int fin_cont_set(struct fin_awe *a, fin_cont *cont, const void *state, size_t size) {
     struct fin_runtime *rt = fin_here();
     struct fin_cont_record *e = record_of(a);
-    uint32_t old = fin_state(a);
+    uint32_t old = a ? fin_state(a) : 0;
     if (!cont || !fin_state_here(rt, old) || !(old & FIN_AWE_EXPLICIT))
         return -EINVAL;
     if (size > FIN_CONT_STATE)
@@ -133,7 +137,7 @@ static inline __attribute__((always_inline)) bool hand_over(struct fin_runtime *
                                                             size_t size, struct fin_awe *to) {
     uint64_t waits = rt->tag | FIN_AWE_SUSPENDED | FIN_AWE_EXPLICIT;
     struct fin_cont_record *e = running_plain(rt);
-    if (FIN_UNLIKELY(!e || !e->item.link.next) || rt->ticks == 1 || !may_set_plain(cont, size) ||
+    if (FIN_UNLIKELY(!e || !e->item.link.next || !to) || rt->ticks == 1 || !may_set_plain(cont, size) ||
         FIN_UNLIKELY(!__atomic_compare_exchange_n(&FIN_STATE_WORD(to), &waits, FIN_AWE_RUNNING_CONT, false, __ATOMIC_ACQ_REL,
                                                   __ATOMIC_RELAXED)))
         return false;
@@ -160,6 +164,8 @@ static __attribute__((noinline)) int why_unknown(fin_cont *known, const struct f
 
 int fin_thread_handoff_if(fin_cont *known, fin_cont *cont, const void *state, size_t size, struct fin_awe *to) {
     struct fin_runtime *rt = fin_rt(fin_self);
+    if (!to)
+        return -EINVAL;
     if (record_of(to)->cont != known) // a stackful AWE's instruction pointer is no continuation
         return why_unknown(known, to);
     if (FIN_UNLIKELY(!rt || !hand_over(rt, cont, state, size, to)))
@@ -209,7 +215,7 @@ static void run_next(struct fin_runtime *rt, struct fin_awe *to) {
 
 int fin_cont_next_(struct fin_awe *to) {
     struct fin_runtime *rt = fin_here();
-    if (!fin_state_mine(rt, fin_state(to)))
+    if (!fin_awe_may_run(rt, to))
         return -EINVAL;
     take(rt, to);
     run_next(rt, to);
@@ -218,7 +224,7 @@ int fin_cont_next_(struct fin_awe *to) {
 
 static __attribute__((noinline)) int switch_slowly(fin_cont *cont, const void *state, size_t size, struct fin_awe *to) {
     struct leaving l;
-    if (!fin_state_mine(fin_here(), fin_state(to)))
+    if (!fin_awe_may_run(fin_here(), to))
         return -EINVAL;
     int error = stop_with(&l, cont, state, size);
     if (error)

@@ -20,7 +20,8 @@ int fin_host_guard(void *page, size_t size);
 // Gives the contents of a range back to the system. Post: the range is usable and reads as zeroes.
 void fin_host_release(void *p, size_t size);
 
-// Called once a thread, before its first AWE runs; sets what belongs to the host in the runtime. Returns 0 or -errno.
+// Called before a runtime's first AWE runs (a thread has a second one where destructors use Fin after the first has ended);
+// sets what belongs to the host in the runtime. Returns 0 or -errno.
 int fin_host_thread_begin(struct fin_runtime *rt);
 void fin_host_thread_end(struct fin_runtime *rt);
 

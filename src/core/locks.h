@@ -44,7 +44,7 @@ static inline bool holds_locks(struct fin_runtime *rt, const struct fin_body *bo
     return may_hold_locks(rt) && fin_holds_more(rt, holder_of(body));
 }
 
-// What an AWE that ends leaves locked is no longer its own: another has the same address soon.
+// What an explicit AWE that ends leaves locked is no longer its own: another has the same address soon.
 void fin_holds_forget(struct fin_runtime *rt, const void *holder);
 void fin_holds_end(struct fin_runtime *rt); // the same of a thread that ends: the runtime may have another one soon
 // How many have been taken by this thread, or its AWEs, and are in the table.

@@ -50,9 +50,9 @@ void fin_mutex_unlock(struct fin_mutex *m) {
     release_lock(m->hold);
     fin_latch_acquire(&m->waiters.latch);
     struct fin_waiter *w = m->waiters.first;
+    m->hold = NULL; // until frames have it
     if (w) {
         fin_waiters_take(&m->waiters, w);
-        m->hold = NULL; // until frames have it
     } else {
         m->locked = false;
     }

@@ -16,6 +16,8 @@ static void over(void *p, int result) {
     fin_cont_end();
 }
 
+static void waits_at(void *slot) { fin_suspend(slot); }
+
 static void wrong_arguments(void *p) {
     (void)p;
     char large[FIN_CONT_STATE + 1] = "";
@@ -28,6 +30,28 @@ static void wrong_arguments(void *p) {
         CHECK_EQ(fin_yield_on(never, NULL, 0), -EBUSY);
     }
     fin_yield_on(over, NULL, 0); // nothing has happened: it still can
+}
+
+// What is none, or was one.
+static void no_awe(void) {
+    struct fin_awe *waits, *slot, copy __attribute__((aligned(64)));
+    struct fin_stack *stack = fin_stack_alloc();
+    fin_finish {
+        fin_async_call(waits_at, &waits);
+        memcpy(&copy, waits, sizeof copy);
+        CHECK_EQ(fin_switch_context(NULL, NULL, 0, &slot, NULL), -EINVAL);
+        CHECK_EQ(fin_switch_context(NULL, NULL, 0, &slot, &copy), -EINVAL);
+        CHECK_EQ(fin_switch_context(never, NULL, 0, &slot, NULL), -EINVAL);
+        CHECK_EQ(fin_thread_handoff(never, NULL, 0, NULL), -EINVAL);
+        CHECK_EQ(fin_thread_handoff_if(never, never, NULL, 0, NULL), -EINVAL);
+        CHECK_EQ(fin_stack_handoff(NULL), -EINVAL);
+        CHECK_EQ(fin_cont_set(NULL, never, NULL, 0), -EINVAL);
+        CHECK_EQ(fin_stack_attach(NULL, stack, NULL), -EINVAL);
+        CHECK(fin_stack_detach(NULL) == NULL);
+        CHECK(fin_cont_of(NULL) == NULL && fin_cont_state(NULL) == NULL);
+        CHECK_EQ(fin_schedule(waits), 0);
+    }
+    fin_stack_free(stack);
 }
 
 static void step_with_a_block(void *p, int result) {
@@ -97,6 +121,7 @@ static void dies_with(void (*fn)(void), const char *message) {
 int main(void) {
     CHECK_EQ(fin_block_on(never, NULL, 0), -EINVAL); // no AWE that could become explicit
     CHECK_EQ(fin_yield_on(never, NULL, 0), -EINVAL);
+    no_awe();
     fin_finish {
         CHECK_EQ(fin_block_on(never, NULL, 0), -EINVAL);
         fin_async_call(wrong_arguments, NULL);

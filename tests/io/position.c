@@ -93,12 +93,14 @@ static void no_descriptors(void) {
 }
 
 int main(void) {
-    pid_t child = fork();
-    if (child == 0) {
-        no_descriptors();
-        return 0;
+    if (!on_valgrind()) { // which keeps the limit of descriptors to itself
+        pid_t child = fork();
+        if (child == 0) {
+            no_descriptors();
+            return 0;
+        }
+        ended_well(child);
     }
-    ended_well(child);
     call();
     chain();
     registered();

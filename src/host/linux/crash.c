@@ -161,7 +161,9 @@ void fin_crash_thread_begin(void) {
 void fin_crash_thread_end(void) {
     if (!signal_stack)
         return;
-    sigaltstack(&(stack_t){.ss_flags = SS_DISABLE}, NULL);
+    stack_t now;
+    if (sigaltstack(NULL, &now) == 0 && now.ss_sp == signal_stack) // the program may have set one of its own since
+        sigaltstack(&(stack_t){.ss_flags = SS_DISABLE}, NULL);
     free(signal_stack);
     signal_stack = NULL;
 }

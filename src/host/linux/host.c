@@ -24,7 +24,7 @@
 #define MADV_POPULATE_READ 22
 #endif
 
-enum { DEFAULT_STACK_SIZE = 64 * 1024, LEAST_STACK_SIZE = 16 * 1024 };
+enum { DEFAULT_STACK_SIZE = 64 * 1024, LEAST_STACK_SIZE = 16 * 1024, MOST_STACK_SIZE = 1 << 30 };
 
 size_t fin_host_page_size(void) {
     static size_t known; // a race writes the same value
@@ -44,11 +44,11 @@ size_t fin_host_stack_size(void) {
         const char *text = getenv("FIN_STACK_SIZE");
         char *end = NULL;
         size_t want = text ? strtoul(text, &end, 0) : DEFAULT_STACK_SIZE, n = LEAST_STACK_SIZE;
-        if (text && (end == text || *end))
-            fin_host_die("FIN_STACK_SIZE is not a number of bytes");
+        if (text && (text[0] < '0' || text[0] > '9' || *end || want > MOST_STACK_SIZE))
+            fin_host_die("FIN_STACK_SIZE is not a number of bytes, up to 1 GiB");
         if (want < 4 * fin_host_page_size())
             want = 4 * fin_host_page_size();
-        while (n < want && n < (size_t)1 << 30)
+        while (n < want)
             n *= 2;
         size = n;
         __atomic_store_n(&known, size, __ATOMIC_RELAXED);
@@ -147,10 +147,7 @@ static pthread_key_t end_key;
 static int key_error;
 static enum { NOT_YET, AT_IT, BEGUN } process;
 
-static void thread_ends(void *rt) {
-    fin_self = rt; // for what the end of the runtime calls
-    fin_runtime_end(rt);
-}
+static void thread_ends(void *rt) { fin_runtime_end(rt); }
 
 static void begin_process(void) {
     key_error = pthread_key_create(&end_key, thread_ends);
@@ -165,6 +162,8 @@ static void begin_process(void) {
 static void forget_parent(void) {
     if (process == AT_IT)
         process = NOT_YET;
+    if (fin_self) // alerts go to it
+        fin_rt(fin_self)->tid = (int32_t)syscall(SYS_gettid);
 }
 
 static int begin_once(void) {
