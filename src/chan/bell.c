@@ -103,7 +103,7 @@ static void parcel_came(struct ump_rx *rx, struct msghdr *m) {
 static void packet_came(struct ump_rx *rx, struct packet *p, ssize_t n) {
     if (n >= 0)
         parcel_came(rx, &p->m);
-    rx->gone |= n == 0 || (n < 0 && !fin_bell_nothing(n) && !fin_bell_of_this_wait(n));
+    rx->gone |= n == 0 || (n < 0 && !fin_bell_nothing(n));
 }
 
 int fin_bell_await_message(struct ump_rx *rx, uint64_t heard, bool nc) {
@@ -135,7 +135,7 @@ int fin_bell_await_room(struct ump_tx *tx, uint64_t heard, bool nc) {
 
 static bool may_hear(const struct ump_rx *rx) { return rx->parcels < UMP_PARCELS && !rx->gone && !rx->broken; }
 
-// Takes a packet. False: there is none.
+// Takes a packet. False: there is none, or no memory for it now.
 static bool hear(struct ump_rx *rx) {
     struct packet p;
     ssize_t n;
@@ -145,9 +145,10 @@ static bool hear(struct ump_rx *rx) {
         n = recvmsg(rx->fd, &p.m, MSG_DONTWAIT | MSG_CMSG_CLOEXEC);
     } while (again(n, &tries));
     rx->unread = !(n < 0 && errno == EAGAIN);
-    if (rx->unread)
-        packet_came(rx, &p, n < 0 ? -errno : n);
-    return rx->unread;
+    if (!rx->unread || (n < 0 && fin_bell_of_this_wait(-errno)))
+        return false;
+    packet_came(rx, &p, n < 0 ? -errno : n);
+    return true;
 }
 
 static void see_peer(struct ump_rx *rx) { rx->gone |= __atomic_load_n(&rx->peer->closed, __ATOMIC_ACQUIRE); }

@@ -149,14 +149,19 @@ int fin_thc_recv_(struct thc_channel *chnl, uint32_t cookie, struct fipc_message
     return error;
 }
 
+// With no room for it a request stays where it is: memory is asked for only where there is one.
 int fin_thc_poll_(struct thc_channel *chnl, struct fipc_message **out) {
     struct on_wire w = {0};
     uint32_t id;
+    ssize_t n = fin_rpc_poll(chnl->rpc, &w, 0, &id);
+    if (n < 0 && n != -EMSGSIZE)
+        return result(chnl, n);
     int error = fin_thc_message_new_(out);
     if (error != 0)
         return error;
-    ssize_t n = fin_rpc_poll(chnl->rpc, &w, sizeof w, &id);
-    error = result(chnl, n == -EMSGSIZE ? -EPROTO : n); // no thc sends what none can take: it would stay where it is
+    if (n == -EMSGSIZE)
+        n = fin_rpc_poll(chnl->rpc, &w, sizeof w, &id);
+    error = result(chnl, n == -EMSGSIZE ? -EPROTO : n); // no thc sends what none can take
     if (error != 0)
         fin_thc_message_end_(*out);
     else

@@ -19,6 +19,7 @@ struct fin_receiver {
     uint32_t first, last; // pieces received
     int end;              // result that ended the request: 0, or -errno
     bool multishot, has_end, stopped, inside;
+    bool can_come; // data, to this socket: it has been asked
     struct waiter *taker;
     // of one that waits with a continuation
     void **piece;
@@ -91,7 +92,8 @@ static ssize_t without_waiting(struct fin_receiver *r, void **piece) {
     if (r->stopped)
         return -ESHUTDOWN;
     if (had_end || !r->multishot) {
-        int refused = fin_buffers_refused(r->fd);
+        int refused = r->can_come ? 0 : fin_buffers_refused(r->fd);
+        r->can_come = refused == 0;
         return refused ? refused : LACKING;
     }
     fin_shot_start(&r->shot);

@@ -2,13 +2,11 @@
 // A wait with a continuation for what another process sends (here both ends are of one thread): who hears the bell receives
 // in its place; a bell for nothing, or one too many, harms nothing; while others of the thread have something to do it looks
 // for some turns before it sleeps; and a cancel ends it wherever it is.
-#include "chan.h"
+#include "asleep.h"
 
 enum { SIZE = 8, TURNS = 10, MANY = 200 };
 
-static struct fin_chan_on on;
-static char buffer[SIZE];
-static int result, sender; // the end of the socket where the bell is rung
+static int sender; // the end of the socket where the bell is rung
 
 static void open_far(void) {
     int fd[2];
@@ -22,32 +20,6 @@ static void open_far(void) {
 static void close_far(void) {
     close(sender);
     CHECK_EQ(fin_chan_close(b), 0);
-}
-
-static struct fin_blocks waits(enum fin_reason reason) {
-    struct fin_stats s;
-    fin_stats(&s);
-    return s.blocks[reason];
-}
-
-static void has(void *state, int n) {
-    (void)state;
-    result = n;
-    fin_cont_end();
-}
-
-static void receive(void *state, int r) {
-    CHECK_EQ(r, 0);
-    fin_chan_recv_on(b, buffer, SIZE, &on, has, state, 0);
-}
-
-#define START() CHECK((result = 1) && fin_async_cont(receive, NULL, 0) != NULL)
-
-static void until_asleep(uint64_t times) {
-    while (waits(FIN_FOR_MESSAGE).with_continuation < times)
-        CHECK_EQ(fin_sleep_nc(FIN_MS), 0);
-    CHECK_EQ(fin_sleep_nc(FIN_MS), 0);
-    CHECK_EQ(result, 1);
 }
 
 static void ring(int times) {

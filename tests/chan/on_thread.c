@@ -3,43 +3,14 @@
 // runs. A bell for nothing leaves it asleep; the end is told; and where a cancel and a message come at once, it has either.
 #include <fin/awe_id.h>
 
-#include "chan.h"
+#include "asleep.h"
 #include "chan/chan.h"
 
-enum { MOST = 300, ROUNDS = 3000, PAUSE_NS = 200000 };
+enum { ROUNDS = 3000, PAUSE_NS = 200000 };
 
-static struct fin_chan_on on;
-static char buffer[MOST], message[MOST];
-static int result;
-static struct fin_awe *receiver;
+static char message[MOST];
 static struct fin_event go;
 static struct fin_thread_handle thread;
-
-static struct fin_blocks waits(void) {
-    struct fin_stats s;
-    fin_stats(&s);
-    return s.blocks[FIN_FOR_MESSAGE];
-}
-
-static void has(void *state, int n) {
-    (void)state;
-    result = n;
-    fin_cont_end();
-}
-
-static void receive(void *state, int r) {
-    CHECK_EQ(r, 0);
-    fin_chan_recv_on(b, buffer, MOST, &on, has, state, 0);
-}
-
-#define START() CHECK((result = 1) && (receiver = fin_async_cont(receive, NULL, 0)) != NULL)
-
-static void until_asleep(uint64_t times) {
-    while (waits().with_continuation < times)
-        CHECK_EQ(fin_sleep_nc(FIN_MS), 0);
-    CHECK_EQ(fin_sleep_nc(FIN_MS), 0);
-    CHECK_EQ(result, 1);
-}
 
 static void in_thread(void (*fn)(void *)) {
     fin_event_init(&go);
@@ -65,7 +36,7 @@ static void recognized(void) {
         }
         CHECK_EQ(result, i == 1 ? 8 : MOST);
         CHECK(memcmp(buffer, message, (size_t)result) == 0);
-        CHECK_EQ(waits().recognized, i);
+        CHECK_EQ(waits(FIN_FOR_MESSAGE).recognized, i);
     }
     fin_thread_join_nc(&thread);
 }
@@ -85,11 +56,11 @@ static void for_nothing(void) {
         until_asleep(1);
         fin_event_advance(&go, 1);
         until_asleep(2);
-        CHECK_EQ(waits().recognized, 0);
+        CHECK_EQ(waits(FIN_FOR_MESSAGE).recognized, 0);
         fin_event_advance(&go, 1);
     }
     CHECK_EQ(result, 8);
-    CHECK_EQ(waits().recognized, 1);
+    CHECK_EQ(waits(FIN_FOR_MESSAGE).recognized, 1);
     fin_thread_join_nc(&thread);
 }
 
@@ -127,7 +98,7 @@ static void ends(void) {
         fin_event_advance(&go, 1);
     }
     CHECK_EQ(result, -ESHUTDOWN);
-    CHECK_EQ(waits().recognized, 1);
+    CHECK_EQ(waits(FIN_FOR_MESSAGE).recognized, 1);
     fin_thread_join_nc(&thread);
 }
 
@@ -165,7 +136,7 @@ static void cancelled(void) {
         took(i);
     }
     CHECK(cancels > 0);
-    CHECK(waits().recognized > 0);
+    CHECK(waits(FIN_FOR_MESSAGE).recognized > 0);
     fin_thread_join_nc(&thread);
 }
 
