@@ -320,7 +320,9 @@ static void begin_server(struct far *f) {
     for (int i = 0; i < f->callers; i++)
         close(f->sockets[i][f->server != 0]);
     if (f->server == 0) {
+        lock_step_child();
         serve_far(f);
+        lock_step_end();
         _exit(0);
     }
 }
@@ -414,6 +416,7 @@ void table_calls(void) {
 static bool far_only(const struct bench_row *row, struct far *f, long n) {
     begin_server(f);
     bool ran = row->run(n) != 0;
+    lock_step_end();
     for (int i = 0; i < f->callers; i++) {
         fin_chan_close(f->ends[i].chan);
         if (f->ends[i].set)

@@ -14,6 +14,10 @@ void table_rpc(void);
 // One row of those two tables, n calls, for callgrind. False: there is none of that name.
 bool calls_only(const char *row, long n);
 bool rpc_only(const char *row, long n);
+// lock_step.c: the two processes of such a row have turns, given at each so many-th call of sched_yield().
+void lock_step_begin(int each);
+void lock_step_child(void);
+void lock_step_end(void);
 void table_blocks(void);
 void table_idle(void);
 

@@ -83,13 +83,15 @@ static FIN_BLOCKING void relax(struct patience *p, bool slept) {
     if (FIN_UNLIKELY(slept || !fin_link_empty(&rt->queue) || pending_of(rt->thread.current) != NULL)) {
         p->yields++;
         fin_yield();
+    } else if (p->turn_due) {
+        fin_ump_give_turn();
     }
 }
 
 // The event, with the latch; or an error, without it. The caller is a user of the set.
 static FIN_BLOCKING int await(struct fin_waitset *w, bool nc, struct fin_waitset_source **out) {
     static __thread unsigned events;
-    struct patience p = {0, 0};
+    struct patience p = {0};
     bool slept = false, others = ++events % TURNS == 0;
     for (;;) {
         bool cancelled = !nc && fin_cancelled();

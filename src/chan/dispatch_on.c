@@ -55,7 +55,7 @@ static void no_longer_leads(struct chan_on *on) {
 // Calls a handler, or sleeps; before that it looks for a while, and others have turns.
 static FIN_BLOCKING int dispatch_or_sleep(struct chan_on *on) {
     struct fin_waitset *w = on->set;
-    struct patience p = {0, on->turns};
+    struct patience p = {.yields = on->turns};
     for (;;) {
         bool cancelled = fin_cancelled();
         fin_latch_acquire(&w->waiters.latch);
@@ -66,8 +66,11 @@ static FIN_BLOCKING int dispatch_or_sleep(struct chan_on *on) {
         if (r == 0 && fin_waitset_try_again(w, &p)) {
             bool alerted = w->monitor == fin_here();
             fin_waitset_release(w);
-            if (alerted || !fin_ump_others()) // where alerts make it run, a computation might never give its turn back
+            if (alerted || !fin_ump_others()) { // where alerts make it run, a computation might never give its turn back
+                if (p.turn_due && !alerted)
+                    fin_ump_give_turn();
                 continue;
+            }
             on->turns++;
             return end(on, fin_cont_go_on(FIN_FOR_TURN, woken, &on, sizeof on, 0));
         }

@@ -67,7 +67,7 @@ int fin_on_readable_then(struct fin_on *on, int fd, void (*fn)(void *arg, struct
                          fin_cont *cont, const void *state, size_t size);
 
 // recv_on.c, send_on.c: pre: the program's continuation is kept, and what it wants. Do not return.
-int fin_chan_on_receive(struct chan_on *on);
+int fin_chan_on_receive(struct chan_on *on, bool looked);
 int fin_chan_on_send(struct chan_on *on); // and then receives, where it is to
 
 #endif

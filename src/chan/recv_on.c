@@ -163,8 +163,8 @@ static int sleep_for_message(struct chan_on *on) {
     return r;
 }
 
-// With the turn. As fin_ump_await_message.
-static int await_message(struct chan_on *on) {
+// With the turn. As fin_ump_await_message. `looked`: for a while, in vain.
+static int await_message(struct chan_on *on, bool looked) {
     struct ump_rx *rx = &on->chan->in.ump;
     if (rx->alone)
         return await_here(on);
@@ -172,7 +172,7 @@ static int await_message(struct chan_on *on) {
         ssize_t n = rx->gone || fin_ump_arrived(rx) ? take_now(on) : -EAGAIN;
         if (n != -EAGAIN || rx->watched)
             return give_and_end(on, n != -EAGAIN ? n : -EBUSY);
-        if (fin_ump_spin(rx) || fin_ump_spin_on(rx))
+        if ((!looked && fin_ump_spin(rx)) || fin_ump_spin_on(rx))
             return give_and_end(on, take_there(on));
         if (on->turns < SPIN_YIELDS && fin_ump_others()) {
             on->turns++;
@@ -193,7 +193,7 @@ static FIN_INNER void woken(void *state, int result) {
         return;
     }
     fin_bell_empty(rx);
-    await_message(on);
+    await_message(on, false);
 }
 
 // The block may have been cancelled meanwhile.
@@ -203,7 +203,7 @@ static FIN_INNER void has_looked(void *state, int result) {
     if (fin_cancelled())
         give_and_end(on, -ECANCELED);
     else
-        await_message(on);
+        await_message(on, false);
 }
 
 static FIN_INNER void has_turn(void *state, int result) {
@@ -216,14 +216,14 @@ static FIN_INNER void has_turn(void *state, int result) {
     has_looked(state, 0);
 }
 
-int fin_chan_on_receive(struct chan_on *on) {
+int fin_chan_on_receive(struct chan_on *on, bool looked) {
     struct turn *t = &on->chan->in.turn;
     on->turns = 0;
     if (t->shared || t->mutex.locked)
         return fin_mutex_lock_on(&t->mutex, &on->wait.sync, has_turn, &on, sizeof on);
     t->mutex.locked = true;
     in_not_quick(on->chan);
-    return await_message(on);
+    return await_message(on, looked);
 }
 
 // Of an end whose sender is of this thread, which is not shared.
@@ -252,7 +252,7 @@ static __attribute__((noinline)) int recv_slowly(struct fin_chan *c, void *buffe
     on->room = size;
     on->peek = NULL;
     fin_keep(&on->kept, cont, state, state_size);
-    return fin_chan_on_receive(on);
+    return fin_chan_on_receive(on, false);
 }
 
 int fin_chan_recv_on(struct fin_chan *c, void *buffer, size_t size, struct fin_chan_on *storage, fin_cont *cont,
@@ -301,7 +301,7 @@ static __attribute__((noinline)) int send_recv_slowly(struct fin_chan *c, const 
     on->behind = false;
     on->peek = NULL;
     fin_keep(&on->kept, cont, state, state_size);
-    return r == 0 ? fin_chan_on_receive(on) : fin_chan_on_send(on);
+    return r == 0 ? fin_chan_on_receive(on, true) : fin_chan_on_send(on);
 }
 
 int fin_chan_send_recv_on(struct fin_chan *c, const void *data, size_t size, void *buffer, size_t room,

@@ -115,7 +115,7 @@ static int wait_for_message(struct rpc_on *on) {
         read_here(on, rt, e, on->kept.cont, on->kept.state, on->kept.size);
     begin_reading(on);
     fin_keep(&on->chan.kept, has_read, &on, sizeof on);
-    int error = fin_chan_on_receive(&on->chan);
+    int error = fin_chan_on_receive(&on->chan, false);
     on->rpc->reading = false;
     return error;
 }

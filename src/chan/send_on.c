@@ -6,7 +6,7 @@ static FIN_INNER void woken(void *state, int result);
 
 // The message has been sent, or not.
 static int sent(struct chan_on *on, int result) {
-    return result == 0 && on->receives ? fin_chan_on_receive(on) : chan_on_end(on, result);
+    return result == 0 && on->receives ? fin_chan_on_receive(on, false) : chan_on_end(on, result);
 }
 
 static int give_and_end(struct chan_on *on, int result) {

@@ -92,13 +92,13 @@ static bool other_work(struct fin_runtime *rt) {
     return !fin_link_empty(&rt->queue) || pending_of(rt->thread.current) != NULL;
 }
 
-enum { LOOKS_A_TURN = 50, LONG_TURN = FIN_MS, LEAST_AVOIDED = 32 * FIN_MS, MOST_AVOIDED = 2048 * FIN_MS };
+enum { LONG_TURN = FIN_MS, LEAST_AVOIDED = 32 * FIN_MS, MOST_AVOIDED = 2048 * FIN_MS };
 
 // The other side may be waiting for this processor: to sleep, and be woken by it, costs many times this. But somebody else
 // who computes here would have it for a time slice, while who sleeps has it as soon as he is woken. So after such a turn the
 // thread gives none for a while: a short one, as it may have been by chance, and four times as long each time that the
 // next turns are no shorter.
-static void give_turn(void) {
+void fin_ump_give_turn(void) {
     static __thread uint64_t none_before, avoided;
     uint64_t start = fin_now();
     if (start < none_before)
@@ -125,7 +125,7 @@ static FIN_BLOCKING __attribute__((noinline)) int look_awhile(bool (*came)(void 
             if (!nc && fin_cancelled())
                 return -ECANCELED;
         } else if (looks % LOOKS_A_TURN == LOOKS_A_TURN - 1) {
-            give_turn();
+            fin_ump_give_turn();
         }
         if (came(arg))
             return 0;
@@ -141,7 +141,7 @@ static inline bool look_alone(struct ump_rx *rx, bool gives_turns) {
         return false;
     for (int looks = 0; looks < SPIN_LOOKS; looks++) {
         if (gives_turns && looks % LOOKS_A_TURN == LOOKS_A_TURN - 1)
-            give_turn();
+            fin_ump_give_turn();
         if (ump_look(rx) != 0)
             return true;
         PAUSE(); // also, what was read ahead would have to be thrown away when the line goes

@@ -10,8 +10,8 @@
 #include "chan/ump.h"
 
 // How often a wait looks before it sleeps: twice, for about as long together as a sleep costs. It pauses between looks, so
-// that the sender can get ahead. It yields to others at most so often.
-enum { SPIN_LOOKS = 200, SPIN_YIELDS = 50 };
+// that the sender can get ahead. It yields to others at most so often, and gives others of its processor a turn meanwhile.
+enum { SPIN_LOOKS = 200, SPIN_YIELDS = 50, LOOKS_A_TURN = 50 };
 
 // Can this process's waiters have barriers happen on other processors? Asked once before the first ring is used.
 bool fin_ump_barriers(void);
@@ -38,6 +38,7 @@ FIN_BLOCKING int fin_ump_await_room(struct ump_tx *tx, uint32_t lines, bool nc);
 bool fin_ump_spin(struct ump_rx *rx);
 bool fin_ump_spin_on(struct ump_rx *rx); // the same once more, and gives others of this processor turns
 bool fin_ump_others(void); // has it something else to do?
+void fin_ump_give_turn(void); // to others of this processor; not for a while after one that was long
 
 // doze.c: waits some microseconds more without executing instructions, where the processor can: a hyperthread beside it has
 // the core to itself. May there be something? Pre: this thread has nothing else to do.

@@ -56,12 +56,16 @@ static inline bool fin_waitset_any(const struct fin_waitset *w, int group) { ret
 // Before who waits sleeps: looks at polled ones, and turns that others of the thread have had between them.
 struct patience {
     uint32_t looks, yields;
+    bool turn_due; // others of this processor are to have one, too
 };
 
 // Another round, without the latch, rather than sleep?
 static inline bool fin_waitset_try_again(const struct fin_waitset *w, struct patience *p) {
+    uint32_t turns = p->looks / LOOKS_A_TURN;
     p->looks += w->count[POLLED];
-    return !fin_waitset_sleepers(w) && fin_waitset_any(w, POLLED) && p->looks < SPIN_LOOKS && p->yields < SPIN_YIELDS;
+    bool again = !fin_waitset_sleepers(w) && fin_waitset_any(w, POLLED) && p->looks < SPIN_LOOKS && p->yields < SPIN_YIELDS;
+    p->turn_due = again && p->looks / LOOKS_A_TURN != turns;
+    return again;
 }
 
 #define FIN_SOURCE_OF(l) ((struct fin_waitset_source *)((char *)(l) - offsetof(struct fin_waitset_source, link)))

@@ -352,7 +352,9 @@ static __attribute__((noinline)) int begin_slowly(fin_cont *cont, size_t size, b
 int fin_cont_begin(fin_cont *cont, size_t size, bool cancellable) {
     struct fin_runtime *rt = fin_rt(fin_self);
     const struct fin_cont_record *e = FIN_LIKELY(rt != NULL) && may_set_plain(cont, size) ? running_plain(rt) : NULL;
-    return e && FIN_LIKELY(!cancellable || e->item.link.next) ? 0 : begin_slowly(cont, size, cancellable);
+    if (FIN_UNLIKELY(!e))
+        return begin_slowly(cont, size, cancellable);
+    return !cancellable || e->item.link.next || !block_cancelled(rt->thread.current) ? 0 : FIN_CONT_CANCELLED;
 }
 
 void fin_cont_done(struct fin_runtime *rt, struct fin_awe *a, int result) {

@@ -155,15 +155,16 @@ class Said:
 
 
 class Stacked:
-    """The parts that a row's total, its last column, consists of. `paper`: rows that were published, by names of columns."""
+    """The parts that a row's total, its last column, consists of, in the table whose title begins so. `paper`: rows that
+    were published, by names of columns."""
 
-    def __init__(self, unit, paper):
-        self.unit, self.paper = unit, paper
+    def __init__(self, title, paper):
+        self.title, self.paper = title, paper
 
     def of(self, ours, rivals):
-        parts = ours[0].columns[:-1] if ours else []
-        rows = [(name, n[:-1]) for side in (ours, rivals) for picked in side for name, n, _ in picked.numbers
-                if len(n) == len(parts) + 1]
+        title, found = next(((t, f) for t, f in tables(ours, rivals).items() if t.startswith(self.title)), ('', []))
+        parts = found[0][0].columns[:-1] if found else []
+        rows = [(name, n[:-1]) for picked, _ in found for name, n, _ in picked.numbers]
         if not rows:
             return []
         rows += [(name, [published.get(part, 0) for part in parts]) for name, published in self.paper.items()]
@@ -181,8 +182,7 @@ class Stacked:
         y = len(rows) * LINE + 18
         for part, name in enumerate(parts):
             out.append(text(LEFT + 170 * (part % 3), y + 18 * (part // 3), name, colour=[OURS, *SERIES][part]))
-        title = next(iter(tables(ours, rivals)))
-        return [(f'{title}: {self.unit}', svg(LEFT + WIDTH + 130, y + 40, out))]
+        return [(title, svg(LEFT + WIDTH + 130, y + 40, out))]
 
 
 class Columns:
