@@ -128,11 +128,10 @@ static FIN_BLOCKING int run_each(struct io *io, const struct call *calls, struct
     return i;
 }
 
-// Descriptors in non-blocking mode, and signals, end a step that its function would try again; one that the ring got no
-// thread for was not begun. A send does not wait in the ring (request.c).
-static bool again(const struct call *c, int result) {
-    return result == -ECANCELED || (result == -EAGAIN && fin_io_events(c)) ||
-           (fin_uring_interrupted(result) && c->op != IORING_OP_CONNECT && c->op != IORING_OP_CLOSE);
+// A step ends where its function would try again.
+static bool again(const struct step *s, const struct call *c, int result) {
+    struct tries none = {0};
+    return fin_uring_next(&none, &s->request, c, &result) != FIN_OVER;
 }
 
 static FIN_BLOCKING int results(struct chain *chain, const struct call *calls, struct fin_step *steps) {
@@ -148,7 +147,7 @@ static FIN_BLOCKING int results(struct chain *chain, const struct call *calls, s
     if (good == n || chain->cancelled)
         return good;
     int done = chain->steps[good].request.waiter.result;
-    if (!goes_on(&calls[good], done) && !again(&calls[good], done))
+    if (!goes_on(&calls[good], done) && !again(&chain->steps[good], &calls[good], done))
         return good;
     return run_each(chain->io, calls, steps, good, n, done > 0 ? done : 0);
 }

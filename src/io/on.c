@@ -23,9 +23,8 @@ struct on {
     struct fin_awe *awe;
     struct then then;
     struct call call;
-    bool polls; // the request is a wait for readiness, after which the call is tried again
-    uint8_t unstarted;
-}; // before the request begins its timer is that of its delay
+    struct tries tries;
+}; // while no request is in flight its timer is that of its delay
 
 struct on_timer {
     struct sleeper sleeper; // first
@@ -52,37 +51,35 @@ static struct on *on_of(struct fin_on *storage) {
 }
 
 static void start_call(struct on *on) {
-    on->polls = false;
     on->request.call = &on->call;
     fin_uring_start(&on->request, TO_REQUEST);
 }
 
-static void start_poll(struct on *on, uint32_t events) {
+static void start_poll(struct on *on) {
     static const struct call poll = {.op = IORING_OP_POLL_ADD};
-    struct call c = {.op = IORING_OP_POLL_ADD, .fd = on->call.fd, .flags = events};
-    on->polls = true;
+    struct call c = fin_uring_poll_for(&on->call);
     on->request.call = &c;
     fin_uring_start(&on->request, TO_REQUEST);
     on->request.call = &poll; // what is looked at from now on
 }
 
-// As attempts() in request.c. True: it has been started again.
-static bool again(struct on *on, int result) {
-    uint32_t events = fin_io_events(&on->call);
-    bool interrupted = fin_uring_interrupted(result);
-    if (on->request.cancelled)
-        return false;
-    if (on->polls && (result >= 0 || interrupted))
+static struct fin_cancel_item *delay(struct on *on, uint64_t when);
+
+static bool again(struct on *on, int *result) {
+    switch (fin_uring_next(&on->tries, &on->request, &on->call, result)) {
+    case FIN_CALL:
         start_call(on);
-    else if (result == -ECANCELED && ++on->unstarted < MOST_UNSTARTED)
-        start_call(on);
-    else if (!on->polls && result == -EAGAIN && events)
-        start_poll(on, events);
-    else if (!on->polls && interrupted)
-        start_call(on);
-    else
-        return false;
-    return true;
+        return true;
+    case FIN_POLL:
+        start_poll(on);
+        return true;
+    case FIN_PAUSE:
+        delay(on, fin_io_after(FIN_MS));
+        return true;
+    case FIN_OVER:
+        break;
+    }
+    return false;
 }
 
 // What there was to do is done: the continuation is told how it ended (continuations 2.1: recognition).
@@ -150,29 +147,40 @@ void fin_on_completed(struct io *io, struct waiter *w) {
         fin_cont_done(io->rt, ((struct on_timer *)w)->awe, result);
         return;
     }
-    if (again(on, result))
+    if (again(on, &result))
         return;
     if (result >= 0 && on->request.tag & TO_FD)
         fin_io_take(io, on->request.position);
-    if (result == -ECANCELED && !on->request.cancelled)
-        result = -EAGAIN;
-    else if (result < 0)
+    if (result < 0)
         result = fin_uring_failed(&on->request, &on->call, result);
     else if (result > 0 && on->call.off == UINT64_MAX && (uint32_t)result != on->call.len)
         fin_uring_short(io, &on->call, result);
     over(io, on->awe, &on->then, &on->call, result);
 }
 
-static struct on *prepare(struct io *io, struct fin_on *storage, const struct call *c) {
+static const struct then nothing;
+
+static struct on *prepare(struct io *io, struct fin_on *storage, const struct call *c, struct then then) {
     struct on *on = on_of(storage);
     struct request *r = &on->request;
     on->call = *c;
-    on->then.fn = NULL;
+    on->then = then;
+    on->tries = (struct tries){0};
     r->waiter.awe = NULL;
     r->io = io;
-    r->pending = r->tries = on->unstarted = 0;
+    r->pending = r->tries = 0;
     r->flags = 0;
     r->cancelled = r->withdrawn = false;
+    return on;
+}
+
+static struct on_ready *prepare_ready(struct io *io, struct fin_on *storage, const struct call *c, enum fin_io_kind kind,
+                                      struct then then) {
+    struct on_ready *on = (struct on_ready *)(void *)storage;
+    on->call = *c;
+    on->then = then;
+    on->kind = kind;
+    on->ready = (struct ready_waiter){.io = io, .events = events_of(c)};
     return on;
 }
 
@@ -212,27 +220,21 @@ static void begin_done(struct fin_awe *a, void *arg) {
 
 static FIN_LEAVES_FRAME int done_at_once(enum fin_reason reason, struct io *io, struct fin_on *storage,
                                          const struct call *c, int result, fin_cont *cont, const void *state, size_t size) {
-    struct on_ready *on = (struct on_ready *)(void *)storage;
     if (!fin_io_makes_descriptor(c->op))
         return fin_cont_go_on(reason, cont, state, size, result);
-    on->call = *c;
-    on->then.fn = NULL;
-    on->ready = (struct ready_waiter){.io = io, .waiter.result = result};
+    struct on_ready *on = prepare_ready(io, storage, c, FIN_IO_FILE, nothing);
+    on->ready.waiter.result = result;
     return fin_cont_suspend(reason, cont, state, size, NULL, begin_done, on);
 }
 
 static FIN_LEAVES_FRAME int wait_ready(enum fin_reason reason, struct io *io, struct fin_on *storage, const struct call *c,
                                        fin_cont *cont, const void *state, size_t size) {
-    struct on_ready *on = (struct on_ready *)(void *)storage;
     bool may_be_file = c->op == IORING_OP_READ || c->op == IORING_OP_WRITE;
     enum fin_io_kind kind = c->op == IORING_OP_OPENAT ? FIN_IO_FILE : may_be_file ? fin_io_kind_of(c->fd) : FIN_IO_SOCKET;
     int r = kind == FIN_IO_FILE ? fin_io_run(*c) : try_now(c, kind, false);
     if (r != -EAGAIN || kind == FIN_IO_FILE || events_of(c) == 0)
         return done_at_once(reason, io, storage, c, r, cont, state, size);
-    on->call = *c;
-    on->then.fn = NULL;
-    on->kind = kind;
-    on->ready = (struct ready_waiter){.io = io, .events = events_of(c)};
+    struct on_ready *on = prepare_ready(io, storage, c, kind, nothing);
     return fin_cont_suspend(reason, cont, state, size, cancelled_by(&on->ready.waiter, fin_epoll_cancel, &on->ready),
                          begin_ready, on);
 }
@@ -247,7 +249,7 @@ static FIN_LEAVES_FRAME int wait_for(enum fin_reason reason, struct fin_on *stor
         return wait_ready(reason, io, storage, c, cont, state, size);
     if (c->fd >= FIXED || !(io->can.ops >> c->op & 1) || fin_io_nothing(c))
         return done_at_once(reason, io, storage, c, fin_io_run(*c), cont, state, size);
-    struct on *on = prepare(io, storage, c);
+    struct on *on = prepare(io, storage, c, nothing);
     struct request *r = &on->request;
     return fin_cont_suspend(reason, cont, state, size, cancelled_by(&r->waiter, fin_uring_cancel, r), begin, on);
 }
@@ -267,6 +269,12 @@ static void cancel_delay(void *storage) {
     fin_io_resume(on->request.io, &on->request.waiter, -ECANCELED);
 }
 
+// Also of what is ready and would block all the same (again.c).
+static struct fin_cancel_item *delay(struct on *on, uint64_t when) {
+    fin_timer_add(on->request.io, &on->request.again, when, delay_over);
+    return cancelled_by(&on->request.waiter, cancel_delay, on);
+}
+
 static void begin_delay(struct fin_awe *a, void *on) { ((struct on *)on)->awe = a; }
 
 static void delay_over_ready(struct fin_timer *t) {
@@ -281,7 +289,7 @@ static void cancel_delay_ready(void *storage) {
     over(on->ready.io, on->awe, &on->then, &on->call, -ECANCELED);
 }
 
-// What is ready and would block all the same, as in try_and_wait().
+// The same without a ring: as in try_and_wait().
 static void try_later(struct on_ready *on) {
     cancelled_by(&on->ready.waiter, cancel_delay_ready, on);
     fin_timer_add(on->ready.io, &on->delay, fin_io_after(FIN_MS), delay_over_ready);
@@ -301,19 +309,13 @@ static FIN_LEAVES_FRAME int wait_until_for(struct fin_on *storage, uint64_t when
         return done_at_once(FIN_FOR_IO, io, storage, c, error ? error : fin_io_run(*c), cont, state, size);
     }
     if (epoll) {
-        struct on_ready *on = (struct on_ready *)(void *)storage;
-        on->call = *c;
-        on->then.fn = NULL;
-        on->kind = FIN_IO_SOCKET;
-        on->ready = (struct ready_waiter){.io = io, .events = events_of(c)};
+        struct on_ready *on = prepare_ready(io, storage, c, FIN_IO_SOCKET, nothing);
         fin_timer_add(io, &on->delay, when, delay_over_ready);
         return fin_cont_suspend(FIN_FOR_IO, cont, state, size, cancelled_by(&on->ready.waiter, cancel_delay_ready, on),
                              begin_delay_ready, on);
     }
-    struct on *on = prepare(io, storage, c);
-    struct fin_cancel_item *item = cancelled_by(&on->request.waiter, cancel_delay, on);
-    fin_timer_add(io, &on->request.again, when, delay_over);
-    return fin_cont_suspend(FIN_FOR_IO, cont, state, size, item, begin_delay, on);
+    struct on *on = prepare(io, storage, c, nothing);
+    return fin_cont_suspend(FIN_FOR_IO, cont, state, size, delay(on, when), begin_delay, on);
 }
 
 int fin_send_at_on(struct fin_on *on, uint64_t when, int fd, const void *data, size_t bytes, int flags, fin_cont *cont,
@@ -348,17 +350,6 @@ int fin_on_readable(struct fin_on *on, int fd, fin_cont *cont, const void *state
     return wait_for(FIN_FOR_MESSAGE, on, &c, cont, state, size);
 }
 
-static FIN_LEAVES_FRAME int readable_then_epoll(struct io *io, struct fin_on *storage, const struct call *c,
-                                                const struct then *then, fin_cont *cont, const void *state, size_t size) {
-    struct on_ready *on = (struct on_ready *)(void *)storage;
-    on->call = *c;
-    on->then = *then;
-    on->kind = FIN_IO_SOCKET;
-    on->ready = (struct ready_waiter){.io = io, .events = events_of(c)};
-    return fin_cont_suspend(FIN_FOR_MESSAGE, cont, state, size,
-                            cancelled_by(&on->ready.waiter, fin_epoll_cancel, &on->ready), begin_ready, on);
-}
-
 int fin_on_readable_then(struct fin_on *storage, int fd, void (*fn)(void *arg, struct fin_awe *a, int result), void *arg,
                          fin_cont *cont, const void *state, size_t size) {
     const struct call c = {.op = IORING_OP_POLL_ADD, .fd = fd, .flags = POLLIN};
@@ -367,11 +358,13 @@ int fin_on_readable_then(struct fin_on *storage, int fd, void (*fn)(void *arg, s
     int error = fin_io_here(&io);
     if (error != 0 || cancelled_here())
         return error != 0 ? error : -ECANCELED;
-    if (io->backend == &fin_io_epoll)
-        return readable_then_epoll(io, storage, &c, &then, cont, state, size);
-    struct on *on = prepare(io, storage, &c);
+    if (io->backend == &fin_io_epoll) {
+        struct on_ready *on = prepare_ready(io, storage, &c, FIN_IO_SOCKET, then);
+        return fin_cont_suspend(FIN_FOR_MESSAGE, cont, state, size,
+                                cancelled_by(&on->ready.waiter, fin_epoll_cancel, &on->ready), begin_ready, on);
+    }
+    struct on *on = prepare(io, storage, &c, then);
     struct request *r = &on->request;
-    on->then = then;
     return fin_cont_suspend(FIN_FOR_MESSAGE, cont, state, size, cancelled_by(&r->waiter, fin_uring_cancel, r), begin, on);
 }
 

@@ -35,7 +35,7 @@ static inline word *submit(struct request *r, struct io *io, unsigned place, uin
 }
 
 // A ring that waits for room for a datagram of a Unix socket goes on where the first attempt stopped taking its data, at the
-// end: what goes out is empty (Linux 6.18). So a send does not wait there: attempts() polls; a chain ends early and goes on.
+// end: what goes out is empty (Linux 6.18). So a send does not wait there, but is tried again; chains end early and go on.
 // With MSG_WAITALL one of a stream waits, where that says how much is wanted; of anything else it says nothing.
 static uint32_t send_flags(const struct io *io, const struct call *c, bool in_chain) {
     if (in_chain)
@@ -59,10 +59,6 @@ void fin_uring_start(struct request *r, uint8_t kind) {
     e[7] = 0;
 }
 
-bool fin_uring_interrupted(int result) {
-    return result == -EINTR || (result <= -512 && result >= -516); // the kernel's own ERESTART...
-}
-
 static FIN_BLOCKING int once(struct request *r, const struct call *c) {
     r->call = c;
     if (FIN_UNLIKELY(c->message))
@@ -74,26 +70,30 @@ static FIN_BLOCKING int once(struct request *r, const struct call *c) {
     return r->waiter.result;
 }
 
+static FIN_BLOCKING int once_later(struct request *r, const struct call *c) {
+    int error = c->nc ? fin_sleep_nc(FIN_MS) : fin_sleep(FIN_MS);
+    return error ? error : r->cancelled ? -ECANCELED : once(r, c);
+}
+
 // What the first attempt came to is looked at, and others follow where that is no result yet.
 static FIN_BLOCKING int attempts(struct request *r, const struct call *c, int result) {
-    for (int unstarted = 0, interrupted = 0;; result = once(r, c)) {
-        if (FIN_LIKELY(result >= 0) || r->cancelled)
-            return result;
-        uint32_t events = fin_io_events(c);
-        if (result == -ECANCELED) { // by nobody: the ring got no thread to do it, be it that signals kept it from that
-            if (++unstarted == MOST_UNSTARTED)
-                return -EAGAIN;
-        } else if (result == -EAGAIN && events) {
-            // Descriptors in non-blocking mode make older kernels give up at once: an accept on 5.15.
-            struct call ready = {
-                .op = IORING_OP_POLL_ADD, .fd = c->fd, .flags = events, .sqe_flags = c->sqe_flags & IOSQE_FIXED_FILE};
-            result = once(r, &ready);
-            if (result < 0 && !fin_uring_interrupted(result))
-                return result;
-            if (r->cancelled) // what came next no cancel would end
-                return -ECANCELED;
-        } else if (!fin_uring_interrupted(result) || c->op == IORING_OP_CONNECT || c->op == IORING_OP_CLOSE ||
-                   ++interrupted == MOST_INTERRUPTED) {
+    struct tries t = {0};
+    struct call poll;
+    if (FIN_LIKELY(result >= 0))
+        return result;
+    for (;;) {
+        switch (fin_uring_next(&t, r, c, &result)) {
+        case FIN_CALL:
+            result = once(r, c);
+            break;
+        case FIN_POLL:
+            poll = fin_uring_poll_for(c);
+            result = once(r, &poll);
+            break;
+        case FIN_PAUSE:
+            result = once_later(r, c);
+            break;
+        case FIN_OVER:
             return result;
         }
     }

@@ -12,12 +12,6 @@ enum { TO_REQUEST, TO_CANCEL, TO_SHOT, TO_SHOT_CANCEL, TO_STEP, TO_STEP_CANCEL, 
 enum { TO_KIND = 7, TO_FD = 8, TO_TAG = 15 };
 enum { TO_NOBODY = 0, TO_WAKE = 1 }; // without an address
 
-// How often what the ring got no thread for is tried again, before it is an error.
-enum { MOST_UNSTARTED = 100 };
-// And what was interrupted: Linux 6.12 says so for ever of a splice to a socket from a pipe where a write from a bad address
-// has failed.
-enum { MOST_INTERRUPTED = 1000 };
-
 // What is to come: a result, the end of a cancellation, word that a buffer that was sent from is free.
 enum { RESULT = 1, CANCEL = 2, RELEASE = 4 };
 
@@ -44,9 +38,21 @@ struct shot {
     bool stopping;
 };
 
+// again.c: what comes after a result: nothing, the call again, a wait until its descriptor is ready, or the call in a
+// millisecond. Starts as zeros.
+struct tries {
+    uint16_t interrupted;
+    uint8_t unstarted;
+    bool polls; // the last request is a wait for readiness
+    bool was_ready;
+};
+enum fin_next { FIN_OVER, FIN_CALL, FIN_POLL, FIN_PAUSE };
+enum fin_next fin_uring_next(struct tries *t, const struct request *r, const struct call *c, int *result);
+struct call fin_uring_poll_for(const struct call *c);
+bool fin_uring_interrupted(int result);
+
 // request.c
 void fin_uring_start(struct request *r, uint8_t kind);
-bool fin_uring_interrupted(int result);
 int fin_uring_failed(const struct request *r, const struct call *c, int result); // what the caller is told
 FIN_BLOCKING int fin_uring_run(struct io *io, const struct call *c, uint32_t *flags); // of the completion
 FIN_BLOCKING int fin_uring_call(struct io *io, const struct call *c);

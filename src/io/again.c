@@ -1,0 +1,58 @@
+// SPDX-License-Identifier: BSD-2-Clause
+// When a request is tried again: whoever waits for it, with a stack (request.c), with a continuation (on.c) or in a chain
+// (linked.c), asks here what its result leads to.
+#include <poll.h>
+
+#include "io/fixed.h"
+#include "io/uring.h"
+
+// How often what the ring got no thread for is tried again, before it is an error.
+enum { MOST_UNSTARTED = 100 };
+// And what was interrupted: Linux 6.12 says so for ever of a splice to a socket from a pipe where a write from a bad address
+// has failed.
+enum { MOST_INTERRUPTED = 1000 };
+
+bool fin_uring_interrupted(int result) {
+    return result == -EINTR || (result <= -512 && result >= -516); // the kernel's own ERESTART...
+}
+
+// The wait has ended, since the descriptor was ready, and it is still ready: no event will end what would block all the
+// same, as a sum that an eventfd has no room for. Otherwise somebody was faster.
+static bool ready_for_ever(const struct tries *t, const struct io *io, const struct call *c, uint32_t events) {
+    return t->was_ready && fin_io_ready_now(fin_descriptor(io, c), (int)events) > 0;
+}
+
+static enum fin_next after(struct tries *t, bool polled, const struct request *r, const struct call *c, int *result) {
+    uint32_t events = polled ? 0 : fin_io_events(c);
+    bool once_only = c->op == IORING_OP_CONNECT || c->op == IORING_OP_CLOSE;
+    if (*result == -ECANCELED) { // by nobody: the ring got no thread to do it, be it that signals kept it from that
+        if (++t->unstarted < MOST_UNSTARTED)
+            return FIN_CALL;
+        *result = -EAGAIN;
+    } else if (fin_uring_interrupted(*result)) {
+        return !once_only && ++t->interrupted < MOST_INTERRUPTED ? FIN_CALL : FIN_OVER;
+    } else if (polled && *result >= 0) {
+        t->was_ready = true;
+        return FIN_CALL;
+    } else if (*result == -EAGAIN && events) {
+        // Descriptors in non-blocking mode make older kernels give up at once: an accept on 5.15. A send never waits.
+        t->polls = !ready_for_ever(t, r->io, c, events);
+        return t->polls ? FIN_POLL : FIN_PAUSE;
+    }
+    return FIN_OVER;
+}
+
+enum fin_next fin_uring_next(struct tries *t, const struct request *r, const struct call *c, int *result) {
+    bool polled = t->polls;
+    t->polls = false;
+    if (!r->cancelled)
+        return after(t, polled, r, c, result);
+    if (polled && *result >= 0) // nothing was done yet, and what came next no cancel would end
+        *result = -ECANCELED;
+    return FIN_OVER;
+}
+
+struct call fin_uring_poll_for(const struct call *c) {
+    return (struct call){
+        .op = IORING_OP_POLL_ADD, .fd = c->fd, .flags = fin_io_events(c), .sqe_flags = c->sqe_flags & IOSQE_FIXED_FILE};
+}
