@@ -3,7 +3,8 @@
 // flight. Beside it the same with calls that block.
 //
 //   reads [--short]                                     makes two files, and reads them with 1 to 1024 in flight
-//   reads FILE FILE [--sync] [--block 4096] [--depth 1] [--reads 100000] [--direct]     one run: reads, seconds, CPU seconds
+//   reads FILE FILE [--sync | --explicit] [--block 4096] [--depth 1] [--reads 100000] [--direct]
+//                                                       one run: reads, seconds, CPU seconds
 //   reads --make FILE FILE [--size BYTES]               makes the files
 #define _GNU_SOURCE
 #include <fin.h>
@@ -29,6 +30,45 @@ static FIN_BLOCKING void read_all(struct raid *r, char *buffers, int depth) {
     }
 }
 
+// ---- with Fin, each loop without a stack while it waits
+
+struct reader {
+    struct fin_on on;
+    struct raid *raid;
+    char *buffer;
+    struct place place;
+};
+
+static void has_read(void *state, int n);
+
+static void read_next(void *state, int result) {
+    struct reader *r = *(struct reader **)state;
+    (void)result;
+    if (!next_read(r->raid, &r->place))
+        fin_cont_end();
+    fin_pread_on(&r->on, r->place.fd, r->buffer, r->raid->block, r->place.offset, has_read, &r, sizeof r);
+}
+
+static void has_read(void *state, int n) {
+    struct reader *r = *(struct reader **)state;
+    check_read(r->raid, &r->place, r->buffer, n);
+    read_next(state, 0);
+}
+
+static FIN_BLOCKING void read_all_explicit(struct raid *raid, char *buffers, int depth) {
+    struct reader *readers = calloc((size_t)depth, sizeof *readers);
+    EXPECT(readers != NULL);
+    fin_finish {
+        for (int i = 0; i < depth; i++) {
+            struct reader *r = &readers[i];
+            r->raid = raid;
+            r->buffer = buffers + (size_t)i * raid->block;
+            EXPECT(fin_async_cont(read_next, &r, sizeof r) != NULL);
+        }
+    }
+    free(readers);
+}
+
 // ---- the same without
 
 static void read_all_blocking(struct raid *r, char *buffer) {
@@ -46,7 +86,7 @@ struct run {
     size_t block;
     int depth;
     uint64_t reads;
-    bool direct, sync;
+    bool direct, sync, explicit;
 };
 
 // 0, or -errno where there are no such reads.
@@ -58,6 +98,8 @@ static FIN_BLOCKING int measure(const struct run *run, struct cost *cost) {
         fin_io_backend(); // the ring, or what stands for it, is made now
         if (run->sync)
             read_all_blocking(&raid, buffers);
+        else if (run->explicit)
+            read_all_explicit(&raid, buffers, run->depth);
         else
             read_all(&raid, buffers, run->depth);
         *cost = raid.cost;
@@ -71,7 +113,8 @@ static FIN_BLOCKING void print_run(const struct run *run) {
     struct cost cost;
     int error = measure(run, &cost);
     char name[32];
-    snprintf(name, sizeof name, run->sync ? "pread" : "Fin, %d in flight", run->depth);
+    const char *how = run->sync ? "pread" : run->explicit ? "Fin, no stacks, %d" : "Fin, %d in flight";
+    snprintf(name, sizeof name, how, run->depth);
     printf("  %6zu bytes, %-8s %-22s ", run->block, run->direct ? "direct," : "cached,", name);
     if (error)
         printf("skipped: %s\n", strerror(-error));
@@ -97,6 +140,9 @@ static FIN_BLOCKING void show(struct run run, bool brief) {
                 run.depth = depths[i];
                 print_run(&run);
             }
+            run.explicit = true;
+            print_run(&run);
+            run.explicit = false;
         }
     }
 }
@@ -128,7 +174,8 @@ FIN_BLOCKING int main(int argc, char **argv) {
                       .depth = (int)option_value(argc, argv, "--depth", 1),
                       .reads = (uint64_t)option_value(argc, argv, "--reads", 100000),
                       .direct = has_option(argc, argv, "--direct"),
-                      .sync = has_option(argc, argv, "--sync")};
+                      .sync = has_option(argc, argv, "--sync"),
+                      .explicit = has_option(argc, argv, "--explicit")};
     EXPECT(run.paths[1] && run.depth > 0 && run.reads > 0);
     if (make) {
         write_raid(run.paths, (uint64_t)option_value(argc, argv, "--size", 256 << 20));

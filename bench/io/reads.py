@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Random reads from two files striped as RAID0 (ac 5.3, figure 11): Fin, callbacks on io_uring written by hand, calls that
-block, and fio's io_uring engine as a reference from outside."""
+"""Random reads from two files striped as RAID0 (ac 5.3, figure 11): Fin with stacks and without, callbacks on io_uring
+written by hand, calls that block, and fio's io_uring engine as a reference from outside."""
 import json
 import os
 import shutil
@@ -8,7 +8,8 @@ import statistics
 
 from common import Progress, Samples, in_turns, output_of, print_losses, verdict
 
-FIN, HAND, SYNC, FIO = 'Fin', 'io_uring callbacks', 'pread', 'fio'
+FIN, EXPLICIT, HAND, SYNC, FIO = 'Fin', 'Fin, no stacks', 'io_uring callbacks', 'pread', 'fio'
+OURS = FIN, EXPLICIT
 MORE_THROUGHPUT, MORE_CPU = 0.97, 1.05  # targets: of the callbacks' throughput at least, of their CPU time at most
 
 
@@ -29,7 +30,7 @@ class Reads:
             [self.bench.program('examples/reads')]
         options = ['--block', str(block), '--depth', str(depth), '--reads', str(reads)]
         return self.bench.measured([*program, *self.files, *options, *(['--sync'] if who == SYNC else []),
-                                    *(['--direct'] if direct else [])])
+                                    *(['--explicit'] if who == EXPLICIT else []), *(['--direct'] if direct else [])])
 
     def one(self, who, block, depth, reads, direct):
         """Reads a second, and microseconds of CPU a read."""
@@ -66,10 +67,11 @@ class Reads:
 
     def measure(self, samples, mode, block, depth, progress):
         direct = mode == 'direct'
-        who = [FIN, HAND] + ([SYNC] if depth == 1 else [])
+        who = [*OURS, HAND] + ([SYNC] if depth == 1 else [])
         reads = self.enough(block, depth, direct)
         for repetition in range(self.most):
-            if repetition >= self.least and self.clear(samples, (mode, block, depth, FIN), (mode, block, depth, HAND)):
+            base = mode, block, depth, HAND
+            if repetition >= self.least and all(self.clear(samples, (*base[:3], name), base) for name in OURS):
                 break
             for name in in_turns(who, repetition):
                 progress.show(f'{name}, {block} bytes, {mode}, {depth} in flight')
@@ -113,19 +115,19 @@ class Reads:
         losses, extra = [], {}
         for mode, block, depth, name in samples.rows:
             key, hand = (mode, block, depth, name), (mode, block, depth, HAND)
-            if name != FIN or hand not in samples.rows:
+            if name not in OURS or hand not in samples.rows:
                 continue
             rate, cpu = samples.ratio(key, hand, 'reads_per_s'), samples.ratio(key, hand, 'cpu_us')
             ns = 1000 * (samples.median(key, 'cpu_us') - samples.median(hand, 'cpu_us'))
-            extra.setdefault(depth, []).append(ns)
+            extra.setdefault((name, depth), []).append(ns)
             if rate < MORE_THROUGHPUT or cpu > MORE_CPU:
                 noise = max(samples.spread(key, 'cpu_us'), samples.spread(hand, 'cpu_us'))
                 losses.append((max(cpu - 1, 1 - rate),
-                               f'{HAND}, {mode} {block} bytes, {depth} in flight: Fin has {rate:.3f} of the throughput, '
+                               f'{HAND}, {mode} {block} bytes, {depth} in flight: {name} has {rate:.3f} of the throughput, '
                                f'{cpu:.3f} of the CPU time, {ns:+.0f} ns a read; spread {noise:.0f}%'))
         print_losses('reads (targets: 0.97 and 1.05)', losses)
-        for depth, ns in extra.items():
-            print(f'    {depth:>5} in flight: {statistics.median(ns):+5.0f} ns of CPU time a read, {min(ns):+.0f} to '
+        for (name, depth), ns in extra.items():
+            print(f'    {name}, {depth} in flight: {statistics.median(ns):+.0f} ns of CPU time a read, {min(ns):+.0f} to '
                   f'{max(ns):+.0f} over block sizes and modes')
 
     def print_table(self, samples, mode, block):
@@ -133,7 +135,7 @@ class Reads:
               f'{self.most}; ratios of repetitions side by side, and where they are with 90% confidence [reads]')
         print(f'  {"in flight":>9}  {"":20}{"reads/s":>11}{"spread":>8}{"MB/s":>8}{"CPU us":>9}   Fin: throughput, CPU')
         for depth in self.depths:
-            for name in (FIN, HAND, SYNC, FIO):
+            for name in (*OURS, HAND, SYNC, FIO):
                 key = (mode, block, depth, name)
                 rate = samples.median(key, 'reads_per_s')
                 if rate is None:
@@ -141,7 +143,7 @@ class Reads:
                 line = f'  {depth:>9}  {name:20}{rate:11.0f}'
                 line += f'{samples.spread(key, "reads_per_s"):7.0f}%{rate * block / 1e6:8.0f}'
                 line += f'{samples.median(key, "cpu_us"):9.2f}'
-                if name == FIN:
+                if name in OURS:
                     line += self.compared(samples, key, (mode, block, depth, HAND))
                 print(line)
 

@@ -250,6 +250,14 @@ inline auto write(int fd, const void *data, size_t size) {
     return detail::operation(
         [=](fin_on *on, fin_cont *c, void *s, size_t n) { return fin_write_on(on, fd, data, size, c, s, n); });
 }
+inline auto pread(int fd, void *buffer, size_t size, off_t offset) {
+    return detail::operation(
+        [=](fin_on *on, fin_cont *c, void *s, size_t n) { return fin_pread_on(on, fd, buffer, size, offset, c, s, n); });
+}
+inline auto pwrite(int fd, const void *data, size_t size, off_t offset) {
+    return detail::operation(
+        [=](fin_on *on, fin_cont *c, void *s, size_t n) { return fin_pwrite_on(on, fd, data, size, offset, c, s, n); });
+}
 inline auto recv(int fd, void *buffer, size_t size, int flags = 0) {
     return detail::operation(
         [=](fin_on *on, fin_cont *c, void *s, size_t n) { return fin_recv_on(on, fd, buffer, size, flags, c, s, n); });

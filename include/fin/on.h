@@ -32,7 +32,8 @@ struct fin_on {
     uint64_t room[32];
 };
 
-// As fin_sleep, fin_sleep_until; fin_poll, fin_read, fin_write, fin_recv and fin_send.
+// As fin_sleep, fin_sleep_until; fin_poll, fin_read, fin_write, fin_pread, fin_pwrite,
+// fin_recv and fin_send.
 int fin_sleep_on(struct fin_on *on, uint64_t ns, fin_cont *cont, const void *state, size_t size);
 int fin_sleep_until_on(struct fin_on *on, uint64_t when, fin_cont *cont, const void *state, size_t size);
 int fin_poll_on(struct fin_on *on, int fd, int events, fin_cont *cont, const void *state, size_t size);
@@ -41,6 +42,10 @@ int fin_openat_on(struct fin_on *on, int dir, const char *path, int flags, mode_
                   size_t size);
 int fin_read_on(struct fin_on *on, int fd, void *buffer, size_t bytes, fin_cont *cont, const void *state, size_t size);
 int fin_write_on(struct fin_on *on, int fd, const void *data, size_t bytes, fin_cont *cont, const void *state, size_t size);
+int fin_pread_on(struct fin_on *on, int fd, void *buffer, size_t bytes, off_t offset, fin_cont *cont, const void *state,
+                 size_t size);
+int fin_pwrite_on(struct fin_on *on, int fd, const void *data, size_t bytes, off_t offset, fin_cont *cont,
+                  const void *state, size_t size);
 int fin_recv_on(struct fin_on *on, int fd, void *buffer, size_t bytes, int flags, fin_cont *cont, const void *state,
                 size_t size);
 int fin_send_on(struct fin_on *on, int fd, const void *data, size_t bytes, int flags, fin_cont *cont, const void *state,

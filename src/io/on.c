@@ -375,6 +375,30 @@ int fin_on_receive(struct fin_on *on, int fd, uint32_t most, uint16_t group, fin
     return wait_for(FIN_FOR_IO, on, &c, cont, state, size);
 }
 
+// -1 would be the file's position.
+static FIN_LEAVES_FRAME int wait_at(struct fin_on *on, const struct call *c, fin_cont *cont, const void *state,
+                                    size_t size) {
+    struct io *io;
+    if ((int64_t)c->off >= 0)
+        return wait_for(FIN_FOR_IO, on, c, cont, state, size);
+    int error = may_wait(FIN_FOR_IO, &io, cont, state, size);
+    return error ? error : done_at_once(FIN_FOR_IO, io, on, c, -EINVAL, cont, state, size);
+}
+
+int fin_pread_on(struct fin_on *on, int fd, void *buffer, size_t bytes, off_t offset, fin_cont *cont, const void *state,
+                 size_t size) {
+    const struct call c = {
+        .op = IORING_OP_READ, .fd = fd, .addr = buffer, .len = fin_io_most(bytes), .off = (uint64_t)offset};
+    return wait_at(on, &c, cont, state, size);
+}
+
+int fin_pwrite_on(struct fin_on *on, int fd, const void *data, size_t bytes, off_t offset, fin_cont *cont, const void *state,
+                  size_t size) {
+    const struct call c = {
+        .op = IORING_OP_WRITE, .fd = fd, .addr = data, .len = fin_io_most(bytes), .off = (uint64_t)offset};
+    return wait_at(on, &c, cont, state, size);
+}
+
 uint32_t fin_on_flags(struct fin_on *on) { return on_of(on)->request.flags; }
 
 #define ON(name, parameters, ...)                                                                                           \
