@@ -77,7 +77,8 @@ void fin_thc_forget_(uint32_t cookie);
 static inline void thc_kill_request_cookie(uint32_t cookie) { fin_thc_forget_(cookie); }
 
 // Begins with one reference, live. The ring is the channel's, and is closed with the last reference: then
-// thc_channel_dec_ref returns 1. Marking it dead ends all waits for its answers.
+// thc_channel_dec_ref returns 1, and the struct is free to go. AWEs that are in a call of it then are told (-EPIPE), and the
+// last of them closes the ring. Marking it dead ends all waits for its answers.
 struct thc_channel {
     struct fipc_ring_channel *ring;
     struct fin_rpc *rpc;

@@ -44,6 +44,7 @@ struct fin_rpc {
     int end;         // 0, or why nothing comes any more
     unsigned inside; // dispatch loops, and polls that let others run
     bool client;
+    bool left; // thc_ipc.c: its channel is gone
     struct call *calls;
     uint32_t count, free, last_free; // `free`: index of the first, or `count` where there is none
     uint64_t strays;

@@ -84,11 +84,19 @@ int fin_thc_channel_dec_(struct thc_channel *chnl) {
             at = &q->next;
         }
     }
-    fin_rpc_close(chnl->rpc);
+    struct fin_rpc *rpc = chnl->rpc;
+    rpc->left = true;
+    fin_rpc_close(rpc); // -EBUSY: who is in a call of it does, see result()
     return 1;
 }
 
-static int result(struct thc_channel *chnl, ssize_t n) {
+// Of a call that is over: 0 or a negative errno. Where others ran meanwhile the channel may be gone, and its end is then for
+// the last who was in a call to close.
+static int result(struct thc_channel *chnl, struct fin_rpc *rpc, ssize_t n) {
+    if (rpc->left) {
+        fin_rpc_close(rpc);
+        return -EPIPE;
+    }
     bool over = n == -ESHUTDOWN || n == -ECONNRESET || n == -EPIPE || n == -EPROTO;
     if (over)
         fin_thc_channel_dead_(chnl);
@@ -115,12 +123,12 @@ int fin_thc_send_(struct thc_channel *chnl, struct fipc_message *msg, uint32_t *
         return -ENOMEM;
     thc_set_msg_type(msg, msg_type_request);
     struct on_wire w = to_wire(msg);
-    int error = result(chnl, fin_rpc_send_nc(chnl->rpc, &w, sizeof w, &q->id));
+    q->rpc = chnl->rpc;
+    int error = result(chnl, q->rpc, fin_rpc_send_nc(q->rpc, &w, sizeof w, &q->id));
     if (error != 0) {
         free(q);
         return error;
     }
-    q->rpc = chnl->rpc;
     q->cookie = *cookie = ++last_cookie ? last_cookie : ++last_cookie;
     q->next = requests;
     requests = q;
@@ -138,13 +146,15 @@ int fin_thc_recv_(struct thc_channel *chnl, uint32_t cookie, struct fipc_message
         }
         return -ESRCH;
     }
-    int error = fin_thc_message_new_(out);
-    if (error == 0 && (error = result(chnl, fin_rpc_recv_nc(q->rpc, q->id, &w, sizeof w))) != 0)
-        fin_thc_message_end_(*out);
-    if (error != 0)
+    int no_memory = fin_thc_message_new_(out);
+    ssize_t n = no_memory ? no_memory : fin_rpc_recv_nc(q->rpc, q->id, &w, sizeof w);
+    if (n < 0)
         fin_rpc_forget(q->rpc, q->id);
-    else
+    int error = result(chnl, q->rpc, n);
+    if (error == 0)
         from_wire(&w, msg_type_response, cookie, *out);
+    else if (!no_memory)
+        fin_thc_message_end_(*out);
     free(q);
     return error;
 }
@@ -152,16 +162,17 @@ int fin_thc_recv_(struct thc_channel *chnl, uint32_t cookie, struct fipc_message
 // With no room for it a request stays where it is: memory is asked for only where there is one.
 int fin_thc_poll_(struct thc_channel *chnl, struct fipc_message **out) {
     struct on_wire w = {0};
+    struct fin_rpc *rpc = chnl->rpc;
     uint32_t id;
-    ssize_t n = fin_rpc_poll(chnl->rpc, &w, 0, &id);
+    ssize_t n = fin_rpc_poll(rpc, &w, 0, &id);
     if (n < 0 && n != -EMSGSIZE)
-        return result(chnl, n);
+        return result(chnl, rpc, n);
     int error = fin_thc_message_new_(out);
     if (error != 0)
-        return error;
+        return result(chnl, rpc, error);
     if (n == -EMSGSIZE)
-        n = fin_rpc_poll(chnl->rpc, &w, sizeof w, &id);
-    error = result(chnl, n == -EMSGSIZE ? -EPROTO : n); // no thc sends what none can take
+        n = fin_rpc_poll(rpc, &w, sizeof w, &id);
+    error = result(chnl, rpc, n == -EMSGSIZE ? -EPROTO : n); // no thc sends what none can take
     if (error != 0)
         fin_thc_message_end_(*out);
     else
@@ -172,7 +183,8 @@ int fin_thc_poll_(struct thc_channel *chnl, struct fipc_message **out) {
 int fin_thc_reply_(struct thc_channel *chnl, uint32_t cookie, struct fipc_message *msg) {
     thc_set_msg_type(msg, msg_type_response);
     struct on_wire w = to_wire(msg);
-    int error = result(chnl, fin_rpc_reply_nc(chnl->rpc, cookie, &w, sizeof w));
+    struct fin_rpc *rpc = chnl->rpc;
+    int error = result(chnl, rpc, fin_rpc_reply_nc(rpc, cookie, &w, sizeof w));
     if (error == 0)
         fin_thc_message_end_(msg);
     return error;
