@@ -20,7 +20,9 @@
 // lambda that includes the closure with its captures: give it parameters instead, which the coroutine keeps.
 //
 // What a task awaits is an operation of fin::co or another task, each once: so it is a temporary, or std::move(it). Anything
-// else does not compile. A task that has been given away is empty; to start or await it again throws std::logic_error.
+// else does not compile. A task that has been given away is empty; to start or await it again throws std::logic_error. One
+// that is awaited belongs to who made it all the same, and must be there until it has ended: to destroy it before that ends
+// the program, with a message.
 #ifndef FIN_CORO_HPP
 #define FIN_CORO_HPP
 
@@ -98,8 +100,15 @@ struct task_promise {
 template <class T> struct promise_of : task_promise {
     std::optional<T> value;
     task<T> get_return_object();
-    template <class U> void return_value(U &&v) { value.emplace(std::forward<U>(v)); }
+    template <class U = T> void return_value(U &&v) { value.emplace(std::forward<U>(v)); }
     T take() { return std::move(*value); }
+};
+
+template <class T> struct promise_of<T &> : task_promise {
+    T *value = nullptr;
+    task<T &> get_return_object();
+    void return_value(T &v) noexcept { value = &v; }
+    T &take() noexcept { return *value; }
 };
 
 template <> struct promise_of<void> : task_promise {
@@ -131,6 +140,11 @@ private:
     routine *running_ = nullptr;
 };
 
+// From a destructor: so that ends the program, with this message.
+[[noreturn]] __attribute__((noinline, cold)) inline void destroyed() {
+    throw std::logic_error("a fin::task is destroyed that waits, or runs");
+}
+
 template <class Start> auto sync_operation(Start s) { return operation<Start, fin_sync_on>(std::move(s)); }
 template <class Start> auto chan_operation(Start s) { return operation<Start, fin_chan_on>(std::move(s)); }
 template <class Start> auto rpc_operation(Start s) { return operation<Start, fin_rpc_on>(std::move(s)); }
@@ -150,8 +164,11 @@ public:
         return *this;
     }
     ~task() {
-        if (handle_)
-            handle_.destroy();
+        if (!handle_)
+            return;
+        if (!can_begin() && !handle_.done())
+            detail::destroyed();
+        handle_.destroy();
     }
 
     bool await_ready() const {
@@ -182,6 +199,9 @@ namespace detail {
 
 template <class T> task<T> promise_of<T>::get_return_object() {
     return task<T>(std::coroutine_handle<promise_of>::from_promise(*this));
+}
+template <class T> task<T &> promise_of<T &>::get_return_object() {
+    return task<T &>(std::coroutine_handle<promise_of>::from_promise(*this));
 }
 inline task<void> promise_of<void>::get_return_object() {
     return task<void>(std::coroutine_handle<promise_of>::from_promise(*this));
@@ -341,6 +361,21 @@ inline auto await(fin_event &e, uint64_t count) {
         return fin_event_await_on(&e, count, on, c, s, n);
     });
 }
+inline auto await_turn(fin_queue &q, fin_queue_entry &entry) {
+    return detail::sync_operation([&](fin_sync_on *on, fin_cont *c, void *s, size_t n) {
+        return fin_queue_await_turn_on(&q, &entry, on, c, s, n);
+    });
+}
+// <fin/thread.h>: until it has ended; fin_thread_join does not wait then.
+inline auto ended(fin_thread_handle &thread) {
+    return detail::sync_operation(
+        [&thread](fin_sync_on *on, fin_cont *c, void *s, size_t n) { return fin_thread_ended_on(&thread, on, c, s, n); });
+}
+// The classes of <fin/sync.hpp>. A lock around a co_await takes over what was locked so: std::lock_guard hold(m,
+// std::adopt_lock). One that has locked the mutex itself makes the co_await give -EBUSY.
+inline auto lock(mutex &m) { return lock(*m.native_handle()); }
+inline auto wait(condition_variable &c, mutex &m) { return wait(*c.native_handle(), *m.native_handle()); }
+inline auto wait(semaphore &s) { return wait(*s.native_handle()); }
 // The task goes to the tail of the run queue.
 inline auto yield() {
     return detail::operation([](fin_on *, fin_cont *c, void *s, size_t n) { return fin_yield_on(c, s, n); });
@@ -350,6 +385,14 @@ inline auto suspend(fin_awe *&slot) {
     return detail::operation([&slot](fin_on *, fin_cont *c, void *s, size_t n) {
         slot = fin_awe_self();
         return fin_block_on(c, s, n);
+    });
+}
+// The same where another thread may be quick: then(arg) runs once the task can be scheduled, as that of fin_suspend_then.
+inline auto suspend(fin_awe *&slot, void (*then)(void *), void *arg) {
+    return detail::operation([&slot, t = fin_then_{then, arg}](fin_on *, fin_cont *c, void *s, size_t n) {
+        auto run = [](fin_awe *, void *p) { static_cast<const fin_then_ *>(p)->fn(static_cast<const fin_then_ *>(p)->arg); };
+        slot = fin_awe_self();
+        return fin_block_on_then(c, s, n, run, const_cast<fin_then_ *>(&t));
     });
 }
 

@@ -62,6 +62,9 @@ public:
     void notify_one() { fin_cond_signal(&c_); }
     void notify_all() { fin_cond_broadcast(&c_); }
 
+    using native_handle_type = fin_cond *;
+    native_handle_type native_handle() { return &c_; }
+
 private:
     fin_cond c_ = FIN_COND_INIT;
 };
@@ -80,6 +83,9 @@ public:
         while (n-- > 0)
             fin_sem_post(&s_);
     }
+
+    using native_handle_type = fin_sem *;
+    native_handle_type native_handle() { return &s_; }
 
 private:
     fin_sem s_;
