@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// A program that closes all descriptors, the library's too, is told so: it neither hangs nor spins.
+// A program that closes all descriptors, the library's too, is told so: it neither hangs nor spins. So is one whose ring has
+// lost what was done.
 #define _GNU_SOURCE
 #include <pthread.h>
 
-#include <fin.h>
-
-#include "net.h"
+#include "child.h"
+#include "deny.h"
 
 static struct fin_sem sem = FIN_SEM_INIT(0);
 
@@ -29,9 +29,37 @@ static void close_all(void) {
         CHECK_EQ(fin_sem_wait(&sem), 0);
 }
 
-int main(void) {
+// That of the thread that reaps what nobody waits for: it wakes up, and finds nothing to wait with.
+static void close_reapers(void) {
+    struct fin_process p;
+    alarm(60);
+    CHECK_EQ(start_shell(&p, "exec sleep 1000"), 0);
+    int next = dup(2);
+    close(next);
+    CHECK_EQ(fin_abandon(&p), 0);
+    CHECK_EQ(close(next), 0);
+    CHECK_EQ(kill(p.pid, SIGKILL), 0);
+    for (;;)
+        pause();
+}
+
+static void lose_completions(void) {
+    alarm(60);
+    CHECK_EQ(fin_sleep(FIN_MS), 0);
+    deny(SYS_io_uring_enter, EBADR);
+    CHECK_EQ(fin_sleep(FIN_MS), 0);
+}
+
+static void dies_with(void (*fn)(void), const char *message) {
     char text[1000];
-    CHECK_EQ(killed_by(close_all, text, sizeof text), SIGABRT);
-    CHECK(strstr(text, "has closed a descriptor that is not its own"));
+    CHECK_EQ(killed_by(fn, text, sizeof text), SIGABRT);
+    CHECK(strstr(text, message));
+}
+
+int main(void) {
+    dies_with(close_all, "has closed a descriptor that is not its own");
+    dies_with(close_reapers, "nobody can reap children");
+    if (!on_epoll())
+        dies_with(lose_completions, "an io_uring has done, and it is lost");
     return 0;
 }

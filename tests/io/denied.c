@@ -1,35 +1,17 @@
 // SPDX-License-Identifier: BSD-2-Clause
 // Where a filter denies io_uring, as those of containers do, I/O goes through epoll and says why.
 #include <fcntl.h>
-#include <linux/filter.h>
-#include <linux/seccomp.h>
-#include <stddef.h>
-#include <sys/prctl.h>
-#include <sys/syscall.h>
 #include <sys/wait.h>
 
+#include "deny.h"
 #include "net.h"
-
-static void deny_call(unsigned number, unsigned answer) {
-    struct sock_filter filter[] = {
-        BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, nr)),
-        BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, number, 0, 1),
-        BPF_STMT(BPF_RET | BPF_K, answer),
-        BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW),
-    };
-    struct sock_fprog program = {.len = sizeof filter / sizeof *filter, .filter = filter};
-    if (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) != 0 || prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &program) != 0)
-        SKIP("no seccomp filters here");
-}
-
-static void deny(unsigned answer) { deny_call(SYS_io_uring_setup, answer); }
 
 // In a child, because a filter stays.
 static void answered(unsigned answer, const char *says) {
     int status;
     pid_t child = fork();
     if (child == 0) {
-        deny(SECCOMP_RET_ERRNO | answer);
+        deny(SYS_io_uring_setup, answer);
         if (!strstr(fin_io_backend(), says))
             fprintf(stderr, "%s\n", fin_io_backend());
         _exit(!strstr(fin_io_backend(), says));
@@ -51,6 +33,17 @@ static bool disabled(void) {
     return value != '0';
 }
 
+// An accept has no flag that keeps it from blocking the thread; where the descriptor cannot have it for the moment either,
+// it is not made.
+static void blocking_mode_stays(void) {
+    struct sockaddr_in address;
+    int listener = tcp_listen(&address, 1);
+    alarm(60);
+    deny_if(SYS_fcntl, 1, IS, F_SETFL, EPERM);
+    CHECK_EQ(fin_accept(listener, NULL, NULL), -EPERM);
+    close(listener);
+}
+
 int main(void) {
     static int fd[2];
     static char c;
@@ -60,7 +53,7 @@ int main(void) {
     answered(ENOMEM, "RLIMIT_MEMLOCK");
     answered(EINVAL, "older than that of Linux 5.15");
     answered(EXDEV, "not known");
-    deny(SECCOMP_RET_ERRNO | EPERM);
+    deny(SYS_io_uring_setup, EPERM);
     CHECK(strstr(fin_io_backend(), "epoll, because io_uring is denied"));
     stream_pair(fd);
     fin_finish {
@@ -69,10 +62,11 @@ int main(void) {
         CHECK_EQ(fin_send(fd[1], "x", 1, 0), 1);
     }
     CHECK_EQ(c, 'x');
-    deny_call(SYS_openat2, SECCOMP_RET_ERRNO | EPERM); // as filters do that are older than the call
+    deny(SYS_openat2, EPERM); // as filters do that are older than the call
     int file = fin_open("/proc/self/exe", O_RDONLY, 0);
     CHECK(file >= 0);
     CHECK_EQ(fin_read(file, &c, 1), 1);
     CHECK_EQ(fin_close(file), 0);
+    blocking_mode_stays();
     return 0;
 }
