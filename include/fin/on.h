@@ -37,7 +37,7 @@ struct fin_on {
 int fin_sleep_on(struct fin_on *on, uint64_t ns, fin_cont *cont, const void *state, size_t size);
 int fin_sleep_until_on(struct fin_on *on, uint64_t when, fin_cont *cont, const void *state, size_t size);
 int fin_poll_on(struct fin_on *on, int fd, int events, fin_cont *cont, const void *state, size_t size);
-// Whether opening a FIFO waits for its other end depends on the back end.
+// Whether opening a FIFO waits for its other end depends on the back end, and on the flags; a cancel ends that.
 int fin_openat_on(struct fin_on *on, int dir, const char *path, int flags, mode_t mode, fin_cont *cont, const void *state,
                   size_t size);
 int fin_read_on(struct fin_on *on, int fd, void *buffer, size_t bytes, fin_cont *cont, const void *state, size_t size);

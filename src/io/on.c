@@ -227,11 +227,16 @@ static FIN_LEAVES_FRAME int done_at_once(enum fin_reason reason, struct io *io, 
     return fin_cont_suspend(reason, cont, state, size, NULL, begin_done, on);
 }
 
+// With the stack. A FIFO is not opened so that it waits: in the pool no cancel would end that.
+static FIN_BLOCKING int run_now(const struct call *c) {
+    return c->op == IORING_OP_OPENAT ? fin_openat(c->fd, c->addr, (int)c->flags, c->len) : fin_io_run(*c);
+}
+
 static FIN_LEAVES_FRAME int wait_ready(enum fin_reason reason, struct io *io, struct fin_on *storage, const struct call *c,
                                        fin_cont *cont, const void *state, size_t size) {
     bool may_be_file = c->op == IORING_OP_READ || c->op == IORING_OP_WRITE;
     enum fin_io_kind kind = c->op == IORING_OP_OPENAT ? FIN_IO_FILE : may_be_file ? fin_io_kind_of(c->fd) : FIN_IO_SOCKET;
-    int r = kind == FIN_IO_FILE ? fin_io_run(*c) : try_now(c, kind, false);
+    int r = kind == FIN_IO_FILE ? run_now(c) : try_now(c, kind, false);
     if (r != -EAGAIN || kind == FIN_IO_FILE || events_of(c) == 0)
         return done_at_once(reason, io, storage, c, r, cont, state, size);
     struct on_ready *on = prepare_ready(io, storage, c, kind, nothing);
@@ -248,7 +253,7 @@ static FIN_LEAVES_FRAME int wait_for(enum fin_reason reason, struct fin_on *stor
     if (io->backend == &fin_io_epoll && c->fd < FIXED)
         return wait_ready(reason, io, storage, c, cont, state, size);
     if (c->fd >= FIXED || !(io->can.ops >> c->op & 1) || fin_io_nothing(c))
-        return done_at_once(reason, io, storage, c, fin_io_run(*c), cont, state, size);
+        return done_at_once(reason, io, storage, c, run_now(c), cont, state, size);
     struct on *on = prepare(io, storage, c, nothing);
     struct request *r = &on->request;
     return fin_cont_suspend(reason, cont, state, size, cancelled_by(&r->waiter, fin_uring_cancel, r), begin, on);
