@@ -18,9 +18,10 @@ struct fin_step {
 };
 
 // Runs the steps in order. One that fails, or transfers less than it was told to (recv: with MSG_WAITALL), ends the chain;
-// those after it are not begun. Where it is cancelled, the step that ran says what it did, as its function would. Returns
-// how many steps succeeded, so that steps[count] is the one that failed; or -EINVAL for none or more than FIN_LINKED_MOST,
-// -ENOMEM, or -ECANCELED where nothing was begun. Blocking.
+// those after it are not begun. What a step has closed is gone for those after it: a write to a pipe that has no reader any
+// more is -EPIPE. So each step behind a close costs a call of its own. Where it is cancelled, the step that ran says what it
+// did, as its function would. Returns how many steps succeeded, so that steps[count] is the one that failed; or -EINVAL for
+// none or more than FIN_LINKED_MOST, -ENOMEM, or -ECANCELED where nothing was begun. Blocking.
 //
 //     struct fin_step s[] = {fin_step_pwrite(fd, p, n, 0), fin_step_fsync(fd), fin_step_close(fd)};
 //     if (fin_linked(s, 3) != 3)

@@ -134,7 +134,8 @@ static bool again(const struct step *s, const struct call *c, int result) {
     return fin_uring_next(&none, &s->request, c, &result) != FIN_OVER;
 }
 
-static FIN_BLOCKING int results(struct chain *chain, const struct call *calls, struct fin_step *steps) {
+// Of `all` steps, of which the first ones were the chain.
+static FIN_BLOCKING int results(struct chain *chain, const struct call *calls, struct fin_step *steps, int all) {
     int n = (int)chain->count, good = 0;
     for (int i = 0; i < n; i++) {
         int result = chain->steps[i].request.waiter.result;
@@ -144,12 +145,14 @@ static FIN_BLOCKING int results(struct chain *chain, const struct call *calls, s
         if (good == i && succeeded(&calls[i], (int)steps[i].result))
             good++;
     }
-    if (good == n || chain->cancelled)
+    if (good == all || chain->cancelled)
         return good;
+    if (good == n)
+        return run_each(chain->io, calls, steps, n, all, 0);
     int done = chain->steps[good].request.waiter.result;
     if (!goes_on(&calls[good], done) && !again(&chain->steps[good], &calls[good], done))
         return good;
-    return run_each(chain->io, calls, steps, good, n, done > 0 ? done : 0);
+    return run_each(chain->io, calls, steps, good, all, done > 0 ? done : 0);
 }
 
 static void dispose(struct chain *chain) {
@@ -172,7 +175,17 @@ static struct chain *new_chain(struct io *io, unsigned count) {
     return chain;
 }
 
-static FIN_BLOCKING int run_chain(struct io *io, struct call *calls, struct fin_step *steps, unsigned count) {
+// The kernel lets go of a file that a chain closes when the chain is over: what follows would still find a pipe's reader. So
+// a close ends the chain.
+static unsigned as_chain(const struct call *calls, unsigned count) {
+    unsigned n = 1;
+    while (n < count && calls[n - 1].op != IORING_OP_CLOSE)
+        n++;
+    return n;
+}
+
+static FIN_BLOCKING int run_chain(struct io *io, struct call *calls, struct fin_step *steps, unsigned all) {
+    unsigned count = as_chain(calls, all);
     struct chain *chain = new_chain(io, count);
     int good = -ECANCELED;
     if (!chain)
@@ -187,7 +200,7 @@ static FIN_BLOCKING int run_chain(struct io *io, struct call *calls, struct fin_
         }
         if (!calls->nc)
             fin_cancel_item_remove(&chain->waiter.item);
-        good = results(chain, calls, steps);
+        good = results(chain, calls, steps, (int)all);
     }
     dispose(chain);
     return good;

@@ -128,6 +128,57 @@ static void does_not_fit(void) {
     close(pair[1]);
 }
 
+// What was closed is gone for the steps that follow: they do not write to what nobody can read any more.
+static void closed_before(void) {
+    int pipes[2];
+    char c = 0;
+    CHECK_EQ(pipe(pipes), 0);
+    struct fin_step reader[] = {fin_step_write(pipes[1], "a", 1), fin_step_close(pipes[0]), fin_step_write(pipes[1], "b", 1),
+                                fin_step_close(pipes[1])};
+    CHECK_EQ(fin_linked(reader, 4), 2);
+    CHECK_EQ(reader[2].result, -EPIPE);
+    CHECK_EQ(reader[3].result, -ECANCELED);
+    close(pipes[1]);
+    CHECK_EQ(pipe(pipes), 0);
+    struct fin_step writer[] = {fin_step_close(pipes[1]), fin_step_read(pipes[0], &c, 1)};
+    CHECK_EQ(fin_linked(writer, 2), 1);
+    CHECK_EQ(writer[1].result, 0);
+    struct fin_step twice[] = {fin_step_close(pipes[0]), fin_step_close(pipes[0]), fin_step_close(-1)};
+    CHECK_EQ(fin_linked(twice, 3), 1);
+    CHECK_EQ(twice[1].result, -EBADF);
+    CHECK_EQ(twice[2].result, -ECANCELED);
+    stream_pair(pipes);
+    struct fin_step all[] = {fin_step_send(pipes[1], "abc", 3, 0), fin_step_close(pipes[1]),
+                             fin_step_recv(pipes[0], &c, 1, 0), fin_step_recv(pipes[0], &c, 1, 0), fin_step_close(pipes[0])};
+    CHECK_EQ(fin_linked(all, 5), 5);
+    CHECK_EQ(c, 'b');
+}
+
+// A cancel meets what follows a close.
+static void cancelled_after_close(void) {
+    static int pair[2], other[2], n;
+    static char c;
+    static struct fin_step s[3];
+    stream_pair(pair);
+    stream_pair(other);
+    s[0] = fin_step_close(other[0]);
+    s[1] = fin_step_recv(pair[0], &c, 1, 0);
+    s[2] = fin_step_close(pair[0]);
+    fin_finish {
+        fin_async { n = fin_linked(s, 3); };
+        CHECK_EQ(fin_sleep(FIN_MS), 0);
+        fin_cancel();
+    }
+    CHECK_EQ(n, 1);
+    CHECK_EQ(s[1].result, -ECANCELED);
+    CHECK_EQ(s[2].result, -ECANCELED);
+    CHECK_EQ(write(pair[1], "x", 1), 1);
+    CHECK_EQ(recv(pair[0], &c, 1, MSG_DONTWAIT), 1);
+    close(pair[0]);
+    close(pair[1]);
+    close(other[1]);
+}
+
 // Cancelled in the first step, in a later one, or before any went down.
 static void cancelled(int done, int pause) {
     static int pair[2], n;
@@ -162,6 +213,9 @@ int main(void) {
     waits(0);
     waits(SOCK_NONBLOCK);
     does_not_fit();
+    signal(SIGPIPE, SIG_IGN);
+    closed_before();
+    cancelled_after_close();
     for (int done = 0; done < 3; done++) {
         cancelled(done, 0);
         cancelled(done, 1);
