@@ -10,6 +10,8 @@
 // that was stored before them; a relaxed store of `armed` comes out at any time before. A fence empties the buffer of the
 // side that makes it; membarrier(2) also that of the other side.
 //
+// When the receiver asks for fences is its own affair: here at any time.
+//
 // A doze ends when a store to the line comes out of the sender's buffer after it was watched. Its limit of time is left out,
 // so that what the limit would hide is seen: where `dozes`, the receiver waits in no other way.
 //
@@ -23,6 +25,10 @@
 // WRONG 6 the sender arms without a fence before it looks for room
 // WRONG 7 the receiver makes a barrier for the sender, but none for itself
 // WRONG 8 the receiver looks at the line before it watches it
+// WRONG 9 the sender is asked for a fence, and makes none
+// WRONG 10 it does not look at `armed` again after it
+// WRONG 11 no membarrier where fences are asked for for the first time
+// WRONG 12 none after the bit was taken away while nothing was armed
 
 #ifdef MORE
 #define MESSAGES 5
@@ -31,6 +37,7 @@
 #endif
 #define ROOM 2
 #define NONE 255
+#define FENCES 128 // UMP_FENCES
 
 byte wrong;
 bool dozes;
@@ -90,6 +97,13 @@ proctype Sender() {
         if :: fenced && wrong != 2 -> flush_tx() :: else fi;
         seen = armed_rx;
         if
+        :: seen & FENCES ->
+            if :: wrong != 9 -> flush_tx() :: else fi;
+            if :: wrong != 10 -> seen = armed_rx :: else fi;
+            seen = seen & ~FENCES
+        :: else
+        fi;
+        if
         :: seen != 0 && seen != rung -> rung = seen; rings_message++
         :: else
         fi
@@ -102,20 +116,32 @@ inline barrier() {
     if :: !fenced && wrong != 2 -> flush_tx() :: else fi
 }
 
+inline arm() {
+    if
+    :: !fenced -> fences = FENCES
+    :: fences = 0
+    fi;
+    if :: wrong == 3 -> number = 1 :: else -> number++ fi;
+    late_armed_rx = number | fences;
+    if
+    :: asked || (wrong == 11 && fences) -> flush_rx()
+    :: else -> barrier()
+    fi;
+    asked = fences
+}
+
 // sleep_for_message
 inline await_message() {
     if :: wrong != 4 -> heard = rings_message :: else fi;
     if :: wrong == 1 -> there = HAVE(taken) :: else fi;
-    if :: wrong == 3 -> number = 1 :: else -> number++ fi;
-    late_armed_rx = number;
-    barrier();
+    arm();
     if :: wrong != 1 -> there = HAVE(taken) :: else fi;
     if :: wrong == 4 -> heard = rings_message :: else fi;
     if
     :: there
     :: !there -> rings_message > heard
     fi;
-    late_armed_rx = 0
+    late_armed_rx = fences
 }
 
 inline doze() {
@@ -129,7 +155,7 @@ inline doze() {
 }
 
 proctype Receiver() {
-    byte taken, heard, number, rung, seen;
+    byte taken, heard, number, rung, seen, fences, asked;
     bool there;
     do
     :: taken < MESSAGES ->
@@ -140,6 +166,10 @@ proctype Receiver() {
         od;
         taken++;
         late_consumed++;
+        if
+        :: fences -> fences = 0; late_armed_rx = 0; asked = (wrong == 12 -> asked : 0)
+        :: true
+        fi;
         if :: wrong != 5 -> flush_rx() :: else fi;
         seen = armed_tx;
         if

@@ -50,8 +50,7 @@ static void arm(struct fin_waitset *w, struct fin_link *members) {
     for (struct fin_link *l = members->next; l != members; l = l->next) {
         struct fin_waitset_source *s = FIN_SOURCE_OF(l);
         s->armed = true;
-        fin_ump_arm(rx_of(s));
-        barrier |= !rx_of(s)->alone;
+        barrier |= fin_ump_arm(rx_of(s));
     }
     if (barrier)
         fin_ump_barrier();

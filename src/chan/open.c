@@ -30,7 +30,7 @@ struct hello {
     uint32_t version, lines;
 };
 
-static const struct hello greeting = {"fin-chan", 2, 0};
+static const struct hello greeting = {"fin-chan", 3, 0};
 
 static size_t page(void) { return (size_t)sysconf(_SC_PAGESIZE); }
 
@@ -128,7 +128,8 @@ static void chan_begin(struct fin_chan *c, struct shared_map *m, unsigned side, 
                                 .talks = &c->out.ump.talks,
                                 .lines = lines,
                                 .shift = shift,
-                                .fd = fd[in]};
+                                .fd = fd[in],
+                                .asks = barriers && !c->in.turn.shared};
     __atomic_store_n(&c->in.ump.own->barriers, barriers, __ATOMIC_RELAXED);
     c->out.ump.fence = !barriers || !__atomic_load_n(&c->out.ump.peer->barriers, __ATOMIC_RELAXED);
 }

@@ -148,8 +148,8 @@ static int sleep_there(struct chan_on *on) {
 static int sleep_for_message(struct chan_on *on) {
     struct ump_rx *rx = &on->chan->in.ump;
     uint64_t heard = rx->meeting ? fin_event_read(&rx->meeting->message) : 0;
-    fin_ump_arm(rx);
-    fin_ump_barrier();
+    if (fin_ump_arm(rx))
+        fin_ump_barrier();
     int r = -EAGAIN;
     if (fin_ump_arrived(rx))
         ;

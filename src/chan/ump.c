@@ -41,6 +41,14 @@ void fin_ump_no_receiver(struct ump_tx *tx, int why) {
 }
 
 int fin_ump_ring(struct ump_tx *tx, uint64_t armed) {
+    if (armed != UMP_CLOSED && armed & UMP_FENCES) {
+        __atomic_thread_fence(__ATOMIC_SEQ_CST);
+        armed = __atomic_load_n(&tx->peer->armed, __ATOMIC_RELAXED);
+        if (armed != UMP_CLOSED)
+            armed &= ~UMP_FENCES;
+    }
+    if (armed == 0 || armed == tx->rung)
+        return 0;
     tx->rung = armed;
     if (armed == UMP_CLOSED)
         fin_ump_no_receiver(tx, -EPIPE);
@@ -56,11 +64,20 @@ __attribute__((no_sanitize("thread"))) static bool seems_sent(const struct ump_r
     return (((uint32_t)*line ^ ump_lap(position, rx->shift)) & UMP_LAP) == 0;
 }
 
+enum { FEW = 16 }; // lines
+
+// Since it armed last.
+static bool had_few(const struct ump_rx *rx) { return rx->tail - rx->armed_at <= FEW; }
+
 size_t fin_ump_acknowledge(struct ump_rx *rx, size_t size) {
     bool talks = __atomic_load_n(rx->talks, __ATOMIC_RELAXED);
     rx->ahead = seems_sent(rx, rx->tail + 2 * UMP_AHEAD) ? UMP_AHEAD * UMP_LINE : 0;
     rx->acknowledge_at = talks ? ump_window_end(rx->tail) : rx->tail + rx->lines / 4;
     __atomic_store_n(&rx->own->consumed, rx->tail, __ATOMIC_RELEASE);
+    if (FIN_UNLIKELY(rx->fences != 0) && !had_few(rx)) {
+        rx->fences = 0;
+        fin_ump_disarm(rx); // the bell has rung for what was taken
+    }
     __atomic_thread_fence(__ATOMIC_SEQ_CST);
     uint64_t armed = __atomic_load_n(&rx->peer->armed, __ATOMIC_RELAXED);
     if (armed != 0 && armed != rx->rung) {
@@ -78,7 +95,17 @@ int fin_ump_end_of(const struct ump_rx *rx) {
     return __atomic_load_n(&rx->peer->closed, __ATOMIC_RELAXED) ? -ESHUTDOWN : -ECONNRESET;
 }
 
-void fin_ump_arm(struct ump_rx *rx) { __atomic_store_n(&rx->own->armed, ++rx->armed, __ATOMIC_RELAXED); }
+bool fin_ump_arm(struct ump_rx *rx) {
+    bool fenced = rx->fences != 0;
+    if (rx->asks) {
+        rx->fences = had_few(rx) ? UMP_FENCES : 0;
+        rx->armed_at = rx->tail;
+    }
+    __atomic_store_n(&rx->own->armed, ++rx->armed | rx->fences, __ATOMIC_RELAXED);
+    if (fenced)
+        __atomic_thread_fence(__ATOMIC_SEQ_CST);
+    return !rx->alone && !fenced;
+}
 
 void fin_ump_barrier(void) {
     __atomic_thread_fence(__ATOMIC_SEQ_CST);
@@ -86,7 +113,7 @@ void fin_ump_barrier(void) {
         syscall(SYS_membarrier, MEMBARRIER_CMD_GLOBAL_EXPEDITED, 0, 0);
 }
 
-void fin_ump_disarm(struct ump_rx *rx) { __atomic_store_n(&rx->own->armed, 0, __ATOMIC_RELAXED); }
+void fin_ump_disarm(struct ump_rx *rx) { __atomic_store_n(&rx->own->armed, rx->fences, __ATOMIC_RELAXED); }
 
 static bool other_work(struct fin_runtime *rt) {
     return !fin_link_empty(&rt->queue) || pending_of(rt->thread.current) != NULL;
@@ -156,8 +183,7 @@ static bool came_message(void *rx) { return fin_ump_arrived(rx); }
 
 static FIN_BLOCKING int sleep_for_message(struct ump_rx *rx, bool nc) {
     uint64_t heard = rx->meeting ? fin_event_read(&rx->meeting->message) : 0;
-    fin_ump_arm(rx);
-    if (!rx->alone)
+    if (fin_ump_arm(rx))
         fin_ump_barrier();
     int r = fin_ump_arrived(rx) ? 0 : fin_bell_await_message(rx, heard, nc);
     fin_ump_disarm(rx);

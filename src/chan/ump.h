@@ -25,6 +25,11 @@
 // One of the two sees the other's store if B and b are full barriers. b would cost every message the time that its line
 // takes to get here from the other processor. So the receiver's B is membarrier(2), which makes b happen on every processor
 // that runs a process that registered for it, and b is none but for the compiler. Where either side cannot, b is a fence.
+//
+// B interrupts those processors: dearer than all else where a few messages come between two sleeps. So a receiver that had
+// so few since it armed last asks for a fence as b from now on, by UMP_FENCES in `armed`, for which it makes B once more.
+// From then on its own B is a fence: a sender who sees the bit makes one and looks again, and who no longer sees it sees a
+// number for which to ring. Once many come the receiver takes the bit away, and the next B is membarrier(2) again.
 // Waiting for room is the same with the roles exchanged: rare on both sides, so both have a fence. (models/chan.pml)
 #ifndef FIN_CHAN_UMP_H
 #define FIN_CHAN_UMP_H
@@ -50,6 +55,7 @@ struct receiver_line {
 } __attribute__((aligned(128)));
 
 #define UMP_CLOSED UINT64_MAX
+#define UMP_FENCES ((uint64_t)1 << 63)
 
 // The header: length, lap, kind. A skip is no message: the next one begins `length` lines further on (room.c).
 enum { UMP_MESSAGE = 1, UMP_WITH_FDS = 2, UMP_SKIP = 3, UMP_KIND = 0xff };
@@ -100,6 +106,9 @@ struct ump_rx {
     uint8_t counts[UMP_PARCELS]; // of the descriptors in them
     bool lacking[UMP_PARCELS];   // not all of them could be had
     int fds[UMP_PARCELS][UMP_FDS];
+    bool asks;         // it may ask for fences: one thread has this end
+    uint64_t fences;   // UMP_FENCES while it does, or 0
+    uint64_t armed_at; // `tail` when it armed last
 } __attribute__((aligned(64)));
 
 static inline uint32_t ump_lines(size_t size) { return (uint32_t)((size + UMP_HEADER + UMP_LINE - 1) / UMP_LINE); }
@@ -147,7 +156,7 @@ static inline void ump_copy_line(void *to, const void *from, size_t n) {
 
 static inline bool ump_room(const struct ump_tx *tx, uint32_t lines) { return tx->head + lines < tx->limit; }
 
-int fin_ump_ring(struct ump_tx *tx, uint64_t armed); // 0
+int fin_ump_ring(struct ump_tx *tx, uint64_t armed); // what is in `armed`; 0
 
 // A line that is written soon begins to come here. Not one that the receiver is looking at: it would come twice.
 static inline void ump_fetch(const char *line) {

@@ -22,9 +22,8 @@ void fin_ump_no_receiver(struct ump_tx *tx, int why);
 
 bool fin_ump_arrived(struct ump_rx *rx); // a message, or what makes every call fail
 int fin_ump_end_of(const struct ump_rx *rx);   // why nothing comes any more; -EAGAIN while the sender lives
-// After both the ring must be looked at again. The barrier serves many that were armed; on one that is alone it is not
-// needed.
-void fin_ump_arm(struct ump_rx *rx);
+// Is a barrier to follow? One serves many that were armed. After that the ring must be looked at again.
+bool fin_ump_arm(struct ump_rx *rx);
 void fin_ump_barrier(void);
 void fin_ump_disarm(struct ump_rx *rx);
 

@@ -117,8 +117,7 @@ ITEMS = [
                                                '10,000 additions')],
          [('chan', 'on 1 channel', 'polling never', *POLLING)],
          'Alerts are signals here. Latency contains what the machine takes to interrupt another processor. Steps are '
-         'transactions where there are some. After each message the channel is armed again by membarrier(2), which '
-         'interrupts the other processor: on a virtual machine that is most of what a message costs alerts and steps.',
+         'transactions where there are some.',
          plots=[Bars(1, '% slower', 3), Bars(2, 'cycles of latency, median', 4)]),
     Item(HTM, 'Figure 6.2', 'the same with 10 and 100 channels: slowdown', 'polling every 25: +7.89% and +50.34%; alerts '
          '+1.09% and +1.15%', [('chan', 'on 10 channels', *ALERTS), ('chan', 'on 100 channels', *ALERTS)],
