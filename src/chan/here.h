@@ -49,10 +49,7 @@ static inline void take_turn_here(struct fin_chan *c) {
 static inline __attribute__((always_inline)) struct fin_cont_record *can_wait_here(const struct fin_runtime *rt,
                                                                                    struct fin_chan *c, fin_cont *cont,
                                                                                    size_t size) {
-    if (FIN_UNLIKELY(!rt || !plainly_here(c) || !may_set_plain(cont, size)))
-        return NULL;
-    struct fin_cont_record *e = running_plain(rt);
-    return e && FIN_LIKELY(e->item.link.next != NULL) ? e : NULL;
+    return FIN_LIKELY(plainly_here(c)) ? begin_plain(rt, cont, size) : NULL;
 }
 
 // Pre: can_wait_here; word is left.

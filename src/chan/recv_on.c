@@ -168,11 +168,11 @@ static int await_message(struct chan_on *on, bool looked) {
     struct ump_rx *rx = &on->chan->in.ump;
     if (rx->alone)
         return await_here(on);
-    for (;;) {
+    for (;; looked = false) {
         ssize_t n = rx->gone || fin_ump_arrived(rx) ? take_now(on) : -EAGAIN;
         if (n != -EAGAIN || rx->watched)
             return give_and_end(on, n != -EAGAIN ? n : -EBUSY);
-        if ((!looked && fin_ump_spin(rx)) || fin_ump_spin_on(rx))
+        if (!looked && fin_ump_spin_long(rx))
             return give_and_end(on, take_there(on));
         if (on->turns < SPIN_YIELDS && fin_ump_others()) {
             on->turns++;
@@ -237,22 +237,39 @@ static inline void give_turn_here(struct fin_chan *c) {
     c->in.quick = true;
 }
 
+// A message from another thread or process that comes while looks pay; -EAGAIN: it takes longer, or there is more to it.
+static inline ssize_t take_soon(struct fin_chan *c, void *buffer, size_t room) {
+    return c->in.quick && fin_ump_spin_long(&c->in.ump) ? fin_chan_try_recv(c, buffer, room) : -EAGAIN;
+}
+
+// e: as begin_plain said.
+static inline int went_quickly(struct fin_runtime *rt, struct fin_cont_record *e, fin_cont *cont, const void *state,
+                               size_t size, int result) {
+    return FIN_LIKELY(e && may_call_plain(rt)) ? call_plain(rt, e, cont, state, size, result)
+                                               : fin_cont_call(FIN_FOR_MESSAGE, cont, state, size, result);
+}
+
 // The fast paths make no call that returns, so they save no register.
 static __attribute__((noinline)) int recv_slowly(struct fin_chan *c, void *buffer, size_t size, struct fin_chan_on *storage,
                                                  fin_cont *cont, const void *state, size_t state_size) {
     struct chan_on *on = chan_on_of(storage);
-    int r = fin_cont_begin(cont, state_size, true);
+    struct fin_runtime *rt = fin_rt(fin_self);
+    struct fin_cont_record *e = begin_plain(rt, cont, state_size);
+    int r = FIN_LIKELY(e != NULL) ? 0 : fin_cont_begin(cont, state_size, true);
     if (r < 0)
         return r;
     ssize_t n = r > 0 ? -ECANCELED : fin_chan_try_recv(c, buffer, size);
+    bool looked = c->in.quick;
+    if (n == -EAGAIN)
+        n = take_soon(c, buffer, size);
     if (n != -EAGAIN)
-        return fin_cont_call(FIN_FOR_MESSAGE, cont, state, state_size, (int)n);
+        return went_quickly(rt, e, cont, state, state_size, (int)n);
     on->chan = c;
     on->buffer = buffer;
     on->room = size;
     on->peek = NULL;
     fin_keep(&on->kept, cont, state, state_size);
-    return fin_chan_on_receive(on, false);
+    return fin_chan_on_receive(on, looked);
 }
 
 int fin_chan_recv_on(struct fin_chan *c, void *buffer, size_t size, struct fin_chan_on *storage, fin_cont *cont,
@@ -276,22 +293,20 @@ static inline struct lmp_waiter *can_hand_over(const struct fin_runtime *rt, con
                : NULL;
 }
 
-// An answer from another thread or process, which may take a moment; -EAGAIN: it takes longer, or there is more to it.
-static ssize_t answered_soon(struct fin_chan *c, void *buffer, size_t room) {
-    return c->in.quick && fin_ump_spin(&c->in.ump) ? fin_chan_try_recv(c, buffer, room) : -EAGAIN;
-}
-
 static __attribute__((noinline)) int send_recv_slowly(struct fin_chan *c, const void *data, size_t size, void *buffer,
                                                       size_t room, struct fin_chan_on *storage, fin_cont *cont,
                                                       const void *state, size_t state_size) {
     struct chan_on *on = chan_on_of(storage);
-    int r = fin_cont_begin(cont, state_size, true);
-    if (r != 0)
+    struct fin_runtime *rt = fin_rt(fin_self);
+    struct fin_cont_record *e = begin_plain(rt, cont, state_size);
+    int r = FIN_LIKELY(e != NULL) ? 0 : fin_cont_begin(cont, state_size, true);
+    if (FIN_UNLIKELY(r != 0))
         return r < 0 ? r : fin_cont_go_on(FIN_FOR_MESSAGE, cont, state, state_size, -ECANCELED);
     r = fin_chan_send_now(c, data, size);
-    ssize_t n = r == 0 ? answered_soon(c, buffer, room) : r;
+    bool looked = c->in.quick;
+    ssize_t n = r == 0 ? take_soon(c, buffer, room) : r;
     if (n != -EAGAIN)
-        return fin_cont_call(FIN_FOR_MESSAGE, cont, state, state_size, (int)n);
+        return went_quickly(rt, e, cont, state, state_size, (int)n);
     on->chan = c;
     on->data = data;
     on->size = size;
@@ -301,7 +316,7 @@ static __attribute__((noinline)) int send_recv_slowly(struct fin_chan *c, const 
     on->behind = false;
     on->peek = NULL;
     fin_keep(&on->kept, cont, state, state_size);
-    return r == 0 ? fin_chan_on_receive(on, true) : fin_chan_on_send(on);
+    return r == 0 ? fin_chan_on_receive(on, looked) : fin_chan_on_send(on);
 }
 
 int fin_chan_send_recv_on(struct fin_chan *c, const void *data, size_t size, void *buffer, size_t room,

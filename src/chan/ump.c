@@ -163,11 +163,11 @@ static FIN_BLOCKING __attribute__((noinline)) int look_awhile(bool (*came)(void 
 
 bool fin_ump_others(void) { return other_work(fin_here()); }
 
-static inline bool look_alone(struct ump_rx *rx, bool gives_turns) {
+static inline bool look_alone(struct ump_rx *rx, int looks, int without_turns) {
     if (rx->alone || other_work(fin_here()))
         return false;
-    for (int looks = 0; looks < SPIN_LOOKS; looks++) {
-        if (gives_turns && looks % LOOKS_A_TURN == LOOKS_A_TURN - 1)
+    for (int i = 0; i < looks; i++) {
+        if (i >= without_turns && i % LOOKS_A_TURN == LOOKS_A_TURN - 1)
             fin_ump_give_turn();
         if (ump_look(rx) != 0)
             return true;
@@ -176,8 +176,8 @@ static inline bool look_alone(struct ump_rx *rx, bool gives_turns) {
     return false;
 }
 
-bool fin_ump_spin(struct ump_rx *rx) { return look_alone(rx, false); }
-bool fin_ump_spin_on(struct ump_rx *rx) { return look_alone(rx, true); }
+bool fin_ump_spin(struct ump_rx *rx) { return look_alone(rx, SPIN_LOOKS, SPIN_LOOKS); }
+bool fin_ump_spin_long(struct ump_rx *rx) { return look_alone(rx, 2 * SPIN_LOOKS, SPIN_LOOKS); }
 
 static bool came_message(void *rx) { return fin_ump_arrived(rx); }
 

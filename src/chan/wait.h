@@ -35,7 +35,7 @@ FIN_BLOCKING int fin_ump_await_room(struct ump_tx *tx, uint32_t lines, bool nc);
 
 // Looks for a while where this thread has nothing else to do, and nobody has the turn. Is there something?
 bool fin_ump_spin(struct ump_rx *rx);
-bool fin_ump_spin_on(struct ump_rx *rx); // the same once more, and gives others of this processor turns
+bool fin_ump_spin_long(struct ump_rx *rx); // as long again, and then gives others of this processor turns
 bool fin_ump_others(void); // has it something else to do?
 void fin_ump_give_turn(void); // to others of this processor; not for a while after one that was long
 

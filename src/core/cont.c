@@ -321,8 +321,16 @@ static inline int call_with(enum fin_reason reason, fin_cont *cont, const void *
     return 0;
 }
 
-int fin_cont_call(enum fin_reason reason, fin_cont *cont, const void *state, size_t size, int result) {
+static __attribute__((noinline)) int call_slowly(enum fin_reason reason, fin_cont *cont, const void *state, size_t size,
+                                                 int result) {
     return call_with(reason, cont, state, size, result, false, false);
+}
+
+int fin_cont_call(enum fin_reason reason, fin_cont *cont, const void *state, size_t size, int result) {
+    struct fin_runtime *rt = fin_rt(fin_self);
+    struct fin_cont_record *e = FIN_LIKELY(rt != NULL) && may_set_plain(cont, size) ? running_plain(rt) : NULL;
+    return FIN_LIKELY(e && may_call_plain(rt)) ? call_plain(rt, e, cont, state, size, result)
+                                               : call_slowly(reason, cont, state, size, result);
 }
 
 int fin_cont_call_first(enum fin_reason reason, fin_cont *cont, const void *state, size_t size, int result) {
@@ -351,10 +359,10 @@ static __attribute__((noinline)) int begin_slowly(fin_cont *cont, size_t size, b
 // One that waits in a loop has been asked all of that before.
 int fin_cont_begin(fin_cont *cont, size_t size, bool cancellable) {
     struct fin_runtime *rt = fin_rt(fin_self);
-    const struct fin_cont_record *e = FIN_LIKELY(rt != NULL) && may_set_plain(cont, size) ? running_plain(rt) : NULL;
+    struct fin_cont_record *e = FIN_LIKELY(rt != NULL) && may_set_plain(cont, size) ? running_plain(rt) : NULL;
     if (FIN_UNLIKELY(!e))
         return begin_slowly(cont, size, cancellable);
-    return !cancellable || e->item.link.next || !block_cancelled(rt->thread.current) ? 0 : FIN_CONT_CANCELLED;
+    return !cancellable || e->item.link.next || fin_cont_link_item(e) ? 0 : FIN_CONT_CANCELLED;
 }
 
 void fin_cont_done(struct fin_runtime *rt, struct fin_awe *a, int result) {

@@ -163,6 +163,26 @@ static inline bool may_set_plain(fin_cont *cont, size_t size) {
     return FIN_LIKELY(cont && size <= FIN_CONT_STATE && size % sizeof(uint64_t) == 0);
 }
 
+// The one that runs, where it could wait at once, and nothing has cancelled it: fin_cont_begin, the quick half.
+static inline struct fin_cont_record *begin_plain(const struct fin_runtime *rt, fin_cont *cont, size_t size) {
+    struct fin_cont_record *e = FIN_LIKELY(rt != NULL) && may_set_plain(cont, size) ? running_plain(rt) : NULL;
+    return e && FIN_LIKELY(e->item.link.next != NULL) ? e : NULL;
+}
+
+// May its next step begin on its stack? Not where others are to have a turn first. Pre: running_plain().
+static inline bool may_call_plain(const struct fin_runtime *rt) { return FIN_LIKELY(!fin_tracking(rt) && rt->ticks > 1); }
+
+static inline int call_plain(struct fin_runtime *rt, struct fin_cont_record *e, fin_cont *cont, const void *state,
+                             size_t size, int result) {
+    struct fin_body *body = (struct fin_body *)rt->thread.current - 1;
+    rt->ticks--;
+    set_plain(e, cont, state, size);
+    e->result = result;
+    body->entry = (void *)cont;
+    fin_arch_on_stack(body, fin_cont_step, e);
+    return 0;
+}
+
 static inline void set_continuation(struct fin_cont_record *e, fin_cont *cont, const void *state, size_t size) {
     e->cont = cont;
     e->result = 0;
