@@ -330,7 +330,7 @@ int fin_chan_send_recv_on(struct fin_chan *c, const void *data, size_t size, voi
     ump_copy_line(to->buffer, data, size);
     receiver->result = (int)size;
     receiver->cancellable = false;
-    c->out.ump.meeting->waiter = NULL;
+    to->at->waiter = NULL;
     give_turn_here(to->on);
     begin_wait_here(rt, e, c, leave_word(chan_on_of(storage), c, buffer, room), cont, state, state_size);
     rt->ticks--;
