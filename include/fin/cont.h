@@ -60,7 +60,8 @@ int fin_block_on_then(fin_cont *cont, const void *state, size_t size, void (*the
 // The running AWE goes to the tail of the queue, with this continuation. fin_yield without a stack.
 int fin_yield_on(fin_cont *cont, const void *state, size_t size);
 
-// Ends the running AWE, which must be explicit, without an open finish block: anything else ends the program with a message.
+// Ends the running AWE, which must be explicit, without an open finish block, and not in a C++ catch clause: anything else
+// ends the program with a message.
 void fin_cont_end(void) __attribute__((noreturn));
 
 // The running AWE, where it is explicit: NULL otherwise. It has this address from its start to its end.

@@ -209,19 +209,19 @@ inline task<void> promise_of<void>::get_return_object() {
 
 inline task<>::handle outermost(const routine &r) { return task<>::handle::from_address(r.outermost.address()); }
 
-// A step: runs the coroutine to its next wait or its end.
+// A step: runs the coroutine to its next wait or its end. What refuses to wait says so as the result of what was awaited.
 inline void run_routine(routine &r, int result) {
-    r.result = result;
     task<>::handle h = outermost(r);
     h.promise().running = &r;
-    r.start = nullptr;
-    do
-        r.current.resume();
-    while (!r.start && r.current);
-    if (r.start) {
-        int refused = r.start(r.awaiter, &r);
-        fin_call_continuation(continue_routine, refused); // which then is the result of what was awaited
-    }
+    do {
+        r.result = result;
+        r.start = nullptr;
+        do
+            r.current.resume();
+        while (!r.start && r.current);
+        if (r.start)
+            result = r.start(r.awaiter, &r);
+    } while (r.start);
     std::exception_ptr error = std::move(h.promise().error);
     h.destroy();
     if (error)

@@ -408,6 +408,8 @@ void fin_cont_end(void) {
         fin_host_die("fin_cont_end outside an explicit AWE");
     if (rt->thread.current != body->block)
         fin_host_die("fin_cont_end inside a finish block of its own");
+    if (exception_in_flight(rt))
+        fin_host_die("fin_cont_end where a C++ exception is in flight");
     fin_cont_over(rt, body);
     __builtin_unreachable();
 }

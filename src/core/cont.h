@@ -124,15 +124,20 @@ static inline struct fin_cont_record *running_plain(const struct fin_runtime *rt
     return body->resume;
 }
 
+// In the frames of the AWE that runs: caught and not yet dealt with, or still on its way.
+static inline __attribute__((always_inline)) bool exception_in_flight(struct fin_runtime *rt) {
+    void **e = fin_tracking(rt) ? fin_host_exception_state() : rt->thread.exceptions;
+    return e && (e[0] || e[1]);
+}
+
 // An explicit AWE of this thread, or one that becomes it; 0 or what is wrong.
 static inline __attribute__((always_inline)) int refusal(struct fin_runtime *rt, struct fin_body *body, fin_cont *cont,
                                                          size_t size) {
-    void **e = fin_tracking(rt) ? fin_host_exception_state() : rt->thread.exceptions;
     if (!body || !cont)
         return -EINVAL;
     if (size > FIN_CONT_STATE)
         return -E2BIG;
-    return rt->thread.current != body->block || (e && (e[0] || e[1])) || holds_locks(rt, body) ? -EBUSY : 0;
+    return rt->thread.current != body->block || exception_in_flight(rt) || holds_locks(rt, body) ? -EBUSY : 0;
 }
 
 static inline __attribute__((always_inline)) int record_for(struct fin_runtime *rt, struct fin_body *body, fin_cont *cont,

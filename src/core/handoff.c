@@ -178,10 +178,9 @@ static __attribute__((noinline)) int call_slowly(fin_cont *cont, int result) {
     struct fin_runtime *rt = fin_here();
     struct fin_body *body = here(rt);
     struct fin_cont_record *e = running_record(body);
-    if (!e || !cont)
-        return -EINVAL;
-    if (rt->thread.current != body->block || body->inner)
-        return -EBUSY;
+    int error = e ? refusal(rt, body, cont, 0) : -EINVAL;
+    if (error || body->inner)
+        return error ? error : -EBUSY;
     e->cont = cont;
     e->result = result;
     if (fin_tracking(rt)) { // which wants to see a stack begin anew

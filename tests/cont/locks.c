@@ -54,6 +54,9 @@ static void body(void *p) {
 static void step(void *p, int result) {
     (void)result;
     holds();
+    fin_mutex_lock_nc(&m);
+    CHECK_EQ(fin_call_continuation(never, 0), -EBUSY); // which gives up the frames, too
+    fin_mutex_unlock(&m);
     fin_yield_on(over, p, 0);
 }
 

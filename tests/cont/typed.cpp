@@ -6,7 +6,7 @@
 
 #include <fin.hpp>
 
-#include "check.h"
+#include "process.h"
 
 struct walk {
     int at, to;
@@ -44,8 +44,22 @@ static void catches(int &n, int) {
         throw n;
     } catch (int) {
         CHECK_EQ(fin::block_on<ends>(n), -EBUSY);
+        CHECK_EQ(fin_call_continuation((fin::continuation<ends, int>), 0), -EBUSY);
     }
     fin_cont_end();
+}
+
+static void ends_in_a_catch_clause(int &n, int) {
+    try {
+        throw n;
+    } catch (int) {
+        fin_cont_end(); // the next of the thread would have it as its own
+    }
+}
+
+static void run_ending_in_a_catch_clause() {
+    int n = 0;
+    fin_finish { fin_async_cont((fin::continuation<ends_in_a_catch_clause, int>), &n, sizeof n); }
 }
 
 // Its state lies where the next wait puts its own.
@@ -97,6 +111,11 @@ int main() {
         }
         CHECK(thrown);
         CHECK_LOG("-125 "); // it cancelled the other
+    }
+    if (!ON_TSAN) { // as in refused.c
+        char text[4096];
+        CHECK_EQ(killed_by(run_ending_in_a_catch_clause, text, sizeof text), SIGABRT);
+        CHECK(strstr(text, "fin: fin_cont_end where a C++ exception is in flight"));
     }
     return 0;
 }
