@@ -57,9 +57,10 @@ static void dies_with(void (*fn)(void), const char *message) {
 }
 
 int main(void) {
-    dies_with(close_all, "has closed a descriptor that is not its own");
-    if (!on_valgrind()) // a program that its second thread aborts it sometimes ends with 0
+    if (!on_valgrind()) { // of 3.19: what its second thread aborts sometimes ends there as if well
+        dies_with(close_all, "has closed a descriptor that is not its own");
         dies_with(close_reapers, "nobody can reap children");
+    }
     if (!on_epoll())
         dies_with(lose_completions, "an io_uring has done, and it is lost");
     return 0;
