@@ -57,7 +57,7 @@ int fin_chan_pair(struct fin_chan **a, struct fin_chan **b, const struct fin_cha
 // Listens for clients. Names are paths, or for what is in no file system, "@" and any text: then every process of the
 // network namespace can connect. Options are those of the channels accepted; NULL: as for fin_chan_pair. A socket that a
 // dead process left under the name is replaced. Does not block. Returns 0; -EADDRINUSE where another listens; -ENAMETOOLONG;
-// or as socket(2), bind(2).
+// -EINVAL where the name is empty, or the options are wrong; or as socket(2), bind(2).
 int fin_chan_listen(struct fin_chan_listener **out, const char *name, const struct fin_chan_options *options);
 // Waits for a client, and opens a channel to it. Any AWE of any thread may accept; the new end is usable on any thread. It
 // waits for nothing that a client could withhold. -ETOOMANYREFS, -ENOBUFS, -ENOMEM: for some time the system has had no room
@@ -67,13 +67,16 @@ FIN_BLOCKING int fin_chan_accept_nc(struct fin_chan_listener *l, struct fin_chan
 // Takes the name away. Nobody may be in fin_chan_accept. Does not block.
 void fin_chan_listener_close(struct fin_chan_listener *l);
 
-// Connects to a listener. Returns 0; -ECONNREFUSED, -ENOENT and others of connect(2); -EPROTO where the other side is no
-// listener of this kind.
+// Connects to a listener. `flags` are 0 or FIN_CHAN_SHARED. Returns 0; -ECONNREFUSED, -ENOENT and others of connect(2); or
+// as fin_chan_take.
 FIN_BLOCKING int fin_chan_connect(struct fin_chan **out, const char *name, unsigned flags);
 FIN_BLOCKING int fin_chan_connect_nc(struct fin_chan **out, const char *name, unsigned flags);
 
 // The two halves of that on a connected Unix socket of type SOCK_SEQPACKET, however it was made (socketpair, inherited by a
 // child). It becomes the channel's, or is closed on failure. The one that offers does not block; the other waits for it.
+// Return 0; -EINVAL where it is no such socket, or the flags or options are wrong; -EMFILE, -ENFILE, -ENOMEM. Taking,
+// -ECONNRESET where the other side went without an offer, -EPROTO where what came is none; offering, -EFBIG as
+// fin_chan_pair, or as sendmsg(2).
 int fin_chan_offer(struct fin_chan **out, int fd, const struct fin_chan_options *options);
 FIN_BLOCKING int fin_chan_take(struct fin_chan **out, int fd, unsigned flags);
 FIN_BLOCKING int fin_chan_take_nc(struct fin_chan **out, int fd, unsigned flags);
@@ -98,16 +101,17 @@ FIN_BLOCKING ssize_t fin_chan_send_recv(struct fin_chan *c, const void *data, si
 FIN_BLOCKING ssize_t fin_chan_send_recv_nc(struct fin_chan *c, const void *data, size_t size, void *buffer, size_t room);
 
 // As fin_chan_send and fin_chan_recv, with up to FIN_CHAN_FDS descriptors that travel with the message: copies arrive, the
-// sender keeps its own. *count is room before, and the number of those that came afterwards; -EMSGSIZE where there is no
-// room for them, too. A receiver that asks for none closes them. -EMFILE where this process cannot have more: they are
-// lost, the message stays.
+// sender keeps its own. Nothing was sent where it returns -EINVAL, for more of them; -EBADF; -EMFILE, -ETOOMANYREFS,
+// -ENOBUFS or -ENOMEM, where the system can take no more.
+// *count is room before, and the number of those that came afterwards; -EMSGSIZE where there is no room for them, too. A
+// receiver that asks for none closes them. -EMFILE where this process cannot have more: they are lost, the message stays.
 FIN_BLOCKING int fin_chan_send_fds(struct fin_chan *c, const void *data, size_t size, const int *fds, unsigned count);
 FIN_BLOCKING int fin_chan_send_fds_nc(struct fin_chan *c, const void *data, size_t size, const int *fds, unsigned count);
 FIN_BLOCKING ssize_t fin_chan_recv_fds(struct fin_chan *c, void *buffer, size_t size, int *fds, unsigned *count);
 FIN_BLOCKING ssize_t fin_chan_recv_fds_nc(struct fin_chan *c, void *buffer, size_t size, int *fds, unsigned *count);
 
 // Without copies. *room is for a message of up to `size` bytes, to be filled and then sent by fin_chan_commit, with `used`
-// bytes of it, or given up by fin_chan_abandon. Until then others that send at this end wait.
+// bytes of it, or given up by fin_chan_abandon. Until then others that send at this end wait. Otherwise as fin_chan_send.
 FIN_BLOCKING int fin_chan_reserve(struct fin_chan *c, size_t size, void **room);
 FIN_BLOCKING int fin_chan_reserve_nc(struct fin_chan *c, size_t size, void **room);
 int fin_chan_commit(struct fin_chan *c, size_t used); // 0, or -EINVAL where that is more than was reserved, or nothing was
@@ -115,7 +119,7 @@ void fin_chan_abandon(struct fin_chan *c);
 
 // The next message where it lies: its length, and its bytes until fin_chan_release, which takes it. Another process can
 // change them meanwhile: copy what is to be checked. Until then others that receive at this end wait. fin_chan_release
-// returns 0, or -EINVAL where nothing is looked at.
+// returns 0, or -EINVAL where nothing is looked at. Otherwise as fin_chan_recv.
 FIN_BLOCKING ssize_t fin_chan_peek(struct fin_chan *c, const void **bytes);
 FIN_BLOCKING ssize_t fin_chan_peek_nc(struct fin_chan *c, const void **bytes);
 ssize_t fin_chan_try_peek(struct fin_chan *c, const void **bytes); // -EAGAIN instead of waiting. Not cancelled
@@ -143,8 +147,8 @@ struct fin_chan_region {
 };
 // Makes a region. Does not block. Returns 0; -EINVAL for a size of 0, -EMFILE, -ENFILE, -ENOMEM, -EFBIG (RLIMIT_FSIZE).
 int fin_chan_region_make(struct fin_chan_region *r, size_t size);
-// Maps a region that another made, and ends it. `fd` becomes the region's, or is closed on failure. -EPROTO where it is no
-// such memory, or smaller than `size`.
+// Maps a region that another made, and ends it. `fd` becomes the region's, or is closed on failure. Returns 0; -EINVAL for
+// a size of 0; -EPROTO where it is no such memory, or smaller than `size`; -ENOMEM.
 int fin_chan_region_map(struct fin_chan_region *r, int fd, size_t size);
 void fin_chan_region_end(struct fin_chan_region *r);
 

@@ -99,11 +99,11 @@ static void parcel_came(struct ump_rx *rx, struct msghdr *m) {
 }
 
 // A packet of nothing ends the channel like the end of the socket: no sender of ours makes one. It may bring descriptors all
-// the same.
+// the same. A sender that went with rings unread is told by ECONNRESET first, once, and by the end behind what it sent.
 static void packet_came(struct ump_rx *rx, struct packet *p, ssize_t n) {
     if (n >= 0)
         parcel_came(rx, &p->m);
-    rx->gone |= n == 0 || (n < 0 && !fin_bell_nothing(n));
+    rx->gone |= n == 0 || (n < 0 && !fin_bell_nothing(n) && n != -ECONNRESET);
 }
 
 int fin_bell_await_message(struct ump_rx *rx, uint64_t heard, bool nc) {
@@ -208,7 +208,10 @@ int fin_bell_send_fds(struct ump_tx *tx, const int *fds, int count, bool nc) {
     c->cmsg_len = CMSG_LEN((size_t)count * sizeof(int));
     memcpy(CMSG_DATA(c), fds, (size_t)count * sizeof(int));
     ssize_t n = nc ? fin_sendmsg_nc(tx->fd, &p.m, 0) : fin_sendmsg(tx->fd, &p.m, 0);
-    return n < 0 ? (int)n : 0;
+    if (n != -EPIPE && n != -ECONNRESET)
+        return n < 0 ? (int)n : 0;
+    fin_ump_no_receiver(tx, -EPIPE);
+    return tx->end;
 }
 
 // The parcel of the message that is there becomes the first in *rx.

@@ -272,6 +272,8 @@ ssize_t fin_chan_try_peek(struct fin_chan *c, const void **bytes) {
     int r = next_header(c, &c->in.peeked);
     if (r == 0 && !c->in.peeked)
         r = nothing(c);
+    if (r != 0)
+        c->in.peeked = 0;
     if (r == 0) {
         c->in.turn.mutex.locked = true;
         in_not_quick(c);

@@ -47,6 +47,15 @@ static void refused(uint64_t size, uint64_t kind) {
     close_forged();
 }
 
+static void not_peeked(void) {
+    const void *at;
+    open_forged();
+    header(page, 1);
+    CHECK_EQ(fin_chan_try_peek(a, &at), -EPROTO);
+    CHECK_EQ(fin_chan_release(a), -EINVAL);
+    close_forged();
+}
+
 static void endless(void) {
     open_forged();
     for (size_t at = 0; at < page; at += 64)
@@ -100,6 +109,7 @@ int main(void) {
     refused(0, 3); // a skip of nothing, one of more than there is, and skips without end
     refused(page / 64 + 1, 3);
     endless();
+    not_peeked();
     refused(8, 4);
     refused(8, 0xff);
     refused(8, 2); // with descriptors that never came
