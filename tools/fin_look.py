@@ -159,9 +159,7 @@ class Runtime:
     def site(self, body, entry):
         """fin_arch_site in src/arch/*/site.h."""
         look = self.look
-        block = look.field(body, 'body.block')
-        here = not entry and not look.half(block + look.at['block.flags']) & FINISH_EAGER
-        return look.field(body, 'body.resume') if here or look.machine == 'aarch64' else look.word(body - 8)
+        return look.field(body, 'body.resume') if not entry or look.machine == 'aarch64' else look.word(body - 8)
 
     def described(self, state, body, named, ident, context):
         look = self.look

@@ -134,12 +134,14 @@
 // compiled call stands between the two halves of the site. The second half is reached twice: by the body's return, and by
 // the owner that goes on because the body blocked, at the address that the first half left in `resume`. It has no operands,
 // and nothing is live across it but what is in the owner's frame.
+#define FIN_ARCH_RESUME_                                                                                                    \
+    "leaq %l[fin_resume_](%%rip), %%rcx\n\t"                                                                                \
+    "movq %%rcx, 24(%%rsp)"
 #define FIN_ARCH_LAZY_HERE_(block_, ...)                                                                                    \
     do {                                                                                                                    \
         __label__ fin_resume_;                                                                                              \
         void *fin_di_ = (void *)(block_);                                                                                   \
-        __asm__ volatile goto("xorl %%eax, %%eax\n\t" FIN_ARCH_LAZY_ENTER_ "leaq %l[fin_resume_](%%rip), %%rcx\n\t"         \
-                              "movq %%rcx, 24(%%rsp)"                                                                       \
+        __asm__ volatile goto("xorl %%eax, %%eax\n\t" FIN_ARCH_LAZY_ENTER_ FIN_ARCH_RESUME_                                 \
                               : "+D"(fin_di_)                                                                               \
                               : FIN_ARCH_OFFSETS_                                                                           \
                               : "rax", "rsi", "rdx", FIN_ARCH_LAZY_CLOBBERS_                                                \
@@ -150,10 +152,10 @@
     } while (0)
 
 // The eager async: the body runs on a spare stack from the start; `top` is the pseudo-block at its top, which keeps the
-// caller's context. Execution goes on at one of two labels: the body ended and never blocked, or it blocked and the runtime
-// continued the caller.
+// caller's context. Where the body ended and never blocked, execution falls through and gives the stack back; where it
+// blocked, the runtime continues the caller at the label behind that.
 #define FIN_ARCH_EAGER_ENTER_                                                                                               \
-    "leaq 2f(%%rip), %%rcx\n\t"                                                                                             \
+    "leaq %l[fin_blocked_](%%rip), %%rcx\n\t"                                                                               \
     "movq %%rcx, %c[ip](%%rdi)\n\t"                                                                                         \
     "movq %%rsp, %c[sp](%%rdi)\n\t"                                                                                         \
     "movq %%rbp, %c[cfp](%%rdi)\n\t" FIN_ARCH_KEEP_BX_(cbx) "leaq -48(%%rdi), %%rsp\n\t"                                    \
@@ -161,46 +163,42 @@
                                                             "movq %%rax, 8(%%rsp)\n\t"                                      \
                                                             "movq %%rsp, %c[pending](%%rdi)\n\t"
 #define FIN_ARCH_EAGER_LEAVE_                                                                                               \
-    "movq (%%rsp), %%rdi\n\t"                                                                                               \
+    "leaq 48(%%rsp), %%rdi\n\t"                                                                                             \
     "cmpq %%rsp, %c[pending](%%rdi)\n\t"                                                                                    \
     "jne 8f\n\t" FIN_ARCH_DONE_                                                                                           \
-    "movq %c[sp](%%rdi), %%rsp\n\t"                                                                                         \
-    "jmp %l[fin_ended_]\n"                                                                                                  \
-    "2:\tjmp %l[fin_blocked_]\n"
+    "movq %c[sp](%%rdi), %%rsp"
 
 #define FIN_ARCH_EAGER_CALL_(top_, fn_, arg_)                                                                               \
     do {                                                                                                                    \
-        __label__ fin_ended_, fin_blocked_;                                                                                 \
-        struct fin_finish_block *fin_top_ = (top_);                                                                         \
-        void *fin_di_ = (void *)fin_top_, *fin_si_ = (void *)(arg_), *fin_ax_ = (void *)(fn_);                              \
+        __label__ fin_blocked_;                                                                                             \
+        void *fin_di_ = (void *)(top_), *fin_si_ = (void *)(arg_), *fin_ax_ = (void *)(fn_);                                \
         __asm__ volatile goto(FIN_ARCH_EAGER_ENTER_ "movq %%rsi, %%rdi\n\t"                                                 \
                                                     "call *%%rax\n\t" FIN_ARCH_EAGER_LEAVE_                                 \
                               : "+D"(fin_di_), "+S"(fin_si_), "+a"(fin_ax_)                                                 \
                               : FIN_ARCH_OFFSETS_                                                                           \
                               : FIN_ARCH_CLOBBER_BX_ "rdx", "rcx", FIN_ARCH_CLOBBERS_                                       \
-                              : fin_ended_, fin_blocked_);                                                                  \
-        __builtin_unreachable();                                                                                            \
-    fin_ended_:                                                                                                             \
-        fin_eager_end_(fin_top_);                                                                                           \
+                              : fin_blocked_);                                                                              \
+        fin_eager_end_((struct fin_finish_block *)fin_di_);                                                                 \
     fin_blocked_:;                                                                                                          \
     } while (0)
 
+// In two pieces, as FIN_ARCH_LAZY_HERE_: but who goes on because the body blocked does so at the label.
 #define FIN_ARCH_EAGER_HERE_(top_, ...)                                                                                     \
     do {                                                                                                                    \
-        __label__ fin_ended_, fin_blocked_;                                                                                 \
-        struct fin_finish_block *fin_top_ = (top_);                                                                         \
-        void *fin_di_ = (void *)fin_top_;                                                                                   \
-        __asm__ volatile goto("xorl %%eax, %%eax\n\t" FIN_ARCH_EAGER_ENTER_ "call 1f\n\t" FIN_ARCH_EAGER_LEAVE_             \
-                              "1:\tsubq $8, %%rsp"                                                                          \
+        __label__ fin_resume_, fin_blocked_;                                                                                \
+        void *fin_di_ = (void *)(top_);                                                                                     \
+        __asm__ volatile goto("xorl %%eax, %%eax\n\t" FIN_ARCH_EAGER_ENTER_ FIN_ARCH_RESUME_                                \
                               : "+D"(fin_di_)                                                                               \
                               : FIN_ARCH_OFFSETS_                                                                           \
                               : FIN_ARCH_CLOBBER_BX_ "rax", "rsi", "rdx", "rcx", FIN_ARCH_CLOBBERS_                         \
-                              : fin_ended_, fin_blocked_);                                                                  \
+                              : fin_resume_, fin_blocked_);                                                                 \
         __VA_ARGS__;                                                                                                        \
-        __asm__ volatile("addq $8, %rsp\n\tret");                                                                           \
-        __builtin_unreachable();                                                                                            \
-    fin_ended_:                                                                                                             \
-        fin_eager_end_(fin_top_);                                                                                           \
+    fin_resume_:                                                                                                            \
+        __asm__ volatile(FIN_ARCH_EAGER_LEAVE_                                                                              \
+                         : "=D"(fin_di_)                                                                                    \
+                         : FIN_ARCH_OFFSETS_                                                                                \
+                         : FIN_ARCH_CLOBBER_BX_ "rax", "rsi", "rdx", "rcx", FIN_ARCH_CLOBBERS_);                            \
+        fin_eager_end_((struct fin_finish_block *)fin_di_);                                                                 \
     fin_blocked_:;                                                                                                          \
     } while (0)
 

@@ -61,10 +61,9 @@ static inline __attribute__((always_inline)) void fin_arch_on_stack(void *top, v
 #define FIN_ARCH_RETURNS_BY_JUMP
 #endif
 
-// The call of the body left its return address below the struct fin_body; FIN_ARCH_LAZY_HERE_ says it in `resume`.
+// The call of the body left its return address below the struct fin_body; of one in place the site says it in `resume`.
 static inline void *fin_arch_site(const struct fin_body *body) {
-    bool here = body->entry == NULL && !(body->block->flags & FIN_FINISH_EAGER);
-    return here ? body->resume : ((void *const *)body)[-1];
+    return body->entry == NULL ? body->resume : ((void *const *)body)[-1];
 }
 
 #endif
