@@ -2,43 +2,22 @@
 // One forged word each: a length that is too long, a kind that is none, a receiver that took what was not sent; and
 // descriptors whose messages never come. The channel says -EPROTO from then on.
 #define _GNU_SOURCE
-#include <sys/mman.h>
+#include "by_hand.h"
 
-#include "chan.h"
-
-static char *memory, bytes[4096];
-static int other[2];
-static size_t page;
-
-static void open_forged(void) {
-    char hello[64], control[256];
-    struct iovec v = {hello, sizeof hello};
-    struct msghdr m = {.msg_iov = &v, .msg_iovlen = 1, .msg_control = control, .msg_controllen = sizeof control};
-    int s[2], fds[2];
-    CHECK_EQ(socketpair(AF_UNIX, SOCK_SEQPACKET, 0, s), 0);
-    CHECK_EQ(fin_chan_offer(&a, s[0], &(struct fin_chan_options){page, 0}), 0);
-    CHECK(recvmsg(s[1], &m, 0) > 0);
-    memcpy(fds, CMSG_DATA(CMSG_FIRSTHDR(&m)), sizeof fds);
-    memory = mmap(NULL, 3 * page, PROT_READ | PROT_WRITE, MAP_SHARED, fds[0], 0);
-    CHECK(memory != MAP_FAILED);
-    close(fds[0]);
-    other[0] = s[1];
-    other[1] = fds[1];
-}
+static char bytes[4096];
 
 static void close_forged(void) {
     CHECK_EQ(fin_chan_close(a), 0);
     munmap(memory, 3 * page);
-    close(other[0]);
-    close(other[1]);
+    close_other();
 }
 
-// Where the rings begin, and what the receiver of direction 1 took.
-static void header(uint64_t size, uint64_t kind) { *(uint64_t *)(memory + page) = size << 32 | 1 << 8 | kind; }
+static void header(uint64_t size, uint64_t kind) { put(0, size, kind); }
+// What the receiver of direction 1 took.
 static void consumed(uint64_t lines) { *(uint64_t *)(memory + 2 * 128 + 256) = lines; }
 
 static void refused(uint64_t size, uint64_t kind) {
-    open_forged();
+    open_by_hand();
     header(size, kind);
     CHECK_EQ(fin_chan_recv(a, bytes, sizeof bytes), -EPROTO);
     header(8, 1);
@@ -49,7 +28,7 @@ static void refused(uint64_t size, uint64_t kind) {
 
 static void not_peeked(void) {
     const void *at;
-    open_forged();
+    open_by_hand();
     header(page, 1);
     CHECK_EQ(fin_chan_try_peek(a, &at), -EPROTO);
     CHECK_EQ(fin_chan_release(a), -EINVAL);
@@ -57,24 +36,12 @@ static void not_peeked(void) {
 }
 
 static void endless(void) {
-    open_forged();
+    open_by_hand();
     for (size_t at = 0; at < page; at += 64)
         *(uint64_t *)(memory + page + at) = (uint64_t)1 << 32 | 1 << 8 | 3;
     CHECK_EQ(fin_chan_recv(a, bytes, sizeof bytes), -EPROTO);
     CHECK_EQ(fin_chan_try_recv(a, bytes, sizeof bytes), -EPROTO);
     close_forged();
-}
-
-static void send_descriptor(int to) {
-    union {
-        char room[CMSG_SPACE(sizeof(int))];
-        struct cmsghdr header;
-    } control = {{0}};
-    struct iovec v = {"x", 1};
-    struct msghdr m = {.msg_iov = &v, .msg_iovlen = 1, .msg_control = &control, .msg_controllen = sizeof control};
-    control.header = (struct cmsghdr){.cmsg_len = CMSG_LEN(sizeof(int)), .cmsg_level = SOL_SOCKET, .cmsg_type = SCM_RIGHTS};
-    memcpy(CMSG_DATA(&control.header), &to, sizeof to);
-    CHECK_EQ(sendmsg(to, &m, 0), 1);
 }
 
 static void receives(void *result) { *(ssize_t *)result = fin_chan_try_recv(a, bytes, sizeof bytes); }
@@ -83,7 +50,7 @@ static void receives(void *result) { *(ssize_t *)result = fin_chan_try_recv(a, b
 static void descriptors_alone(void) {
     struct fin_waitset *w;
     ssize_t got = 0;
-    open_forged();
+    open_by_hand();
     CHECK_EQ(fin_waitset_new(&w), 0);
     CHECK_EQ(fin_waitset_add(w, a, receives, &got), 0);
     send_descriptor(other[0]);
@@ -97,8 +64,7 @@ static void descriptors_alone(void) {
 int main(void) {
     int r;
     alarm(60);
-    page = (size_t)sysconf(_SC_PAGESIZE);
-    open_forged();
+    open_by_hand();
     header(8, 1);
     CHECK_EQ(fin_chan_recv(a, bytes, sizeof bytes), 8);
     size_t most = fin_chan_most(a);
@@ -113,7 +79,7 @@ int main(void) {
     refused(8, 4);
     refused(8, 0xff);
     refused(8, 2); // with descriptors that never came
-    open_forged();
+    open_by_hand();
     consumed(1);
     while ((r = fin_chan_try_send(a, bytes, 8)) == 0) {
     }
@@ -121,7 +87,7 @@ int main(void) {
     consumed(1000000);
     CHECK_EQ(fin_chan_send(a, bytes, 8), -EPROTO);
     close_forged();
-    open_forged();
+    open_by_hand();
     while ((r = fin_chan_try_send(a, bytes, 8)) == 0) {
     }
     consumed(20);

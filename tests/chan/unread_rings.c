@@ -3,45 +3,11 @@
 // the other one of that before all else: what was sent can be received still, descriptors too, and who sends them is told
 // -EPIPE.
 #define _GNU_SOURCE
-#include <sys/mman.h>
+#include <fin/chan_on.h>
 
-#include "chan.h"
+#include "by_hand.h"
 
-static char *memory, bytes[64];
-static int other[2];
-static size_t page;
-
-static void open_by_hand(void) {
-    char hello[64], control[256];
-    struct iovec v = {hello, sizeof hello};
-    struct msghdr m = {.msg_iov = &v, .msg_iovlen = 1, .msg_control = control, .msg_controllen = sizeof control};
-    int s[2], fds[2];
-    CHECK_EQ(socketpair(AF_UNIX, SOCK_SEQPACKET, 0, s), 0);
-    CHECK_EQ(fin_chan_offer(&a, s[0], &(struct fin_chan_options){page, 0}), 0);
-    CHECK(recvmsg(s[1], &m, 0) > 0);
-    memcpy(fds, CMSG_DATA(CMSG_FIRSTHDR(&m)), sizeof fds);
-    memory = mmap(NULL, 3 * page, PROT_READ | PROT_WRITE, MAP_SHARED, fds[0], 0);
-    CHECK(memory != MAP_FAILED);
-    close(fds[0]);
-    other[0] = s[1];
-    other[1] = fds[1];
-}
-
-static void put(unsigned line, uint64_t size, uint64_t kind) {
-    __atomic_store_n((uint64_t *)(memory + page + line * 64), size << 32 | 1 << 8 | kind, __ATOMIC_RELEASE);
-}
-
-static void send_descriptor(int to) {
-    union {
-        char room[CMSG_SPACE(sizeof(int))];
-        struct cmsghdr header;
-    } control = {{0}};
-    struct iovec v = {"x", 1};
-    struct msghdr m = {.msg_iov = &v, .msg_iovlen = 1, .msg_control = &control, .msg_controllen = sizeof control};
-    control.header = (struct cmsghdr){.cmsg_len = CMSG_LEN(sizeof(int)), .cmsg_level = SOL_SOCKET, .cmsg_type = SCM_RIGHTS};
-    memcpy(CMSG_DATA(&control.header), &(int){0}, sizeof(int));
-    CHECK_EQ(sendmsg(to, &m, 0), 1);
-}
+static char bytes[64];
 
 // It waits for room, is rung for, sends descriptors and closes its end.
 static void leave_last(void *unused) {
@@ -50,8 +16,7 @@ static void leave_last(void *unused) {
     send_descriptor(other[0]);
     put(8, 4, 2);
     *(uint32_t *)(memory + 8) = 1;
-    close(other[0]);
-    close(other[1]);
+    close_other();
 }
 
 static void take_last(void *unused) {
@@ -96,6 +61,32 @@ static void sleeping(void) {
     end();
 }
 
+static struct fin_chan_on on;
+
+static void took(void *state, int n) {
+    (void)state;
+    CHECK_EQ(n, 4);
+    fin_cont_end();
+}
+
+// fin_chan_recv_on closes the descriptors of what it takes.
+static void takes_on(void *state, int result) {
+    (void)state;
+    (void)result;
+    fin_chan_recv_on(a, bytes, sizeof bytes, &on, took, NULL, 0);
+}
+
+static void by_continuation(void) {
+    open_by_hand();
+    take_rest();
+    fin_finish {
+        fin_async_cont(takes_on, NULL, 0);
+        CHECK_EQ(fin_sleep(10 * FIN_MS), 0);
+        leave_last(NULL);
+    }
+    end();
+}
+
 static void in_a_set(void) {
     struct fin_waitset *w;
     open_by_hand();
@@ -119,12 +110,12 @@ static void sent(void) {
 
 int main(void) {
     alarm(60);
-    page = (size_t)sysconf(_SC_PAGESIZE);
     received();
     sleeping();
     int before = open_descriptors(); // with what a thread waits with
     received();
     sleeping();
+    by_continuation();
     in_a_set();
     sent();
     CHECK_EQ(open_descriptors(), before);
