@@ -104,8 +104,10 @@ static void handle_alert(struct fin_runtime *rt) {
 }
 
 void fin_watch_switch(struct fin_runtime *rt, void *sp) {
-    if (fin_traced(rt))
-        (sp == rt->thread.scheduler ? fin_trace_idle : fin_trace_goes_on)(rt);
+    if (fin_traced(rt) && sp == rt->thread.scheduler)
+        fin_trace_idle(rt);
+    else if (fin_traced(rt))
+        fin_trace_goes_on(rt, sp);
     if (fin_tracking(rt))
         fin_track_switch(rt, sp);
 }

@@ -85,11 +85,14 @@ void fin_trace_blocked(struct fin_runtime *rt, struct fin_body *body) {
     over(own, now());
 }
 
-void fin_trace_goes_on(struct fin_runtime *rt) {
+// The site of an async that is landed in finds the note there, and takes it away: then the body around it runs.
+void fin_trace_goes_on(struct fin_runtime *rt, const void *sp) {
     if (!records(own))
         return;
+    struct fin_finish_block *b = rt->thread.current, *p = pending_of(body_of(b) == sp ? outward(b) : b);
+    const struct fin_body *body = running_body(rt, p);
     over(own, now());
-    runs(own, running_body(rt, pending_of(rt->thread.current)), fin_running(rt));
+    runs(own, body, fin_running_body(rt, body, !p || (uintptr_t)p->pending & FIN_PENDING_NAMED));
 }
 
 void fin_trace_idle(struct fin_runtime *rt) {
@@ -220,13 +223,9 @@ static void at_exit(void) { finish(); }
 static void in_child(void) {
     pthread_mutex_init(&lock, NULL);
     for (struct fin_trace_ring *r = rings; r; r = r->next)
-        r->count = 0;
+        r->count = r->before = 0;
     if (own)
         own->tid = gettid();
-    if (path[0] != '+') {
-        memmove(path + 1, path, sizeof path - 2);
-        path[0] = '+';
-    }
 }
 
 static int start_locked(const char *file) {
@@ -247,6 +246,8 @@ static int start_locked(const char *file) {
     strcpy(path + 1, file + append);
     int r = append || write(fd, "[\n", 2) == 2 ? 0 : -EIO;
     close(fd);
+    for (struct fin_trace_ring *ring = __atomic_load_n(&rings, __ATOMIC_ACQUIRE); ring; ring = ring->next)
+        ring->before = __atomic_load_n(&ring->count, __ATOMIC_ACQUIRE);
     __atomic_store_n(&fin_trace_on, r == 0, __ATOMIC_RELEASE);
     return r;
 }

@@ -25,6 +25,7 @@ struct fin_trace_event {
 struct fin_trace_ring {
     struct fin_trace_ring *next;
     uint64_t count, size; // a power of two; events ever recorded
+    uint64_t before;      // of these, in earlier traces
     uint64_t since;       // when `who` began to run
     uint64_t looked;      // when the thread last began to look for events
     bool runs;
@@ -36,7 +37,7 @@ struct fin_trace_ring {
 void fin_trace_begin_process(void);
 // From the handler of a signal that ends the program: writes what there is. Nothing where another thread is at it.
 void fin_trace_crashed(const char *signal);
-// Appends all that the rings have to the file; "+" before its name. 0 or -errno.
+// Appends what the rings have of this trace to the file; "+" before its name. 0 or -errno.
 int fin_trace_write(const struct fin_trace_ring *rings, const char *path);
 
 #endif

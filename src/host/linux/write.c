@@ -144,16 +144,23 @@ static void event(struct out *o, const struct fin_trace_ring *r, const struct fi
     }
 }
 
+// The oldest event of this trace that there still is.
+static uint64_t first(const struct fin_trace_ring *r, uint64_t end) {
+    uint64_t kept = end > r->size ? end - r->size : 0;
+    return kept > r->before ? kept : r->before;
+}
+
 int fin_trace_write(const struct fin_trace_ring *rings, const char *path) {
     struct out o = {.fd = open(path + 1, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0666)};
     if (o.fd < 0)
         return -errno;
+    memset(tracks, 0, sizeof tracks); // those were another file's
     // A lock of the process, which the child of a fork in the middle does not come to share, as it would one of the open
     // file, to wait for itself. Where it fails the parts of processes may be mixed.
     fcntl(o.fd, F_SETLKW, &(struct flock){.l_type = F_WRLCK, .l_whence = SEEK_SET});
     for (const struct fin_trace_ring *r = rings; r; r = r->next) {
-        uint64_t end = __atomic_load_n(&r->count, __ATOMIC_ACQUIRE), n = end > r->size ? end - r->size : 0;
-        if (end)
+        uint64_t end = __atomic_load_n(&r->count, __ATOMIC_ACQUIRE), n = first(r, end);
+        if (n < end)
             put(&o, "{\"ph\":\"M\",\"pid\":%d,\"tid\":%d,\"name\":\"thread_name\",\"args\":{\"name\":\"thread %d\"}},\n",
                 (int)getpid(), r->tid, r->tid);
         for (; n < end; n++)
