@@ -12,6 +12,7 @@ import json
 import os
 import resource
 import shutil
+import signal
 import subprocess
 import sys
 import time
@@ -137,6 +138,7 @@ def main():
         print(__doc__)
         return 0
     if names == ['--list']:
+        signal.signal(signal.SIGPIPE, signal.SIG_DFL)  # who reads may have enough
         print('\n'.join(BUILDS))
         return 0
     unknown = [n for n in names if n not in BUILDS]

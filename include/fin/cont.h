@@ -114,7 +114,8 @@ int fin_stack_handoff(struct fin_awe *to);
 int fin_cont_set(struct fin_awe *a, fin_cont *cont, const void *state, size_t size);
 
 // Calls a continuation for the running AWE, which must be explicit, at the base of its stack: however long a chain of them,
-// the stack does not grow. The state is the AWE's: fin_cont_state(fin_awe_self()).
+// the stack does not grow. The state is the AWE's: fin_cont_state(fin_awe_self()). It returns where it is refused: -EINVAL
+// for NULL, or outside an explicit AWE; -EBUSY as fin_block_on, and while an async begun inside this step has not ended.
 int fin_call_continuation(fin_cont *cont, int result);
 
 // Runs `to`, an AWE of this thread that waits, next (the paper's switch_context). With a continuation the running AWE waits
