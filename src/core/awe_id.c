@@ -142,10 +142,13 @@ static inline __attribute__((always_inline)) void yield_slow(struct fin_awe *a, 
     struct fin_finish_block *p = stop(rt, a, how & QUEUES ? FIN_AWE_QUEUED : FIN_AWE_SAVED);
     if (how & DIRECTED) {
         take(rt, next);
-        save(target, NULL);
+        target->awe = NULL;
+        fin_set_state_word(next, fin_state(next) & ~(uint32_t)FIN_AWE_NAMED);
     }
-    if (how & SAVES)
-        save(self, a);
+    if (how & SAVES) {
+        self->awe = a;
+        FIN_STATE_WORD(a) |= FIN_AWE_NAMED | (uint64_t)from << 32;
+    }
     if (p && how & DIRECTED)
         fin_queue_pending(rt, rt->thread.current);
     if (how & QUEUES)
