@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: BSD-2-Clause
 // A direction of a channel: a sender and a receiver that sleep, for room and for messages (src/chan/ump.h, "Waiting").
 //
-// It stands for: ump_publish, ump_look (src/chan/ump.h); fin_ump_refresh (src/chan/room.c), whose skips change where the next
-// header is, not how it is waited for; fin_ump_arm, fin_ump_disarm, sleep_for_message, sleep_for_room,
-// fin_ump_acknowledge, fin_ump_ring (src/chan/ump.c); fin_ump_doze (src/chan/doze.c). The bell is a count of rings: an event
-// count within a process, the packets of a socket between two.
+// It stands for: ump_publish, ump_look (src/chan/ump.h); fin_ump_refresh, fin_ump_skip (src/chan/room.c), whose skips change
+// where the next header is, not how it is waited for; fin_ump_arm, fin_ump_disarm, sleep_for_message, sleep_for_room,
+// fin_ump_acknowledge, fin_ump_consumed, fin_ump_ring (src/chan/ump.c); fin_ump_doze (src/chan/doze.c). The bell is a count
+// of rings: an event count within a process, the packets of a socket between two.
 //
 // Memory: each side's stores wait in its buffer. Headers and `consumed`, stored with release, come out in order and after all
 // that was stored before them; a relaxed store of `armed` comes out at any time before. A fence empties the buffer of the
@@ -29,6 +29,7 @@
 // WRONG 10 it does not look at `armed` again after it
 // WRONG 11 no membarrier where fences are asked for for the first time
 // WRONG 12 none after the bit was taken away while nothing was armed
+// WRONG 13 a skip that is found once the receiver has armed takes the bit away, and the number with it
 
 #ifdef MORE
 #define MESSAGES 5
@@ -137,6 +138,7 @@ inline await_message() {
     arm();
     if :: wrong != 1 -> there = HAVE(taken) :: else fi;
     if :: wrong == 4 -> heard = rings_message :: else fi;
+    if :: wrong == 13 && !there && fences -> fences = 0; late_armed_rx = 0; asked = 0 :: else fi;
     if
     :: there
     :: !there -> rings_message > heard

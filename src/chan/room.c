@@ -101,7 +101,8 @@ uint64_t fin_ump_skip(struct ump_rx *rx, uint64_t header) {
         if (ump_size(header) == 0 || ump_size(header) > rx->lines)
             break;
         __atomic_store_n(&rx->tail, rx->tail + ump_size(header), __ATOMIC_RELAXED);
-        fin_ump_acknowledge(rx, 0);
+        rx->armed_at += ump_size(header);
+        fin_ump_consumed(rx); // nothing was taken: it may be armed, and stays so
         header = ump_look_once(rx);
         if ((header & UMP_KIND) != UMP_SKIP)
             return header;

@@ -66,24 +66,28 @@ __attribute__((no_sanitize("thread"))) static bool seems_sent(const struct ump_r
 
 enum { FEW = 16 }; // lines
 
-// Since it armed last.
+// Since it armed last. What was skipped does not count.
 static bool had_few(const struct ump_rx *rx) { return rx->tail - rx->armed_at <= FEW; }
 
-size_t fin_ump_acknowledge(struct ump_rx *rx, size_t size) {
+void fin_ump_consumed(struct ump_rx *rx) {
     bool talks = __atomic_load_n(rx->talks, __ATOMIC_RELAXED);
     rx->ahead = seems_sent(rx, rx->tail + 2 * UMP_AHEAD) ? UMP_AHEAD * UMP_LINE : 0;
     rx->acknowledge_at = talks ? ump_window_end(rx->tail) : rx->tail + rx->lines / 4;
     __atomic_store_n(&rx->own->consumed, rx->tail, __ATOMIC_RELEASE);
-    if (FIN_UNLIKELY(rx->fences != 0) && !had_few(rx)) {
-        rx->fences = 0;
-        fin_ump_disarm(rx); // the bell has rung for what was taken
-    }
     __atomic_thread_fence(__ATOMIC_SEQ_CST);
     uint64_t armed = __atomic_load_n(&rx->peer->armed, __ATOMIC_RELAXED);
     if (armed != 0 && armed != rx->rung) {
         rx->rung = armed;
         fin_bell_ring_room(rx);
     }
+}
+
+size_t fin_ump_acknowledge(struct ump_rx *rx, size_t size) {
+    if (FIN_UNLIKELY(rx->fences != 0) && !had_few(rx)) {
+        rx->fences = 0;
+        fin_ump_disarm(rx); // the bell has rung for what was taken
+    }
+    fin_ump_consumed(rx);
     return size;
 }
 

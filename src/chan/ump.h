@@ -108,7 +108,7 @@ struct ump_rx {
     int fds[UMP_PARCELS][UMP_FDS];
     bool asks;         // it may ask for fences: one thread has this end
     uint64_t fences;   // UMP_FENCES while it does, or 0
-    uint64_t armed_at; // `tail` when it armed last
+    uint64_t armed_at; // `tail` when it armed last, and what was skipped since
 } __attribute__((aligned(64)));
 
 static inline uint32_t ump_lines(size_t size) { return (uint32_t)((size + UMP_HEADER + UMP_LINE - 1) / UMP_LINE); }
@@ -210,6 +210,7 @@ static inline uint64_t ump_look_once(const struct ump_rx *rx) {
 static inline size_t ump_size(uint64_t header) { return header >> 32; }
 
 uint64_t fin_ump_skip(struct ump_rx *rx, uint64_t header);
+void fin_ump_consumed(struct ump_rx *rx); // tells the sender how far it has come
 
 // The header of the next message, or 0 where none has arrived.
 static inline uint64_t ump_look(struct ump_rx *rx) {
@@ -219,7 +220,7 @@ static inline uint64_t ump_look(struct ump_rx *rx) {
 
 static inline const char *ump_bytes(const struct ump_rx *rx) { return ump_line(rx->ring, rx->tail, rx->lines) + UMP_HEADER; }
 
-size_t fin_ump_acknowledge(struct ump_rx *rx, size_t size); // returns the size
+size_t fin_ump_acknowledge(struct ump_rx *rx, size_t size); // after a message; returns the size
 
 // The message there, whose size is returned, was taken.
 static inline size_t ump_taken(struct ump_rx *rx, size_t size) {

@@ -4,35 +4,8 @@
 // where senders have one anyway.
 #include <sched.h>
 
-#include "chan.h"
-#include "chan/bell.h"
-#include "chan/wait.h"
+#include "bare.h"
 
-enum { LINES = 64 };
-static char ring[2 * LINES * UMP_LINE] __attribute__((aligned(128)));
-static struct sender_line sender_line;
-static struct receiver_line receiver_line;
-static struct meeting meeting;
-static const bool talks;
-static struct ump_rx rx;
-static struct ump_tx tx = {.ring = ring,
-                           .peer = &receiver_line,
-                           .own = &sender_line,
-                           .limit = LINES,
-                           .other = &rx.tail,
-                           .lines = LINES,
-                           .shift = 6,
-                           .meeting = &meeting,
-                           .registered = true};
-static struct ump_rx rx = {.ring = ring,
-                           .own = &receiver_line,
-                           .peer = &sender_line,
-                           .lines = LINES,
-                           .acknowledge_at = LINES / 4,
-                           .talks = &talks,
-                           .shift = 6,
-                           .meeting = &meeting,
-                           .asks = true};
 static unsigned rounds, started, sent;
 
 static void meet(unsigned *mine, const unsigned *other, unsigned round) {
