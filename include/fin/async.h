@@ -8,6 +8,7 @@
 //     fin_async { ... };             runs the body at once. If it blocks, execution goes on after the statement, and the
 //                                    body is resumed later. GNU C: a nested function, so `return` ends the body; locals
 //                                    of the function are shared, those of the body its own. Clang: a block (-fblocks).
+//                                    Under an if or a loop it stands in braces, as a declaration would.
 //     fin_async_call(fn, arg);       the same for void fn(void *), in any compiler
 //     fin_async_eager ...            on a stack of its own from the start, for bodies that nearly always block
 //     fin_cancel();                  asks all that waits inside the innermost enclosing finish to stop waiting

@@ -24,7 +24,7 @@ enum fin_reason {
     FIN_FOR_SYNC,    // fin/sync.h
     FIN_FOR_IO,
     FIN_FOR_TIME,    // sleep
-    FIN_FOR_MESSAGE, // of a channel
+    FIN_FOR_MESSAGE, // of a channel, for room in one, for an answer, for an event of a waitset
     FIN_REASONS
 };
 

@@ -13,7 +13,9 @@
 #include "chan/chan.h"
 #include "chan/lmp.h"
 #include "chan/wait.h"
+#include "core/runtime.h"
 #include "descriptors.h"
+#include "sync/wait.h"
 
 enum { AT_ONCE = 4096 }; // packets taken in one go: more than a socket holds
 enum { TRIES = 1000 };   // where the kernel has no memory now: a ring that nobody hears would be a hang
@@ -53,13 +55,6 @@ void fin_bell_ring_room(struct ump_rx *rx) {
         fin_event_advance(&rx->meeting->room, 1);
     else
         send_ring(rx->fd);
-}
-
-static FIN_BLOCKING int await(struct fin_event *bell, uint64_t heard, bool nc) {
-    if (!nc)
-        return fin_event_await(bell, heard + 1);
-    fin_event_await_nc(bell, heard + 1);
-    return 0;
 }
 
 struct packet {
@@ -110,10 +105,13 @@ int fin_bell_await_message(struct ump_rx *rx, uint64_t heard, bool nc) {
     struct packet p;
     if (rx->meeting) {
         // The sender says that it is gone before it rings.
-        return __atomic_load_n(&rx->peer->closed, __ATOMIC_ACQUIRE) ? 0 : await(&rx->meeting->message, heard, nc);
+        bool gone = __atomic_load_n(&rx->peer->closed, __ATOMIC_ACQUIRE);
+        return gone ? 0 : fin_event_await_message(&rx->meeting->message, heard + 1, nc);
     }
     packet_init(&p);
+    fin_here()->waits_for = FIN_FOR_MESSAGE;
     ssize_t n = nc ? fin_recvmsg_nc(rx->fd, &p.m, MSG_CMSG_CLOEXEC) : fin_recvmsg(rx->fd, &p.m, MSG_CMSG_CLOEXEC);
+    fin_here()->waits_for = FIN_FOR_IO;
     if (fin_bell_of_this_wait(n))
         return (int)n;
     packet_came(rx, &p, n);
@@ -124,8 +122,10 @@ int fin_bell_await_message(struct ump_rx *rx, uint64_t heard, bool nc) {
 int fin_bell_await_room(struct ump_tx *tx, uint64_t heard, bool nc) {
     char byte;
     if (tx->meeting)
-        return await(&tx->meeting->room, heard, nc);
+        return fin_event_await_message(&tx->meeting->room, heard + 1, nc);
+    fin_here()->waits_for = FIN_FOR_MESSAGE;
     ssize_t n = nc ? fin_recv_nc(tx->fd, &byte, 1, 0) : fin_recv(tx->fd, &byte, 1, 0);
+    fin_here()->waits_for = FIN_FOR_IO;
     if (fin_bell_of_this_wait(n))
         return (int)n;
     if (n <= 0 && !fin_bell_nothing(n))

@@ -65,12 +65,14 @@ void fin_waitset_rung(struct fin_waitset_source *s) {
 static FIN_BLOCKING int sleep_in(struct fin_waitset *w, bool nc) {
     if (w->epoll < 0 || w->led || w->monitor) {
         struct fin_waiter f;
-        return fin_how_join(FIN_HOW_STACK(&f, nc), &w->waiters);
+        return fin_how_join(FIN_HOW_STACK_FOR(FIN_FOR_MESSAGE, &f, nc), &w->waiters);
     }
     w->led = true;
     w->rung = false;
     fin_latch_release(&w->waiters.latch);
+    fin_here()->waits_for = FIN_FOR_MESSAGE;
     int r = nc ? fin_poll_nc(w->epoll, POLLIN) : fin_poll(w->epoll, POLLIN);
+    fin_here()->waits_for = FIN_FOR_IO;
     fin_latch_acquire(&w->waiters.latch);
     w->led = false;
     fin_waitset_hear(w);

@@ -45,6 +45,11 @@ static inline void wait_at(struct fin_runtime *rt, struct lmp_waiter *w, struct 
     wait_in(nc ? NULL : with_list(written_block(rt->thread.current)), w, at, buffer, size);
 }
 
+static inline FIN_BLOCKING void stop_here(struct lmp_waiter *w) {
+    fin_here()->stats.blocks[FIN_FOR_MESSAGE].with_stack++;
+    fin_suspend(&w->awe);
+}
+
 static inline ssize_t left(struct lmp_waiter *w) {
     if (w->item.link.next)
         fin_link_remove(&w->item.link);
@@ -81,7 +86,7 @@ static FIN_BLOCKING FIN_ARCH_RETURNS_BY_JUMP __attribute__((noinline)) ssize_t r
     struct lmp_waiter w;
     begin(c);
     wait_at(fin_here(), &w, c->in.ump.meeting, buffer, size, nc);
-    fin_suspend(&w.awe);
+    stop_here(&w);
     ssize_t n = end(c, &w);
     return FIN_LIKELY(n != -EAGAIN) ? n : recv_after_all(c, &w, !w.item.fn);
 }
@@ -115,7 +120,7 @@ ssize_t fin_lmp_read(struct fin_chan *c, struct lmp_waiter *w, bool nc) {
     begin(c);
     wait_at(fin_here(), w, c->in.ump.meeting, NULL, 0, nc);
     w->on = FIN_LMP_TAKES;
-    fin_suspend(&w->awe);
+    stop_here(w);
     return end(c, w);
 }
 
@@ -125,7 +130,7 @@ int fin_lmp_await(struct ump_rx *rx, bool nc) {
         return -ECANCELED;
     wait_at(fin_here(), &w, rx->meeting, NULL, 0, nc);
     w.on = FIN_LMP_LOOKS;
-    fin_suspend(&w.awe);
+    stop_here(&w);
     return left(&w) == -ECANCELED ? -ECANCELED : 0;
 }
 
@@ -159,6 +164,7 @@ SEND_RECV send_recv(struct fin_chan *c, const void *data, size_t size, void *buf
     wait_in(block, &w, c->in.ump.meeting, buffer, room);
     fin_lmp_put(to, data, size);
     c->out.ump.meeting->waiter = NULL;
+    rt->stats.blocks[FIN_FOR_MESSAGE].with_stack++;
     fin_hand_over(rt, a, &w.awe, to->awe);
     ssize_t n = end(c, &w);
     return FIN_LIKELY(n != -EAGAIN) ? n : recv_after_all(c, &w, nc);

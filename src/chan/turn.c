@@ -14,7 +14,7 @@ int fin_turn_take(struct turn *t, bool nc) {
     for (int tries = 0; t->mutex.locked; tries++) {
         struct fin_waiter w = {.kind = tries < TRIES ? FIN_WAITS_TO_TRY : FIN_WAITS_PLAIN, .cancellable = !nc};
         fin_waiters_insert(q, &w, tries == 0 ? q->last : NULL);
-        int r = fin_waiter_wait(q, &w);
+        int r = fin_waiter_wait(q, &w, FIN_FOR_MESSAGE);
         if (r != -EAGAIN)
             return r;
         fin_latch_acquire(&q->latch);

@@ -189,8 +189,13 @@ uint32_t fin_hold(struct held *held, int fd);
 void fin_take(struct held *held, uint32_t place);
 static inline uint32_t fin_io_hold(struct io *io, int fd) { return fin_hold(&io->held, fd); }
 static inline void fin_io_take(struct io *io, uint32_t place) { fin_take(&io->held, place); }
+// With its stack. For a message, where that is what the caller has said.
+static inline void fin_io_count_wait(struct fin_runtime *rt) {
+    rt->stats.blocks[rt->waits_for].with_stack++;
+    rt->waits_for = FIN_FOR_IO;
+}
 static inline FIN_BLOCKING void fin_io_suspend(struct waiter *w) {
-    fin_rt(fin_self)->stats.blocks[FIN_FOR_IO].with_stack++;
+    fin_io_count_wait(fin_rt(fin_self));
     fin_suspend(&w->awe);
 }
 // Its result is a descriptor, which nobody must lose.

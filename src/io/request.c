@@ -218,7 +218,7 @@ static inline FIN_BLOCKING __attribute__((always_inline)) long quick(struct io *
         r->waiter.item.arg = r;
         cancel_link(b, &r->waiter.item);
     }
-    rt->stats.blocks[FIN_FOR_IO].with_stack++;
+    fin_io_count_wait(rt);
     FIN_ARCH_BLOCK_(fin_core_suspend_, &f->awe, &rt->thread, &r->waiter.awe, 0);
     int result = r->waiter.result;
     if (FIN_UNLIKELY(result < 0) || (r->moves && is_short(&f->call, result)))

@@ -37,6 +37,11 @@ void fin_event_await_nc(struct fin_event *e, uint64_t count) {
     await(e, count, FIN_HOW_STACK(&w, true));
 }
 
+int fin_event_await_message(struct fin_event *e, uint64_t count, bool nc) {
+    struct fin_waiter w;
+    return await(e, count, FIN_HOW_STACK_FOR(FIN_FOR_MESSAGE, &w, nc));
+}
+
 FIN_SYNC_ON(fin_event_await_on, (struct fin_event *e, uint64_t count, FIN_ON_PARAMETERS), await, e, count)
 
 FIN_LEAVES_FRAME int fin_event_await_message_on(struct fin_event *e, uint64_t count, FIN_ON_PARAMETERS) {

@@ -93,11 +93,11 @@ int fin_waiter_wait_on(struct fin_waiters *q, const struct fin_how *how) {
     return fin_cont_suspend(how->reason, how->cont, how->state, how->size, w->cancellable ? &w->item : NULL, stopped_on, w);
 }
 
-int fin_waiter_wait(struct fin_waiters *q, struct fin_waiter *w) {
+int fin_waiter_wait(struct fin_waiters *q, struct fin_waiter *w, enum fin_reason reason) {
     w->at = q;
     w->result = 0;
     w->waiting = true;
-    fin_here()->stats.blocks[FIN_FOR_SYNC].with_stack++;
+    fin_here()->stats.blocks[reason].with_stack++;
     fin_suspend_then(&w->awe, stopped, w);
     if (w->cancellable)
         fin_cancel_item_remove(&w->item);

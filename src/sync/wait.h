@@ -45,7 +45,7 @@ struct fin_how {
     fin_cont *cont;
     const void *state;
     size_t size;
-    enum fin_reason reason; // that is counted; of a continuation
+    enum fin_reason reason; // that is counted
 };
 
 // 0, or the result where the wait cannot begin. In a cancelled block the continuation runs, and this does not return.
@@ -70,14 +70,14 @@ void fin_waiters_take(struct fin_waiters *q, struct fin_waiter *w);
 
 // Waits. Pre: w is on the list of q, whose latch is held. Gives the latch back, then unlocks the mutex of one that has it.
 // Returns 0, -ECANCELED, or what who granted it has put into the result.
-FIN_BLOCKING int fin_waiter_wait(struct fin_waiters *q, struct fin_waiter *w);
+FIN_BLOCKING int fin_waiter_wait(struct fin_waiters *q, struct fin_waiter *w, enum fin_reason reason);
 // The same with a continuation. Does not return. Pre: fin_how_begin.
 int fin_waiter_wait_on(struct fin_waiters *q, const struct fin_how *how);
 
 // One of the two. Its waiter has been told what it waits for: all but where, and whether it can be cancelled.
 static inline FIN_BLOCKING int fin_how_wait(const struct fin_how *how, struct fin_waiters *q) {
     how->w->cancellable = how->cancellable;
-    return how->cont ? fin_waiter_wait_on(q, how) : fin_waiter_wait(q, how->w);
+    return how->cont ? fin_waiter_wait_on(q, how) : fin_waiter_wait(q, how->w, how->reason);
 }
 
 // Joins the end of the list and waits.
@@ -97,7 +97,8 @@ void fin_mutex_pass(struct fin_mutex *m, struct fin_waiter *w);
 static inline void fin_mutex_held(struct fin_mutex *m) { m->hold = hold_lock(); }
 
 _Static_assert(sizeof(struct fin_waiter) == sizeof(struct fin_sync_on), "room for a waiter");
-#define FIN_HOW_STACK(waiter, nc) (&(struct fin_how){waiter, !(nc), NULL, NULL, 0, FIN_FOR_SYNC})
+#define FIN_HOW_STACK_FOR(reason, waiter, nc) (&(struct fin_how){waiter, !(nc), NULL, NULL, 0, reason})
+#define FIN_HOW_STACK(waiter, nc) FIN_HOW_STACK_FOR(FIN_FOR_SYNC, waiter, nc)
 #define FIN_HOW_ON_FOR(reason, nc) (&(struct fin_how){(struct fin_waiter *)(void *)on, !(nc), cont, state, size, reason})
 #define FIN_HOW_ON(nc) FIN_HOW_ON_FOR(FIN_FOR_SYNC, nc)
 
@@ -106,6 +107,7 @@ _Static_assert(sizeof(struct fin_waiter) == sizeof(struct fin_sync_on), "room fo
     FIN_LEAVES_FRAME int name parameters { return cont ? function(__VA_ARGS__, FIN_HOW_ON(false)) : -EINVAL; }              \
     FIN_LEAVES_FRAME int name##_nc parameters { return cont ? function(__VA_ARGS__, FIN_HOW_ON(true)) : -EINVAL; }
 // event.c, for a message
+FIN_BLOCKING int fin_event_await_message(struct fin_event *e, uint64_t count, bool nc);
 int fin_event_await_message_on(struct fin_event *e, uint64_t count, struct fin_sync_on *on, fin_cont *cont,
                                const void *state, size_t size);
 
