@@ -63,9 +63,16 @@ static void once(int i) {
     WEAK_CHECK(fin_waitset_new(&set) == 0 && fin_waitset_add(set, watched[1], take, NULL) == 0);
 }
 
+// For each message there was an answer, after which the next one is sent behind a skip now and then (src/chan/room.c).
+static void answer(struct fin_chan *const *c) {
+    char byte;
+    WEAK_CHECK(fin_chan_try_send(c[1], "", 1) == 0 && fin_chan_try_recv(c[0], &byte, 1) == 1);
+}
+
 static void begin(void) {
+    answer(round % 3 == 2 ? watched : ends);
     way = (int)(round % 3);
-    size = round++ / 12 % 4 < 2 ? SHORT : LONG;
+    size = round++ % 240 < 192 ? SHORT : LONG;
     heard = 0;
 }
 

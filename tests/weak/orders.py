@@ -28,7 +28,7 @@ REDUNDANT = (
     ('src/io/io.c', '&io->woken', 'before it sleeps again the thread looks at the inbox, with an order of its own'),
     ('src/chan/ump.c', '&asked', 'what it is about was asked before the first run'),
     ('src/forks.h', 'watched', 'the same'),
-    ('src/chan/bell.c', 'closed, __ATOMIC_ACQUIRE) ? 0', 'fin_bell_empty looks again'),
+    ('src/chan/bell.c', 'bool gone = ', 'fin_bell_empty looks again'),
     ('src/chan/recv_on.c', 'closed, __ATOMIC_ACQUIRE)', 'the same'),
     ('src/chan/waitset.c', '&w->users', 'here nobody waits in a set that is closed'),
     ('src/chan/ump.c', 'UMP_CLOSED, __ATOMIC_RELEASE', 'who sends does not look behind it'),
