@@ -93,6 +93,10 @@ def main():
         name = os.path.join(directory, 'trace "json"')
         subprocess.run(sys.argv[1:2], env={**os.environ, 'FIN_TRACE': name}, check=True, timeout=60)
         events = read(name)
+        wrong = {**os.environ, 'FIN_TRACE': name + '.wrong', 'FIN_TRACE_EVENTS': '64k'}
+        done = subprocess.run(sys.argv[1:2], env=wrong, capture_output=True, text=True, timeout=60)
+        if done.returncode == 0 or 'FIN_TRACE_EVENTS is not' not in done.stderr:
+            sys.exit('64k is no number: ' + done.stderr)
         few = {**os.environ, 'FIN_TRACE': '+' + name, 'FIN_TRACE_EVENTS': '64'}
         subprocess.run(sys.argv[1:2], env=few, check=True, timeout=60)
         appended = read(name)[len(events):]

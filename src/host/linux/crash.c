@@ -7,6 +7,7 @@
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <sys/auxv.h>
 #include <ucontext.h>
 #include <unistd.h>
 
@@ -14,7 +15,7 @@
 #include "host/linux/symbol.h"
 #include "host/linux/trace.h"
 
-enum { SIGNAL_STACK = 32 * 1024 };
+enum { SIGNAL_STACK = 32 * 1024 }; // and what the kernel puts there: the more registers, the more
 static __thread void *signal_stack;
 static __thread struct { // what this thread reports
     int sig;
@@ -153,9 +154,10 @@ void fin_crash_thread_begin(void) {
     stack_t old;
     if (sigaltstack(NULL, &old) != 0 || !(old.ss_flags & SS_DISABLE))
         return;
-    signal_stack = malloc(SIGNAL_STACK);
+    size_t size = SIGNAL_STACK + getauxval(AT_MINSIGSTKSZ);
+    signal_stack = malloc(size);
     if (signal_stack)
-        sigaltstack(&(stack_t){.ss_sp = signal_stack, .ss_size = SIGNAL_STACK}, NULL);
+        sigaltstack(&(stack_t){.ss_sp = signal_stack, .ss_size = size}, NULL);
 }
 
 void fin_crash_thread_end(void) {

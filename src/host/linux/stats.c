@@ -40,7 +40,8 @@ static void print(void) {
     }
     line("all", &all);
     fprintf(stderr,
-            "fin: stacks in use: %.1f on average, %" PRIu64 " at most; %" PRIu64 " switches, %" PRIu64 " asyncs blocked\n",
+            "fin: stacks in use of a thread: %.1f on average, %" PRIu64 " at most; %" PRIu64 " switches, %" PRIu64
+            " asyncs blocked\n",
             s.stacks_samples ? (double)s.stacks_sum / (double)s.stacks_samples : 0, s.stacks_most, s.switches, s.detached);
 }
 

@@ -175,7 +175,10 @@ void fin_trace_begin(struct fin_runtime *rt) {
     if (!fin_trace_on)
         return;
     const char *text = getenv("FIN_TRACE_EVENTS");
-    uint64_t wanted = text ? strtoull(text, NULL, 10) : 65536, size = 64;
+    char *end = NULL;
+    uint64_t wanted = text ? strtoull(text, &end, 10) : 65536, size = 64;
+    if (text && (text[0] < '0' || text[0] > '9' || *end))
+        fin_host_die("FIN_TRACE_EVENTS is not a number of events");
     while (size < wanted && size < (uint64_t)1 << 24)
         size *= 2;
     struct fin_trace_ring *r = own ? own : fin_host_map(sizeof *r + size * sizeof(struct fin_trace_event), 0);
