@@ -343,7 +343,7 @@ static void with_stack(void *arg) {
 
 static void rounds(int thread) {
     unsigned seed = 77 + (unsigned)thread;
-    for (unsigned n = few(10000); n; n--) {
+    for (unsigned n = few(2000); n; n--) {
         fin_finish_as(all) {
             for (int i = 0; i < WORKERS; i++) {
                 struct worker *w = &workers[thread][i];
