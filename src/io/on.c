@@ -232,10 +232,16 @@ static FIN_BLOCKING int run_now(const struct call *c) {
     return c->op == IORING_OP_OPENAT ? fin_openat(c->fd, c->addr, (int)c->flags, c->len) : fin_io_run(*c);
 }
 
+// Where there is a position it is for a file, or the call says that it is not.
+static enum fin_io_kind kind_of(const struct call *c) {
+    if (c->op == IORING_OP_READ || c->op == IORING_OP_WRITE)
+        return c->off == UINT64_MAX ? fin_io_kind_of(c->fd) : FIN_IO_FILE;
+    return c->op == IORING_OP_OPENAT ? FIN_IO_FILE : FIN_IO_SOCKET;
+}
+
 static FIN_LEAVES_FRAME int wait_ready(enum fin_reason reason, struct io *io, struct fin_on *storage, const struct call *c,
                                        fin_cont *cont, const void *state, size_t size) {
-    bool may_be_file = c->op == IORING_OP_READ || c->op == IORING_OP_WRITE;
-    enum fin_io_kind kind = c->op == IORING_OP_OPENAT ? FIN_IO_FILE : may_be_file ? fin_io_kind_of(c->fd) : FIN_IO_SOCKET;
+    enum fin_io_kind kind = kind_of(c);
     int r = kind == FIN_IO_FILE ? run_now(c) : try_now(c, kind, false);
     if (r != -EAGAIN || kind == FIN_IO_FILE || events_of(c) == 0)
         return done_at_once(reason, io, storage, c, r, cont, state, size);
