@@ -127,6 +127,8 @@ class Runtime:
 
     def cont_name(self, cont, data):
         """Of a coroutine, its own: its frame begins with where it goes on."""
+        if not cont:
+            return 'fin_cont_set is to say'
         look, name = self.look, self.look.function(cont)
         if name and 'continue_routine' in name:
             name = look.function(look.word(struct.unpack_from('<Q', data)[0])) or name

@@ -107,7 +107,7 @@ int fin_schedule(struct fin_awe *a);
 int fin_schedule_front(struct fin_awe *a);
 
 // Gives the running AWE a name for gdb, for the report of a stack overflow and the like. The string is not copied. Does
-// not block.
+// not block. One that then waits without a stack is known by its continuation instead (fin/cont.h).
 void fin_set_name(const char *name);
 
 #ifdef __cplusplus

@@ -65,6 +65,8 @@ int fin_on_readable(struct fin_on *on, int fd, fin_cont *cont, const void *state
 // Pre: fin_cont_begin.
 int fin_on_readable_then(struct fin_on *on, int fd, void (*fn)(void *arg, struct fin_awe *a, int result), void *arg,
                          fin_cont *cont, const void *state, size_t size);
+// As fin_recv_on of one byte, for a message.
+int fin_on_rung(struct fin_on *on, int fd, char *byte, fin_cont *cont, const void *state, size_t size);
 
 // recv_on.c, send_on.c: pre: the program's continuation is kept, and what it wants. Do not return.
 int fin_chan_on_receive(struct chan_on *on, bool looked);

@@ -30,7 +30,7 @@ static int await_room(struct chan_on *on) {
     r = put_now(on);
     if (r == -EAGAIN)
         r = tx->meeting ? fin_event_await_message_on(&tx->meeting->room, heard + 1, &on->wait.sync, woken, &on, sizeof on)
-                        : fin_recv_on(&on->wait.io, tx->fd, &on->byte, 1, 0, woken, &on, sizeof on);
+                        : fin_on_rung(&on->wait.io, tx->fd, &on->byte, woken, &on, sizeof on);
     __atomic_store_n(&tx->own->armed, 0, __ATOMIC_RELAXED);
     return give_and_end(on, r);
 }

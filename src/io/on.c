@@ -82,6 +82,8 @@ static bool again(struct on *on, int *result) {
     return false;
 }
 
+static bool is_recognized(const struct call *c, int result) { return result != -ECANCELED && c->op != IORING_OP_POLL_ADD; }
+
 // What there was to do is done: the continuation is told how it ended (continuations 2.1: recognition).
 // After a wait for readiness there was nothing.
 static void over(struct io *io, struct fin_awe *awe, const struct then *then, const struct call *c, int result) {
@@ -89,7 +91,7 @@ static void over(struct io *io, struct fin_awe *awe, const struct then *then, co
         then->fn(then->arg, awe, result);
         return;
     }
-    io->rt->known[FIN_FOR_IO] += result != -ECANCELED && c->op != IORING_OP_POLL_ADD;
+    io->rt->known[FIN_FOR_IO] += !then->arg && is_recognized(c, result);
     (fin_io_makes_descriptor(c->op) ? fin_cont_done_descriptor : fin_cont_done)(io->rt, awe, result);
 }
 
@@ -158,7 +160,7 @@ void fin_on_completed(struct io *io, struct waiter *w) {
     over(io, on->awe, &on->then, &on->call, result);
 }
 
-static const struct then nothing;
+static const struct then nothing, for_message = {NULL, (void *)&nothing}; // which is not recognized
 
 static struct on *prepare(struct io *io, struct fin_on *storage, const struct call *c, struct then then) {
     struct on *on = on_of(storage);
@@ -220,8 +222,10 @@ static void begin_done(struct fin_awe *a, void *arg) {
 
 static FIN_LEAVES_FRAME int done_at_once(enum fin_reason reason, struct io *io, struct fin_on *storage,
                                          const struct call *c, int result, fin_cont *cont, const void *state, size_t size) {
-    if (!fin_io_makes_descriptor(c->op))
+    if (!fin_io_makes_descriptor(c->op)) {
+        io->rt->known[FIN_FOR_IO] += reason == FIN_FOR_IO && is_recognized(c, result);
         return fin_cont_go_on(reason, cont, state, size, result);
+    }
     struct on_ready *on = prepare_ready(io, storage, c, FIN_IO_FILE, nothing);
     on->ready.waiter.result = result;
     return fin_cont_suspend(reason, cont, state, size, NULL, begin_done, on);
@@ -245,7 +249,7 @@ static FIN_LEAVES_FRAME int wait_ready(enum fin_reason reason, struct io *io, st
     int r = kind == FIN_IO_FILE ? run_now(c) : try_now(c, kind, false);
     if (r != -EAGAIN || kind == FIN_IO_FILE || events_of(c) == 0)
         return done_at_once(reason, io, storage, c, r, cont, state, size);
-    struct on_ready *on = prepare_ready(io, storage, c, kind, nothing);
+    struct on_ready *on = prepare_ready(io, storage, c, kind, reason == FIN_FOR_MESSAGE ? for_message : nothing);
     return fin_cont_suspend(reason, cont, state, size, cancelled_by(&on->ready.waiter, fin_epoll_cancel, &on->ready),
                          begin_ready, on);
 }
@@ -260,7 +264,7 @@ static FIN_LEAVES_FRAME int wait_for(enum fin_reason reason, struct fin_on *stor
         return wait_ready(reason, io, storage, c, cont, state, size);
     if (c->fd >= FIXED || !(io->can.ops >> c->op & 1) || fin_io_nothing(c))
         return done_at_once(reason, io, storage, c, run_now(c), cont, state, size);
-    struct on *on = prepare(io, storage, c, nothing);
+    struct on *on = prepare(io, storage, c, reason == FIN_FOR_MESSAGE ? for_message : nothing);
     struct request *r = &on->request;
     return fin_cont_suspend(reason, cont, state, size, cancelled_by(&r->waiter, fin_uring_cancel, r), begin, on);
 }
@@ -358,6 +362,11 @@ int fin_sleep_on(struct fin_on *on, uint64_t ns, fin_cont *cont, const void *sta
 
 int fin_on_readable(struct fin_on *on, int fd, fin_cont *cont, const void *state, size_t size) {
     struct call c = {.op = IORING_OP_POLL_ADD, .fd = fd, .flags = POLLIN};
+    return wait_for(FIN_FOR_MESSAGE, on, &c, cont, state, size);
+}
+
+int fin_on_rung(struct fin_on *on, int fd, char *byte, fin_cont *cont, const void *state, size_t size) {
+    const struct call c = {.op = IORING_OP_RECV, .fd = fd, .addr = byte, .len = 1};
     return wait_for(FIN_FOR_MESSAGE, on, &c, cont, state, size);
 }
 

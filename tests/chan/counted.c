@@ -76,6 +76,36 @@ static void counted(void (*waits)(void *), void (*ends_it)(void)) {
     CHECK_EQ(count(FIN_FOR_PROGRAM), 0);
 }
 
+// Without a stack: more than there is room for.
+static struct fin_chan_on on;
+static void fills(void *state, int result) {
+    int left = *(int *)state - 1;
+    CHECK_EQ(result, 0);
+    if (left == 0)
+        fin_cont_end();
+    fin_chan_send_on(a, "message", SIZE, &on, fills, &left, sizeof left);
+}
+
+static void without_stack(void) {
+    struct fin_stats s;
+    int left = 200;
+    char buffer[SIZE];
+    fin_stats_clear();
+    fin_finish {
+        CHECK(fin_async_cont(fills, &left, sizeof left));
+        for (int i = 1; i < left; i++) {
+            for (int turns = 0; i % 50 == 1 && turns < 100; turns++)
+                fin_yield();
+            while (fin_chan_try_recv(b, buffer, sizeof buffer) == -EAGAIN)
+                fin_yield();
+        }
+    }
+    fin_stats(&s);
+    CHECK(s.blocks[FIN_FOR_MESSAGE].with_continuation > 0);
+    CHECK_EQ(s.blocks[FIN_FOR_IO].with_continuation, 0);
+    CHECK_EQ(s.blocks[FIN_FOR_IO].recognized, 0);
+}
+
 int main(void) {
     alarm(10); // who is not counted is waited for
     CHECK_EQ(pipe(ends), 0);
@@ -84,6 +114,7 @@ int main(void) {
         counted(receives, say);
         counted(sends, empty);
         empty();
+        without_stack();
         CHECK_EQ(fin_waitset_new(&set), 0);
         CHECK_EQ(fin_waitset_add(set, b, take, NULL), 0);
         counted(dispatches, say);

@@ -94,6 +94,29 @@ static void loop(fin_cont *begin, void (*give)(void)) {
     CHECK_EQ(waits().recognized, TIMES);
 }
 
+// And where nothing is waited for, on whatever back end: one has asked the kernel before it stops, another when it has.
+static void reads_all(void *state, int n) {
+    CHECK_EQ(n, 1);
+    if (++count == TIMES)
+        fin_cont_end();
+    fin_read_on(&on, fd[0], &byte, 1, reads_all, state, 0);
+}
+static void begin_all(void *state, int result) {
+    CHECK_EQ(result, 0);
+    fin_read_on(&on, fd[0], &byte, 1, reads_all, state, 0);
+}
+static void at_once(void) {
+    count = 0;
+    for (int i = 0; i < TIMES; i++)
+        writes();
+    fin_stats_clear();
+    fin_finish {
+        CHECK(fin_async_cont(begin_all, NULL, 0) != NULL);
+    }
+    CHECK_EQ(waits().with_continuation, TIMES);
+    CHECK_EQ(waits().recognized, TIMES);
+}
+
 int main(void) {
     int listener = unix_listen(&address, &address_size, TIMES);
     CHECK_EQ(fin_acceptor_open(&acceptor, listener, SOCK_CLOEXEC), 0);
@@ -102,6 +125,7 @@ int main(void) {
     close(listener);
     CHECK_EQ(pipe(fd), 0);
     loop(begin_reading, writes);
+    at_once();
     close_both();
     stream_pair(fd);
     loop(begin_receiving, writes);
