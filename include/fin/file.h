@@ -62,8 +62,9 @@ FIN_BLOCKING int fin_write_all(int fd, const void *data, size_t size, size_t *do
 FIN_BLOCKING int fin_write_all_nc(int fd, const void *data, size_t size, size_t *done);
 
 // Move data between a pipe and something else, without a copy; between two pipes, without taking it. A NULL offset means the
-// file's position; otherwise *offset is moved. Wait until there is something, and room for it. To move nothing is 0,
-// whatever the descriptors.
+// file's position; otherwise *offset is moved. Wait until there is something, and room for it, and meanwhile others can use
+// the pipe. To move nothing is 0, whatever the descriptors. A socket is put into non-blocking mode for the moment, which
+// others may see.
 FIN_BLOCKING ssize_t fin_splice(int in, off_t *in_offset, int out, off_t *out_offset, size_t size, unsigned flags);
 FIN_BLOCKING ssize_t fin_splice_nc(int in, off_t *in_offset, int out, off_t *out_offset, size_t size, unsigned flags);
 FIN_BLOCKING ssize_t fin_tee(int in, int out, size_t size, unsigned flags);

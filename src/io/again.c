@@ -2,15 +2,13 @@
 // When a request is tried again: whoever waits for it, with a stack (request.c), with a continuation (on.c) or in a chain
 // (linked.c), asks here what its result leads to.
 #include <poll.h>
+#include <unistd.h>
 
 #include "io/fixed.h"
 #include "io/uring.h"
 
 // How often what the ring got no thread for is tried again, before it is an error.
 enum { MOST_UNSTARTED = 100 };
-// And what was interrupted: Linux 6.12 says so for ever of a splice to a socket from a pipe where a write from a bad address
-// has failed.
-enum { MOST_INTERRUPTED = 1000 };
 
 bool fin_uring_interrupted(int result) {
     return result == -EINTR || (result <= -512 && result >= -516); // the kernel's own ERESTART...
@@ -22,8 +20,31 @@ static bool ready_for_ever(const struct tries *t, const struct io *io, const str
     return t->was_ready && fin_io_ready_now(fin_descriptor(io, c), (int)events) > 0;
 }
 
+// A ring's wait for room in a socket ends, too, when its peer has said that it sends no more, and then at once for ever.
+static bool is_half(int result, uint32_t events) { return !((uint32_t)result & (events | POLLERR | POLLHUP | POLLNVAL)); }
+
+// So the wait is for an epoll, which says what it was asked for. Where there can be none it is a pause.
+static bool look_only_for(struct tries *t, struct io *io, const struct call *c, uint32_t events) {
+    int epoll = fin_io_epoll_for(fin_descriptor(io, c), events);
+    uint32_t place = epoll < 0 ? UINT32_MAX : fin_io_hold(io, epoll);
+    if (epoll >= 0 && place == UINT32_MAX)
+        close(epoll);
+    t->only = place + 1;
+    return t->only != 0;
+}
+
+static int epoll_of(const struct tries *t, const struct io *io) { return io->held.place[t->only - 1]; }
+
+static void look_no_more(struct tries *t, struct io *io) {
+    if (t->only) {
+        close(epoll_of(t, io));
+        fin_io_take(io, t->only - 1);
+    }
+    t->only = 0;
+}
+
 static enum fin_next after(struct tries *t, bool polled, const struct request *r, const struct call *c, int *result) {
-    uint32_t events = polled ? 0 : fin_io_events(c);
+    uint32_t events = fin_io_events(c);
     bool once_only = c->op == IORING_OP_CONNECT || c->op == IORING_OP_CLOSE;
     if (*result == -ECANCELED) { // by nobody: the ring got no thread to do it, be it that signals kept it from that
         if (++t->unstarted < MOST_UNSTARTED)
@@ -33,10 +54,11 @@ static enum fin_next after(struct tries *t, bool polled, const struct request *r
         return !once_only && ++t->interrupted < MOST_INTERRUPTED ? FIN_CALL : FIN_OVER;
     } else if (polled && *result >= 0) {
         t->was_ready = true;
+        t->half = t->half || is_half(*result, events);
         return FIN_CALL;
-    } else if (*result == -EAGAIN && events) {
+    } else if (*result == -EAGAIN && events && !polled) {
         // Descriptors in non-blocking mode make older kernels give up at once: an accept on 5.15. A send never waits.
-        t->polls = !ready_for_ever(t, r->io, c, events);
+        t->polls = !ready_for_ever(t, r->io, c, events) && (!t->half || look_only_for(t, r->io, c, events));
         return t->polls ? FIN_POLL : FIN_PAUSE;
     }
     return FIN_OVER;
@@ -45,6 +67,7 @@ static enum fin_next after(struct tries *t, bool polled, const struct request *r
 enum fin_next fin_uring_next(struct tries *t, const struct request *r, const struct call *c, int *result) {
     bool polled = t->polls;
     t->polls = false;
+    look_no_more(t, r->io);
     if (!r->cancelled)
         return after(t, polled, r, c, result);
     if (polled && *result >= 0) // nothing was done yet, and what came next no cancel would end
@@ -52,7 +75,9 @@ enum fin_next fin_uring_next(struct tries *t, const struct request *r, const str
     return FIN_OVER;
 }
 
-struct call fin_uring_poll_for(const struct call *c) {
+struct call fin_uring_poll_for(const struct tries *t, const struct io *io, const struct call *c) {
+    if (t->only)
+        return (struct call){.op = IORING_OP_POLL_ADD, .fd = epoll_of(t, io), .flags = POLLIN};
     return (struct call){
         .op = IORING_OP_POLL_ADD, .fd = c->fd, .flags = fin_io_events(c), .sqe_flags = c->sqe_flags & IOSQE_FIXED_FILE};
 }

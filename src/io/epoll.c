@@ -55,6 +55,15 @@ static int arm(struct io *io, int fd, struct watch *w) {
     return epoll_ctl(io->fd, EPOLL_CTL_ADD, fd, &event) == 0 ? 0 : -errno;
 }
 
+int fin_io_epoll_for(int fd, uint32_t events) {
+    struct epoll_event event = {.events = events};
+    int epoll = epoll_create1(EPOLL_CLOEXEC);
+    int error = epoll < 0 || epoll_ctl(epoll, EPOLL_CTL_ADD, fd, &event) != 0 ? -errno : 0;
+    if (error && epoll >= 0)
+        close(epoll);
+    return error ? error : epoll;
+}
+
 static void stop_waiting(struct ready_waiter *r, int result) {
     fin_link_remove(&r->link);
     r->link.next = NULL;
@@ -194,32 +203,6 @@ static FIN_BLOCKING int file_it(struct io *io, const struct call *c) {
     return done == 0 ? r : r > 0 ? done + r : done;
 }
 
-// One that is not ready is waited for, the source first: what is not ready for writing may take some all the same.
-static FIN_BLOCKING int one_ready(struct io *io, const struct call *c, bool again) {
-    int in = (int)c->file_index, r = fin_io_ready_now(in, POLLIN);
-    if (r == 0)
-        return poll_it(io, in, POLLIN, c->nc);
-    if (r > 0 && (r = fin_io_ready_now(c->fd, POLLOUT)) == 0)
-        return poll_it(io, c->fd, POLLOUT, c->nc);
-    if (r > 0 && again) // somebody was faster
-        r = c->nc ? fin_sleep_nc(FIN_MS) : fin_sleep(FIN_MS);
-    return r;
-}
-
-// Between a pipe and a file it is the file that may block.
-static FIN_BLOCKING int splice_it(struct io *io, const struct call *c) {
-    enum fin_io_kind in = fin_io_kind_of((int)c->file_index), out = fin_io_kind_of(c->fd);
-    bool file = in == FIN_IO_FILE || out == FIN_IO_FILE;
-    for (bool again = false;; again = true) {
-        int r = file ? fin_io_by_pool(io, c) : fin_io_try(c, in == FIN_IO_SOCKET ? in : out, again);
-        if (r != -EAGAIN || c->flags & SPLICE_F_NONBLOCK)
-            return r;
-        r = one_ready(io, c, again);
-        if (r < 0)
-            return r;
-    }
-}
-
 // No event ends what is ready and would block all the same: a sum that an eventfd has no room for, a datagram to who is
 // full.
 static FIN_BLOCKING int try_and_wait(struct io *io, const struct call *c, enum fin_io_kind kind) {
@@ -254,7 +237,7 @@ static FIN_BLOCKING int run(struct io *io, const struct call *c) {
         return poll_it(io, c->fd, c->flags | POLLRDHUP, c->nc); // as io_uring does
     case IORING_OP_SPLICE:
     case IORING_OP_TEE:
-        return splice_it(io, c);
+        return fin_io_splice(io, c);
     case IORING_OP_READ:
     case IORING_OP_WRITE:
     case IORING_OP_READV:

@@ -168,6 +168,7 @@ void fin_receiver_completed(struct io *io, struct waiter *w);
 // epoll.c: begins such a wait, whose end fin_io_resume tells: 0, -ECANCELED, -EBADF. -EPERM: it is always ready.
 int fin_epoll_watch(struct ready_waiter *r, int fd);
 void fin_epoll_cancel(void *ready_waiter);
+int fin_io_epoll_for(int fd, uint32_t events); // a new descriptor: POLLIN where that one is ready; or -errno
 
 // io.c
 int fin_io_watch_forks(void); // for the locks of this room, before any is taken: 0 or -ENOMEM
@@ -253,6 +254,10 @@ int fin_io_try(const struct call *c, enum fin_io_kind kind, bool waited);
 int fin_io_ready_now(int fd, int events);
 // Of a file: true where the call is done, with its result in *done. Otherwise `rest` is left to do, after a count of *done.
 bool fin_io_try_file(const struct call *c, struct call *rest, int *done);
+
+// splice.c
+bool fin_io_splices_file(const struct call *c);
+FIN_BLOCKING int fin_io_splice(struct io *io, const struct call *c); // or a tee
 
 // timer.c
 uint64_t fin_io_after(uint64_t ns); // from now; the end of time at most

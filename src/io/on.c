@@ -57,7 +57,7 @@ static void start_call(struct on *on) {
 
 static void start_poll(struct on *on) {
     static const struct call poll = {.op = IORING_OP_POLL_ADD};
-    struct call c = fin_uring_poll_for(&on->call);
+    struct call c = fin_uring_poll_for(&on->tries, on->request.io, &on->call);
     on->request.call = &c;
     fin_uring_start(&on->request, TO_REQUEST);
     on->request.call = &poll; // what is looked at from now on

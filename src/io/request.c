@@ -87,7 +87,7 @@ static FIN_BLOCKING int attempts(struct request *r, const struct call *c, int re
             result = once(r, c);
             break;
         case FIN_POLL:
-            poll = fin_uring_poll_for(c);
+            poll = fin_uring_poll_for(&t, r->io, c);
             result = once(r, &poll);
             break;
         case FIN_PAUSE:
@@ -147,6 +147,8 @@ int fin_uring_call(struct io *io, const struct call *c) {
         return fin_io_by_pool(io, c);
     if (FIN_UNLIKELY(fin_io_nothing(c)))
         return !c->nc && fin_cancelled() ? -ECANCELED : fin_io_direct(c);
+    if (FIN_UNLIKELY(c->op == IORING_OP_TEE || (c->op == IORING_OP_SPLICE && !fin_io_splices_file(c))))
+        return !c->nc && fin_cancelled() ? -ECANCELED : fin_io_splice(io, c);
     int result = fin_uring_run(io, c, &flags);
     if (is_short(c, result))
         fin_uring_short(io, c, result);

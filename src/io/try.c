@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// Calls made so that they do not block: for the epoll back end. -EAGAIN says that they would have.
+// Calls made so that they do not block: for the epoll back end, and splices. -EAGAIN says that they would have.
 #define _GNU_SOURCE
 #include <fcntl.h>
 #include <limits.h>
@@ -46,12 +46,6 @@ static int unblocked(int fd, const struct call *c, int (*make)(const struct call
     }
     pthread_mutex_unlock(&unblocking);
     return r;
-}
-
-// One end is a pipe, which the flag of the call is enough for.
-static int splice_socket(const struct call *c) {
-    int in = (int)c->file_index;
-    return unblocked(fin_io_kind_of(in) == FIN_IO_SOCKET ? in : c->fd, c, fin_io_direct);
 }
 
 int fin_io_ready_now(int fd, int events) {
@@ -137,6 +131,22 @@ static bool adds_little(int fd, const struct vectors *v) {
     text[n > 0 ? n : 0] = '\0';
     const char *sum = strstr(text, "eventfd-count:");
     return sum && strtoull(sum + strlen("eventfd-count:"), NULL, 16) >> 62 == 0;
+}
+
+// One end is a pipe, which the flag of the call is enough for.
+static int splice_it(const struct call *c) {
+    struct call with = *c;
+    int in = (int)c->file_index, other = is_pipe(in) ? c->fd : in, r;
+    if (is_pipe(other))
+        return fin_io_direct(c);
+    int own = fin_io_kind_of(other) == FIN_IO_SOCKET ? -1 : open_terminal(other, other == in ? O_RDONLY : O_WRONLY);
+    if (own < 0)
+        return unblocked(other, c, fin_io_direct);
+    with.fd = other == in ? c->fd : own;
+    with.file_index = (uint32_t)(other == in ? own : in);
+    r = fin_io_direct(&with);
+    close(own);
+    return r;
 }
 
 // Of what cannot say that it would block: ready, it may block all the same, where it takes a part.
@@ -233,8 +243,9 @@ int fin_io_try(const struct call *c, enum fin_io_kind kind, bool waited) {
     case IORING_OP_CONNECT:
         return unblocked(c->fd, c, connect_it);
     case IORING_OP_SPLICE:
-    case IORING_OP_TEE:
-        return kind == FIN_IO_SOCKET ? splice_socket(c) : fin_io_direct(c);
+        return splice_it(c);
+    case IORING_OP_TEE: // of pipes only
+        return fin_io_direct(c);
     default:
         if (no_such_flag(c))
             return -EOPNOTSUPP;

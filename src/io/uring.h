@@ -38,17 +38,23 @@ struct shot {
     bool stopping;
 };
 
+// How often what was interrupted is tried again: Linux 6.12 says so for ever of a splice to a socket from a pipe where a
+// write from a bad address has failed.
+enum { MOST_INTERRUPTED = 1000 };
+
 // again.c: what comes after a result: nothing, the call again, a wait until its descriptor is ready, or the call in a
 // millisecond. Starts as zeros.
 struct tries {
     uint16_t interrupted;
     uint8_t unstarted;
-    bool polls; // the last request is a wait for readiness
-    bool was_ready;
+    bool polls : 1; // the last request is a wait for readiness
+    bool was_ready : 1;
+    bool half : 1; // that wait ended because the peer sends no more
+    uint32_t only; // where an epoll is held that it looks at instead, counted from 1; or 0
 };
 enum fin_next { FIN_OVER, FIN_CALL, FIN_POLL, FIN_PAUSE };
 enum fin_next fin_uring_next(struct tries *t, const struct request *r, const struct call *c, int *result);
-struct call fin_uring_poll_for(const struct call *c);
+struct call fin_uring_poll_for(const struct tries *t, const struct io *io, const struct call *c);
 bool fin_uring_interrupted(int result);
 
 // request.c

@@ -115,12 +115,16 @@ static fin::task<> waits_for(fin_thread_handle &t) {
 
 static void turns() {
     fin_queue q = FIN_QUEUE_INIT;
+    fin::semaphore over(0);
     fin_thread_handle t;
-    CHECK_EQ(fin_thread_start(&t, [](void *) { fin_sleep(5 * FIN_MS); }, nullptr), 0);
+    CHECK_EQ(fin_thread_start(&t, [](void *s) { static_cast<fin::semaphore *>(s)->acquire(); }, &over), 0);
     fin_finish {
-        for (char name : {'a', 'b', 'c'})
-            fin_async_task(in_turn(q, name));
         fin_async_task(waits_for(t));
+        fin_finish {
+            for (char name : {'a', 'b', 'c'})
+                fin_async_task(in_turn(q, name));
+        }
+        over.release();
     }
     CHECK_LOG("a b c ended ");
 }

@@ -20,11 +20,24 @@ static void *does_some(void *unused) {
 
 static char lost[8];
 
+// To a peer that sends no more and has no room: a ring's wait for that has a descriptor of its own.
+static void sends_too_much(int out) {
+    static const char zeros[65536];
+    while (fin_send(out, zeros, sizeof zeros, 0) > 0)
+        ;
+}
+
 static void *ends_early(void *unused) {
+    int half[2];
+    stream_pair(half);
+    CHECK_EQ(shutdown(half[0], SHUT_WR), 0);
     fin_finish {
+        fin_async_eager { sends_too_much(half[1]); };
         fin_async_eager { fin_recv(fd[0], lost, sizeof lost, 0); };
         fin_async_eager { fin_sleep(3600 * FIN_S); };
-        CHECK_EQ(fin_sleep(1), 0);
+        CHECK_EQ(fin_sleep(FIN_MS), 0);
+        close(half[0]);
+        close(half[1]);
         pthread_exit(unused);
     }
     return NULL;

@@ -1,0 +1,63 @@
+// SPDX-License-Identifier: BSD-2-Clause
+// splice and tee. The kernel holds a pipe's lock while a splice waits for a socket. A ring's would wait so, on a thread of
+// the kernel's, and whoever then reads from the pipe or writes to it stands still in the kernel, this thread too. So they
+// are made without waiting, and what is not ready is waited for between two attempts.
+#define _GNU_SOURCE
+#include <fcntl.h>
+#include <poll.h>
+#include <unistd.h>
+
+#include "io/uring.h"
+
+static FIN_BLOCKING int wait_for(struct io *io, int fd, uint32_t events, bool nc) {
+    struct call c = {.op = IORING_OP_POLL_ADD, .fd = fd, .flags = events, .nc = nc};
+    return io->backend->run(io, &c);
+}
+
+static FIN_BLOCKING int in_a_while(bool nc) { return nc ? fin_sleep_nc(FIN_MS) : fin_sleep(FIN_MS); }
+
+// 0, as long as nothing is wrong. Such a wait ends, too, when the peer sends no more.
+static FIN_BLOCKING int ready(struct io *io, int fd, uint32_t events, bool nc) {
+    int r = wait_for(io, fd, events, nc);
+    if (r < 0 || (uint32_t)r & (events | POLLERR | POLLHUP))
+        return r < 0 ? r : 0;
+    int epoll = fin_io_epoll_for(fd, events);
+    if (epoll < 0)
+        return in_a_while(nc);
+    uint32_t place = fin_io_hold(io, epoll);
+    r = wait_for(io, epoll, POLLIN, nc);
+    fin_io_take(io, place);
+    close(epoll);
+    return r < 0 ? r : 0;
+}
+
+// One that is not ready is waited for, the source first: what is not ready for writing may take some all the same.
+static FIN_BLOCKING int one_ready(struct io *io, const struct call *c, bool again) {
+    int in = (int)c->file_index, r = fin_io_ready_now(in, POLLIN);
+    if (r == 0)
+        return ready(io, in, POLLIN, c->nc);
+    if (r > 0 && (r = fin_io_ready_now(c->fd, POLLOUT)) == 0)
+        return ready(io, c->fd, POLLOUT, c->nc);
+    return r < 0 ? r : again ? in_a_while(c->nc) : 0; // somebody was faster
+}
+
+bool fin_io_splices_file(const struct call *c) {
+    return c->op == IORING_OP_SPLICE &&
+           (fin_io_kind_of((int)c->file_index) == FIN_IO_FILE || fin_io_kind_of(c->fd) == FIN_IO_FILE);
+}
+
+// Between a pipe and a file it is the file that may block.
+int fin_io_splice(struct io *io, const struct call *c) {
+    bool file = fin_io_splices_file(c);
+    int interrupted = 0;
+    for (bool again = false;; again = true) {
+        int r = file ? fin_io_by_pool(io, c) : fin_io_try(c, FIN_IO_STREAM, again);
+        if (fin_uring_interrupted(r) && ++interrupted < MOST_INTERRUPTED)
+            continue;
+        if (r != -EAGAIN || c->flags & SPLICE_F_NONBLOCK)
+            return fin_uring_interrupted(r) ? -EINTR : r;
+        r = one_ready(io, c, again);
+        if (r < 0)
+            return r;
+    }
+}
