@@ -82,7 +82,7 @@ FIN_BLOCKING ssize_t fin_copy_file_range_nc(int in, off_t *in_offset, int out, o
 FIN_BLOCKING ssize_t fin_sendfile(int out, int in, off_t *offset, size_t size);
 FIN_BLOCKING ssize_t fin_sendfile_nc(int out, int in, off_t *offset, size_t size);
 
-// Waits until one of the events (POLLIN, POLLOUT, ...) holds, or POLLERR, POLLHUP or POLLRDHUP; returns those that do. A
+// Waits until one of the events (POLLIN, POLLOUT, ...) holds, or POLLERR or POLLHUP; returns those that do, as poll(2). A
 // file is ready for reading and writing, and -EINVAL for all else.
 FIN_BLOCKING int fin_poll(int fd, int events);
 FIN_BLOCKING int fin_poll_nc(int fd, int events);

@@ -20,10 +20,8 @@ static bool ready_for_ever(const struct tries *t, const struct io *io, const str
     return t->was_ready && fin_io_ready_now(fin_descriptor(io, c), (int)events) > 0;
 }
 
-// A ring's wait for room in a socket ends, too, when its peer has said that it sends no more, and then at once for ever.
-static bool is_half(int result, uint32_t events) { return !((uint32_t)result & (events | POLLERR | POLLHUP | POLLNVAL)); }
-
-// So the wait is for an epoll, which says what it was asked for. Where there can be none it is a pause.
+// What ended is a wait that a peer ended which has sent its last: the next one is for an epoll, as in poll.c. Where there
+// can be none it is a pause.
 static bool look_only_for(struct tries *t, struct io *io, const struct call *c, uint32_t events) {
     int epoll = fin_io_epoll_for(fin_descriptor(io, c), events);
     uint32_t place = epoll < 0 ? UINT32_MAX : fin_io_hold(io, epoll);
@@ -44,7 +42,7 @@ static void look_no_more(struct tries *t, struct io *io) {
 }
 
 static enum fin_next after(struct tries *t, bool polled, const struct request *r, const struct call *c, int *result) {
-    uint32_t events = fin_io_events(c);
+    uint32_t events = c->op == IORING_OP_POLL_ADD ? c->flags : fin_io_events(c);
     bool once_only = c->op == IORING_OP_CONNECT || c->op == IORING_OP_CLOSE;
     if (*result == -ECANCELED) { // by nobody: the ring got no thread to do it, be it that signals kept it from that
         if (++t->unstarted < MOST_UNSTARTED)
@@ -54,11 +52,15 @@ static enum fin_next after(struct tries *t, bool polled, const struct request *r
         return !once_only && ++t->interrupted < MOST_INTERRUPTED ? FIN_CALL : FIN_OVER;
     } else if (polled && *result >= 0) {
         t->was_ready = true;
-        t->half = t->half || is_half(*result, events);
+        t->half = t->half || !fin_io_asked_for(*result, events);
         return FIN_CALL;
     } else if (*result == -EAGAIN && events && !polled) {
         // Descriptors in non-blocking mode make older kernels give up at once: an accept on 5.15. A send never waits.
         t->polls = !ready_for_ever(t, r->io, c, events) && (!t->half || look_only_for(t, r->io, c, events));
+        return t->polls ? FIN_POLL : FIN_PAUSE;
+    }
+    if (*result == 0 && c->op == IORING_OP_POLL_ADD) {
+        t->polls = look_only_for(t, r->io, c, events);
         return t->polls ? FIN_POLL : FIN_PAUSE;
     }
     return FIN_OVER;
@@ -68,9 +70,13 @@ enum fin_next fin_uring_next(struct tries *t, const struct request *r, const str
     bool polled = t->polls;
     t->polls = false;
     look_no_more(t, r->io);
+    bool is_poll = c->op == IORING_OP_POLL_ADD;
+    if (is_poll && !polled && *result > 0)
+        *result = fin_io_asked_for(*result, c->flags);
     if (!r->cancelled)
         return after(t, polled, r, c, result);
-    if (polled && *result >= 0) // nothing was done yet, and what came next no cancel would end
+    // Nothing was done yet, and what came next no cancel would end.
+    if ((polled && *result >= 0) || (is_poll && *result == 0))
         *result = -ECANCELED;
     return FIN_OVER;
 }

@@ -234,7 +234,7 @@ static FIN_BLOCKING int run(struct io *io, const struct call *c) {
     case IORING_OP_CONNECT:
         return connect_it(io, c);
     case IORING_OP_POLL_ADD:
-        return poll_it(io, c->fd, c->flags | POLLRDHUP, c->nc); // as io_uring does
+        return poll_it(io, c->fd, c->flags, c->nc);
     case IORING_OP_SPLICE:
     case IORING_OP_TEE:
         return fin_io_splice(io, c);

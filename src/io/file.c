@@ -42,7 +42,6 @@ CALL_IF(BAD_VECTORS || offset < -1, ssize_t, fin_preadv2, (int fd, const struct 
 CALL_IF(BAD_VECTORS || offset < -1, ssize_t, fin_pwritev2, (int fd, const struct iovec *v, int n, off_t offset, int flags),
         .op = IORING_OP_WRITEV, .fd = fd, VECTORS, .off = (uint64_t)offset, .flags = rw(flags))
 CALL(int, fin_close, (int fd), .op = IORING_OP_CLOSE, .fd = fd)
-CALL(int, fin_poll, (int fd, int events), .op = IORING_OP_POLL_ADD, .fd = fd, .flags = (uint16_t)events)
 CALL(ssize_t, fin_tee, (int in, int out, size_t size, unsigned flags),
      .op = IORING_OP_TEE, .fd = out, .file_index = (uint32_t)in, .len = fin_io_most(size), .flags = flags)
 

@@ -5,6 +5,7 @@
 #define FIN_IO_IO_H
 
 #include <liburing.h>
+#include <poll.h>
 
 #include <fin/io.h>
 
@@ -168,6 +169,10 @@ void fin_receiver_completed(struct io *io, struct waiter *w);
 // epoll.c: begins such a wait, whose end fin_io_resume tells: 0, -ECANCELED, -EBADF. -EPERM: it is always ready.
 int fin_epoll_watch(struct ready_waiter *r, int fd);
 void fin_epoll_cancel(void *ready_waiter);
+// Of what poll(2) tells, asked for these events.
+static inline int fin_io_asked_for(int result, uint32_t events) {
+    return result & (int)(events | POLLERR | POLLHUP | POLLNVAL);
+}
 int fin_io_epoll_for(int fd, uint32_t events); // a new descriptor: POLLIN where that one is ready; or -errno
 
 // io.c

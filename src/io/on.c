@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
 // Waits with a continuation. What the functions that block keep in their frame lies in the program's struct fin_on, and what
 // they do when they go on is done where the completion arrives.
-#define _GNU_SOURCE // POLLRDHUP
+#define _GNU_SOURCE // O_LARGEFILE
 #include <fin/on.h>
 
 #include <fcntl.h>
@@ -99,16 +99,14 @@ static int try_now(const struct call *c, enum fin_io_kind kind, bool waited) {
     int r;
     do {
         if (c->op == IORING_OP_POLL_ADD)
-            r = fin_io_ready_now(c->fd, (int)(c->flags | POLLRDHUP)); // as io_uring does
+            r = fin_io_ready_now(c->fd, (int)c->flags);
         else
             r = fin_io_try(c, kind, waited);
     } while (r == -EINTR);
     return r == 0 && c->op == IORING_OP_POLL_ADD ? -EAGAIN : r;
 }
 
-static uint32_t events_of(const struct call *c) {
-    return c->op == IORING_OP_POLL_ADD ? c->flags | POLLRDHUP : fin_io_events(c);
-}
+static uint32_t events_of(const struct call *c) { return c->op == IORING_OP_POLL_ADD ? c->flags : fin_io_events(c); }
 
 static void try_later(struct on_ready *on);
 

@@ -5,40 +5,21 @@
 #define _GNU_SOURCE
 #include <fcntl.h>
 #include <poll.h>
-#include <unistd.h>
 
 #include "io/uring.h"
 
-static FIN_BLOCKING int wait_for(struct io *io, int fd, uint32_t events, bool nc) {
-    struct call c = {.op = IORING_OP_POLL_ADD, .fd = fd, .flags = events, .nc = nc};
-    return io->backend->run(io, &c);
-}
-
-static FIN_BLOCKING int in_a_while(bool nc) { return nc ? fin_sleep_nc(FIN_MS) : fin_sleep(FIN_MS); }
-
-// 0, as long as nothing is wrong. Such a wait ends, too, when the peer sends no more.
-static FIN_BLOCKING int ready(struct io *io, int fd, uint32_t events, bool nc) {
-    int r = wait_for(io, fd, events, nc);
-    if (r < 0 || (uint32_t)r & (events | POLLERR | POLLHUP))
-        return r < 0 ? r : 0;
-    int epoll = fin_io_epoll_for(fd, events);
-    if (epoll < 0)
-        return in_a_while(nc);
-    uint32_t place = fin_io_hold(io, epoll);
-    r = wait_for(io, epoll, POLLIN, nc);
-    fin_io_take(io, place);
-    close(epoll);
-    return r < 0 ? r : 0;
-}
+static FIN_BLOCKING int ready(int fd, int events, bool nc) { return nc ? fin_poll_nc(fd, events) : fin_poll(fd, events); }
 
 // One that is not ready is waited for, the source first: what is not ready for writing may take some all the same.
-static FIN_BLOCKING int one_ready(struct io *io, const struct call *c, bool again) {
+static FIN_BLOCKING int one_ready(const struct call *c, bool again) {
     int in = (int)c->file_index, r = fin_io_ready_now(in, POLLIN);
     if (r == 0)
-        return ready(io, in, POLLIN, c->nc);
+        return ready(in, POLLIN, c->nc);
     if (r > 0 && (r = fin_io_ready_now(c->fd, POLLOUT)) == 0)
-        return ready(io, c->fd, POLLOUT, c->nc);
-    return r < 0 ? r : again ? in_a_while(c->nc) : 0; // somebody was faster
+        return ready(c->fd, POLLOUT, c->nc);
+    if (r > 0 && again) // somebody was faster
+        r = c->nc ? fin_sleep_nc(FIN_MS) : fin_sleep(FIN_MS);
+    return r;
 }
 
 bool fin_io_splices_file(const struct call *c) {
@@ -56,7 +37,7 @@ int fin_io_splice(struct io *io, const struct call *c) {
             continue;
         if (r != -EAGAIN || c->flags & SPLICE_F_NONBLOCK)
             return fin_uring_interrupted(r) ? -EINTR : r;
-        r = one_ready(io, c, again);
+        r = one_ready(c, again);
         if (r < 0)
             return r;
     }

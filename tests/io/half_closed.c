@@ -3,6 +3,7 @@
 // ask again and again meanwhile: a ring's wait for readiness ends at once there.
 #define _GNU_SOURCE
 #include <fin/stats.h>
+#include <poll.h>
 #include <sys/resource.h>
 
 #include "senders.h"
@@ -109,6 +110,60 @@ static void without_descriptors(void) {
     close_both();
 }
 
+static FIN_BLOCKING int polls(void) { return fin_poll(out, POLLOUT); }
+static FIN_BLOCKING int polls_registered(void) { return fin_poll(registered, POLLOUT); }
+
+static void has_polled(void *on, int n) {
+    *(*(struct on **)on)->result = n;
+    fin_cont_end();
+}
+
+static void polls_without_stack(void *on, int n) {
+    struct on *o = *(struct on **)on;
+    has_polled(&o, fin_poll_on(&o->on, out, POLLOUT, has_polled, &o, sizeof o));
+    (void)n;
+}
+
+static FIN_BLOCKING int polls_on(void) {
+    long result = 0;
+    struct on on = {.result = &result}, *o = &on;
+    fin_finish {
+        CHECK(fin_async_cont(polls_without_stack, &o, sizeof o));
+    }
+    return (int)result;
+}
+
+static void make_room(void) {
+    static char got[65536];
+    while (fin_recv(in, got, sizeof got, MSG_DONTWAIT) > 0)
+        ;
+}
+
+// Who asks for room hears of room, and not of that end; or is cancelled.
+static void readiness(int (*wait)(void), bool cancelled) {
+    fin_shared int n = 0;
+    struct fin_stats before, after;
+    connect_both();
+    fill();
+    fin_finish {
+        fin_async { n = wait(); };
+        CHECK_EQ(fin_sleep(FIN_MS), 0);
+        fin_stats(&before);
+        CHECK_EQ(fin_sleep(10 * FIN_MS), 0);
+        fin_stats(&after);
+        CHECK(after.switches - before.switches <= 50 && after.requests - before.requests <= 50);
+        CHECK_EQ(n, 0);
+        if (cancelled)
+            fin_cancel();
+        else
+            make_room();
+    }
+    CHECK_EQ(n, cancelled ? -ECANCELED : POLLOUT);
+    if (!cancelled)
+        CHECK_EQ(fin_poll(out, POLLOUT | POLLRDHUP), POLLOUT | POLLRDHUP);
+    close_both();
+}
+
 static void cancelled(const struct way *w) {
     fin_shared long sent = 0;
     connect_both();
@@ -129,7 +184,12 @@ int main(void) {
     int descriptors = open_descriptors();
     try_all(cancelled);
     CHECK_EQ(open_descriptors(), descriptors);
-    tcp = true;
+    for (int i = 0; i < 4; i++) {
+        tcp = i % 2;
+        readiness(polls, i / 2);
+        readiness(polls_registered, i / 2);
+        readiness(polls_on, i / 2);
+    }
     try_all(try_it);
     without_descriptors();
     CHECK_EQ(open_descriptors(), descriptors);

@@ -132,7 +132,8 @@ static void events(void) {
         CHECK_EQ(shutdown(fd[1], SHUT_WR), 0);
     }
     CHECK_EQ(n, POLLRDHUP);
-    CHECK_EQ(fin_poll(fd[0], 0), POLLRDHUP);
+    CHECK_EQ(fin_poll(fd[0], POLLIN | POLLRDHUP), POLLIN | POLLRDHUP);
+    CHECK_EQ(fin_poll(fd[0], POLLIN), POLLIN);
     close(fd[0]);
     close(fd[1]);
     stream_pair(fd);

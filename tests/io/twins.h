@@ -211,7 +211,7 @@ static ssize_t perform(const struct op *o, bool ours) {
     case POLL:
         if (ours)
             return fin_poll(a, o->flags);
-        struct pollfd p = {.fd = a, .events = (short)(o->flags | POLLRDHUP)};
+        struct pollfd p = {.fd = a, .events = (short)o->flags};
         ssize_t n = AGAIN(poll(&p, 1, 0));
         return n == 0 ? -EAGAIN : p.revents & POLLNVAL ? -EBADF : p.revents;
     case SPLICE:

@@ -1,0 +1,39 @@
+// SPDX-License-Identifier: BSD-2-Clause
+// Readiness, as poll(2) knows it. A ring's wait ends, too, when a socket's peer has sent its last, and then at once for
+// ever: who wants to know of room there waits for an epoll, which says nothing else.
+#include <poll.h>
+#include <unistd.h>
+
+#include "io/call.h"
+
+static FIN_BLOCKING int once(int fd, uint32_t events, bool nc) {
+    return (int)run((struct call){.op = IORING_OP_POLL_ADD, .fd = fd, .flags = events, .nc = nc});
+}
+
+static FIN_BLOCKING int only(struct io *io, int fd, uint32_t events, bool nc) {
+    struct call c = {.op = IORING_OP_POLL_ADD, .fd = fd};
+    int r = fin_fixed_file(io, &c), epoll = r ? r : fin_io_epoll_for(fin_descriptor(io, &c), events);
+    if (epoll < 0) // without a descriptor it is asked again and again
+        return nc ? fin_sleep_nc(FIN_MS) : fin_sleep(FIN_MS);
+    uint32_t place = fin_io_hold(io, epoll);
+    r = once(epoll, POLLIN, nc);
+    fin_io_take(io, place);
+    close(epoll);
+    return r < 0 ? r : 0;
+}
+
+static FIN_BLOCKING int wait_for(int fd, int events, bool nc) {
+    for (;;) {
+        int r = once(fd, (uint16_t)events, nc);
+        if (r < 0 || (r = fin_io_asked_for(r, (uint16_t)events)) > 0)
+            return r;
+        struct io *io;
+        r = fin_io_here(&io);
+        if (r == 0)
+            r = only(io, fd, (uint16_t)events, nc);
+        if (r != 0)
+            return r;
+    }
+}
+
+TWICE(int, fin_poll, (int fd, int events), wait_for, fd, events)
