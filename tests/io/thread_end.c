@@ -30,14 +30,15 @@ static void sends_too_much(int out) {
 static void *ends_early(void *unused) {
     int half[2];
     stream_pair(half);
+    int out = half[1];
     CHECK_EQ(shutdown(half[0], SHUT_WR), 0);
     fin_finish {
-        fin_async_eager { sends_too_much(half[1]); };
+        fin_async_eager { sends_too_much(out); };
         fin_async_eager { fin_recv(fd[0], lost, sizeof lost, 0); };
         fin_async_eager { fin_sleep(3600 * FIN_S); };
         CHECK_EQ(fin_sleep(FIN_MS), 0);
         close(half[0]);
-        close(half[1]);
+        close(out);
         pthread_exit(unused);
     }
     return NULL;
