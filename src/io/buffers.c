@@ -130,6 +130,14 @@ int fin_buffers_refused(int fd) {
     return fin_socket_option(fd, SO_ACCEPTCONN) == 0 ? 0 : fin_io_result(recv(fd, NULL, 0, MSG_DONTWAIT));
 }
 
+// There was nothing, though it is ready: somebody was faster, or it is ready for ever, as where an error is in its queue
+// that nobody reads. Then no event will tell of data.
+static FIN_BLOCKING int pause_if_ready(int fd, bool nc) {
+    if (fin_io_ready_now(fin_io_descriptor(fd), POLLIN) <= 0)
+        return 0;
+    return nc ? fin_sleep_nc(FIN_MS) : fin_sleep(FIN_MS);
+}
+
 ssize_t fin_buffers_recv_late(struct fin_buffers *b, int fd, void **piece, bool nc) {
     ssize_t n;
     *piece = NULL;
@@ -141,6 +149,9 @@ ssize_t fin_buffers_recv_late(struct fin_buffers *b, int fd, void **piece, bool 
         if (n == 0)
             n = at_once(b, fd, piece, nc);
         wake_first(b); // whoever was woken for a buffer that is still there passes it on
+        int error = n == -EAGAIN ? pause_if_ready(fd, nc) : 0;
+        if (error)
+            return error;
     } while (n == -EAGAIN || n == -ENOBUFS);
     return n;
 }

@@ -124,13 +124,16 @@ int fin_fixed_file(struct io *io, struct call *c) {
     return 0;
 }
 
-int fin_socket_option(int fd, int name) {
+int fin_io_descriptor(int fd) {
     struct io *io;
-    int value = -1, slot = fd >= FIXED ? slot_of(fd) : 0;
+    int slot = fd >= FIXED ? slot_of(fd) : -1;
+    return slot >= 0 && fin_io_here(&io) == 0 ? io->files->slot[slot].fd : fd;
+}
+
+int fin_socket_option(int fd, int name) {
+    int value = -1;
     socklen_t size = sizeof value;
-    if (fd >= FIXED && slot >= 0 && fin_io_here(&io) == 0)
-        fd = io->files->slot[slot].fd;
-    return getsockopt(fd, SOL_SOCKET, name, &value, &size) == 0 ? value : -1;
+    return getsockopt(fin_io_descriptor(fd), SOL_SOCKET, name, &value, &size) == 0 ? value : -1;
 }
 
 // Memory

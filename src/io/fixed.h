@@ -22,6 +22,8 @@ int fin_fixed_file(struct io *io, struct call *c);
 static inline int fin_descriptor(const struct io *io, const struct call *c) {
     return c->sqe_flags & IOSQE_FIXED_FILE ? io->files->slot[c->fd].fd : c->fd;
 }
+// What a number of the calling thread stands for; another is what it is.
+int fin_io_descriptor(int fd);
 // Of a socket, by its descriptor or number: the value of an option of SOL_SOCKET, or -1.
 int fin_socket_option(int fd, int name);
 FIN_BLOCKING int fin_io_run(struct call c); // any call

@@ -11,8 +11,7 @@ static FIN_BLOCKING int once(int fd, uint32_t events, bool nc) {
 }
 
 static FIN_BLOCKING int only(struct io *io, int fd, uint32_t events, bool nc) {
-    struct call c = {.op = IORING_OP_POLL_ADD, .fd = fd};
-    int r = fin_fixed_file(io, &c), epoll = r ? r : fin_io_epoll_for(fin_descriptor(io, &c), events);
+    int r, epoll = fin_io_epoll_for(fin_io_descriptor(fd), events);
     if (epoll < 0) // without a descriptor it is asked again and again
         return nc ? fin_sleep_nc(FIN_MS) : fin_sleep(FIN_MS);
     uint32_t place = fin_io_hold(io, epoll);

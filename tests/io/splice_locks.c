@@ -77,7 +77,7 @@ static void to_socket(void) {
         };
         CHECK_EQ(fin_sleep(5 * FIN_MS), 0);
         CHECK_EQ(fin_write(pipes[1], "ab", 2), 2);
-        CHECK(n < (ssize_t)sizeof much);
+        CHECK(n < (ssize_t)sizeof much || tcp); // which acknowledges late
         for (size_t i = 0; i < full + sizeof much; i += rest) {
             CHECK((ssize_t)(rest = (size_t)fin_recv(sockets[0], got, sizeof got, 0)) > 0);
             for (size_t k = 0; k < rest && i + k < full + sizeof much; k++)
