@@ -13,9 +13,20 @@ CALL(int, fin_shutdown, (int fd, int how), .op = IORING_OP_SHUTDOWN, .fd = fd, .
 
 static FIN_BLOCKING int rest(uint64_t ns, bool nc) { return nc ? fin_sleep_nc(ns) : fin_sleep(ns); }
 
-// A ring that waits for room for a datagram of a Unix socket goes on where the first attempt stopped taking its data, at the
-// end: what goes out is empty (Linux 6.18). So it does not wait, and as a poll does not tell of the room of a peer that is
-// named by each message, time has to.
+static FIN_BLOCKING int room(int fd, bool nc) {
+    int r = nc ? fin_poll_nc(fd, POLLOUT) : fin_poll(fd, POLLOUT);
+    return r < 0 ? r : 0;
+}
+
+// A poll does not tell of the room of a peer that is named by each message, and of what is ready for ever it tells nothing.
+static bool poll_tells(int fd, bool waited) {
+    bool named = fin_socket_option(fd, SO_DOMAIN) == AF_UNIX && fin_socket_option(fd, SO_TYPE) != SOCK_STREAM;
+    return !named && !(waited && fin_io_ready_now(fin_io_descriptor(fd), POLLOUT) > 0);
+}
+
+// A ring that waits for room for a datagram of a Unix socket goes on where the first attempt stopped taking its data, at
+// the end: what goes out is empty (Linux 6.18). And where a peer has sent its last the wait takes a thread of the kernel. So
+// it does not wait.
 static FIN_BLOCKING ssize_t send_message(int fd, const struct msghdr *m, int flags, bool nc) {
     struct call c = {
         .op = IORING_OP_SENDMSG, .fd = fd, .addr = m, .len = 1, .flags = (uint32_t)flags | MSG_NOSIGNAL, .nc = nc};
@@ -25,13 +36,11 @@ static FIN_BLOCKING ssize_t send_message(int fd, const struct msghdr *m, int fla
     ssize_t n = run(c);
     if (FIN_LIKELY(n != -EAGAIN))
         return n;
-    if (fin_socket_option(fd, SO_DOMAIN) != AF_UNIX || fin_socket_option(fd, SO_TYPE) == SOCK_STREAM) {
-        c.flags &= ~(uint32_t)MSG_DONTWAIT;
-        return run(c);
-    }
+    bool waited = false;
     for (uint64_t ns = 10 * FIN_US; n == -EAGAIN; ns += ns < FIN_MS ? ns : 0) {
-        int error = rest(ns, nc);
+        int error = poll_tells(fd, waited) ? room(fd, nc) : rest(ns, nc);
         n = error ? error : run(c);
+        waited = true;
     }
     return n;
 }
