@@ -21,9 +21,14 @@ enum { DNS_A = 1, DNS_AAAA = 28, DNS_MOST = 2048 };
 
 static inline void dns_open(struct dns *d) {
     struct sockaddr_in address;
-    d->tcp = tcp_listen(&address, 8);
     d->udp = socket(AF_INET, SOCK_DGRAM, 0);
-    CHECK_EQ(bind(d->udp, (struct sockaddr *)&address, sizeof address), 0);
+    d->tcp = tcp_listen(&address, 8);
+    while (bind(d->udp, (struct sockaddr *)&address, sizeof address) != 0) { // somebody else's, by UDP
+        CHECK_EQ(errno, EADDRINUSE);
+        int next = tcp_listen(&address, 8);
+        close(d->tcp);
+        d->tcp = next;
+    }
     snprintf(d->servers, sizeof d->servers, "127.0.0.1:%d", ntohs(address.sin_port));
     d->asked = d->ended = 0;
 }
