@@ -131,11 +131,16 @@ static void ready(struct io *io, int fd, uint32_t events) {
         arm(io, fd, w);
 }
 
-static void handle(struct io *io) {
+#define CLOSED "an epoll no longer works: the program has closed a descriptor that is not its own"
+
+static void handle(struct io *io, int ms) {
     struct epoll_event events[64];
     int n;
     do {
-        n = epoll_wait(io->fd, events, 64, 0);
+        n = epoll_wait(io->fd, events, 64, ms);
+        ms = 0;
+        if (n < 0 && errno != EINTR)
+            fin_host_die(CLOSED);
         for (int i = 0; i < n; i++) {
             if (events[i].data.fd == io->wake_fd) {
                 eventfd_t value;
@@ -148,16 +153,19 @@ static void handle(struct io *io) {
     } while (n == 64);
 }
 
-// epoll_wait knows milliseconds only.
+// epoll_wait knows milliseconds only; poll does not know of any descriptor where a process may have no more.
 static void poll_events(struct io *io, int64_t ns) {
+    int ms = 0;
     if (ns != 0) {
         struct pollfd p = {.fd = io->fd, .events = POLLIN};
         struct timespec t = {.tv_sec = ns / (int64_t)FIN_S, .tv_nsec = ns % (int64_t)FIN_S};
         int r = ppoll(&p, 1, ns < 0 ? NULL : &t, NULL);
-        if (p.revents & POLLNVAL || (r < 0 && errno != EINTR && errno != ENOMEM))
-            fin_host_die("an epoll no longer works: the program has closed a descriptor that is not its own");
+        if (r < 0 && errno == EINVAL)
+            ms = ns < 0 ? -1 : ns < INT32_MAX ? (int)(ns / (int64_t)FIN_MS) + 1 : INT32_MAX / (int)FIN_MS;
+        else if (p.revents & POLLNVAL || (r < 0 && errno != EINTR && errno != ENOMEM))
+            fin_host_die(CLOSED);
     }
-    handle(io);
+    handle(io, ms);
 }
 
 // What waited for the descriptor must not take another file for it that gets the same number.

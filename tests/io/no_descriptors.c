@@ -5,6 +5,30 @@
 
 #include "net.h"
 
+// As a process has it that has put itself into a sandbox: what it has works.
+static void no_more(const struct rlimit *before) {
+    struct rlimit none = *before;
+    int fd[2];
+    char c = 0;
+    none.rlim_cur = 0;
+    stream_pair(fd);
+    int in = fd[0];
+    CHECK_EQ(setrlimit(RLIMIT_NOFILE, &none), 0);
+    fin_finish {
+        fin_async {
+            CHECK_EQ(fin_recv(in, &c, 1, 0), 1);
+            CHECK_EQ(c, 'x');
+        };
+        CHECK_EQ(fin_sleep(FIN_MS), 0);
+        CHECK_EQ(fin_send(fd[1], "x", 1, 0), 1);
+        CHECK_EQ(fin_sleep(0), 0);
+        CHECK_EQ(fin_sleep(3 * FIN_MS), 0);
+    }
+    CHECK_EQ(setrlimit(RLIMIT_NOFILE, before), 0);
+    close(fd[0]);
+    close(fd[1]);
+}
+
 int main(void) {
     struct rlimit before, none;
     CHECK_EQ(getrlimit(RLIMIT_NOFILE, &before), 0);
@@ -23,5 +47,6 @@ int main(void) {
     CHECK_EQ(setrlimit(RLIMIT_NOFILE, &before), 0);
     CHECK_EQ(fin_sleep(1), 0);
     CHECK_EQ(fin_write(2, "", 0), 0);
+    no_more(&before);
     return 0;
 }
