@@ -8,8 +8,8 @@
 // As a process has it that has put itself into a sandbox: what it has works.
 static void no_more(const struct rlimit *before) {
     struct rlimit none = *before;
+    static char c;
     int fd[2];
-    char c = 0;
     none.rlim_cur = 0;
     stream_pair(fd);
     int in = fd[0];
