@@ -135,14 +135,14 @@ int fin_buffers_refused(int fd) {
 static FIN_BLOCKING int pause_if_ready(int fd, bool nc) {
     if (fin_io_ready_now(fin_io_descriptor(fd), POLLIN) <= 0)
         return 0;
-    return nc ? fin_sleep_nc(FIN_MS) : fin_sleep(FIN_MS);
+    return fin_io_pause(nc);
 }
 
 ssize_t fin_buffers_recv_late(struct fin_buffers *b, int fd, void **piece, bool nc) {
     ssize_t n;
     *piece = NULL;
     do {
-        n = nc ? fin_poll_nc(fd, POLLIN) : fin_poll(fd, POLLIN);
+        n = fin_io_poll(fd, POLLIN, nc);
         if (n < 0)
             return n;
         n = wait_for_buffer(b, nc);

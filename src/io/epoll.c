@@ -222,7 +222,7 @@ static FIN_BLOCKING int try_and_wait(struct io *io, const struct call *c, enum f
         if (r != -EAGAIN || events == 0)
             return r;
         if (again && fin_io_ready_now(c->fd, (int)events) > 0)
-            r = c->nc ? fin_sleep_nc(FIN_MS) : fin_sleep(FIN_MS);
+            r = fin_io_pause(c->nc);
         else
             r = wait_ready(io, c->fd, events, c->nc);
         if (r != 0)
@@ -245,7 +245,7 @@ static FIN_BLOCKING int run(struct io *io, const struct call *c) {
         return poll_it(io, c->fd, c->flags, c->nc);
     case IORING_OP_SPLICE:
     case IORING_OP_TEE:
-        return fin_io_splice(io, c);
+        return fin_io_splice(io, c, fin_io_splices_file(c));
     case IORING_OP_READ:
     case IORING_OP_WRITE:
     case IORING_OP_READV:

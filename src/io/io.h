@@ -260,9 +260,14 @@ int fin_io_ready_now(int fd, int events);
 // Of a file: true where the call is done, with its result in *done. Otherwise `rest` is left to do, after a count of *done.
 bool fin_io_try_file(const struct call *c, struct call *rest, int *done);
 
+// poll.c
+FIN_BLOCKING int fin_io_poll(int fd, int events, bool nc); // as fin_poll
+// Before what no event tells of is tried again.
+static inline FIN_BLOCKING int fin_io_pause(bool nc) { return nc ? fin_sleep_nc(FIN_MS) : fin_sleep(FIN_MS); }
+
 // splice.c
 bool fin_io_splices_file(const struct call *c);
-FIN_BLOCKING int fin_io_splice(struct io *io, const struct call *c); // or a tee
+FIN_BLOCKING int fin_io_splice(struct io *io, const struct call *c, bool file); // or a tee
 
 // timer.c
 uint64_t fin_io_after(uint64_t ns); // from now; the end of time at most

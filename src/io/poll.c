@@ -13,7 +13,7 @@ static FIN_BLOCKING int once(int fd, uint32_t events, bool nc) {
 static FIN_BLOCKING int only(struct io *io, int fd, uint32_t events, bool nc) {
     int r, epoll = fin_io_epoll_for(fin_io_descriptor(fd), events);
     if (epoll < 0) // without a descriptor it is asked again and again
-        return nc ? fin_sleep_nc(FIN_MS) : fin_sleep(FIN_MS);
+        return fin_io_pause(nc);
     uint32_t place = fin_io_hold(io, epoll);
     r = once(epoll, POLLIN, nc);
     fin_io_take(io, place);
@@ -21,7 +21,7 @@ static FIN_BLOCKING int only(struct io *io, int fd, uint32_t events, bool nc) {
     return r < 0 ? r : 0;
 }
 
-static FIN_BLOCKING int wait_for(int fd, int events, bool nc) {
+int fin_io_poll(int fd, int events, bool nc) {
     for (;;) {
         int r = once(fd, (uint16_t)events, nc);
         if (r < 0 || (r = fin_io_asked_for(r, (uint16_t)events)) > 0)
@@ -35,4 +35,4 @@ static FIN_BLOCKING int wait_for(int fd, int events, bool nc) {
     }
 }
 
-TWICE(int, fin_poll, (int fd, int events), wait_for, fd, events)
+TWICE(int, fin_poll, (int fd, int events), fin_io_poll, fd, events)

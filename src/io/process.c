@@ -48,13 +48,13 @@ int fin_reap(const struct fin_process *p, int *status, int flags) {
 static FIN_BLOCKING int wait_for_end(struct fin_process *p, int *status, bool nc) {
     int r;
     do {
-        r = nc ? fin_poll_nc(p->fd, POLLIN) : fin_poll(p->fd, POLLIN);
+        r = fin_io_poll(p->fd, POLLIN, nc);
         if (r < 0)
             return r;
         r = fin_reap(p, status, WNOHANG);
         if (r != 0)
             return r;
-        r = nc ? fin_sleep_nc(FIN_MS) : fin_sleep(FIN_MS);
+        r = fin_io_pause(nc);
     } while (r == 0);
     return r;
 }

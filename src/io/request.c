@@ -71,7 +71,7 @@ static FIN_BLOCKING int once(struct request *r, const struct call *c) {
 }
 
 static FIN_BLOCKING int once_later(struct request *r, const struct call *c) {
-    int error = c->nc ? fin_sleep_nc(FIN_MS) : fin_sleep(FIN_MS);
+    int error = fin_io_pause(c->nc);
     return error ? error : r->cancelled ? -ECANCELED : once(r, c);
 }
 
@@ -148,7 +148,7 @@ int fin_uring_call(struct io *io, const struct call *c) {
     if (FIN_UNLIKELY(fin_io_nothing(c)))
         return !c->nc && fin_cancelled() ? -ECANCELED : fin_io_direct(c);
     if (FIN_UNLIKELY(c->op == IORING_OP_TEE || (c->op == IORING_OP_SPLICE && !fin_io_splices_file(c))))
-        return !c->nc && fin_cancelled() ? -ECANCELED : fin_io_splice(io, c);
+        return !c->nc && fin_cancelled() ? -ECANCELED : fin_io_splice(io, c, false);
     int result = fin_uring_run(io, c, &flags);
     if (is_short(c, result))
         fin_uring_short(io, c, result);

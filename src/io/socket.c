@@ -14,7 +14,7 @@ CALL(int, fin_shutdown, (int fd, int how), .op = IORING_OP_SHUTDOWN, .fd = fd, .
 static FIN_BLOCKING int rest(uint64_t ns, bool nc) { return nc ? fin_sleep_nc(ns) : fin_sleep(ns); }
 
 static FIN_BLOCKING int room(int fd, bool nc) {
-    int r = nc ? fin_poll_nc(fd, POLLOUT) : fin_poll(fd, POLLOUT);
+    int r = fin_io_poll(fd, POLLOUT, nc);
     return r < 0 ? r : 0;
 }
 
@@ -25,7 +25,7 @@ static bool poll_tells(int fd, bool waited) {
 }
 
 // A ring that waits for room for a datagram of a Unix socket goes on where the first attempt stopped taking its data, at
-// the end: what goes out is empty (Linux 6.18). And where a peer has sent its last the wait takes a thread of the kernel. So
+// the end: what goes out is empty (Linux 6.18). And where a peer has sent its last the wait may take a thread of it. So
 // it does not wait.
 static FIN_BLOCKING ssize_t send_message(int fd, const struct msghdr *m, int flags, bool nc) {
     struct call c = {

@@ -8,17 +8,15 @@
 
 #include "io/uring.h"
 
-static FIN_BLOCKING int ready(int fd, int events, bool nc) { return nc ? fin_poll_nc(fd, events) : fin_poll(fd, events); }
-
 // One that is not ready is waited for, the source first: what is not ready for writing may take some all the same.
 static FIN_BLOCKING int one_ready(const struct call *c, bool again) {
     int in = (int)c->file_index, r = fin_io_ready_now(in, POLLIN);
     if (r == 0)
-        return ready(in, POLLIN, c->nc);
+        return fin_io_poll(in, POLLIN, c->nc);
     if (r > 0 && (r = fin_io_ready_now(c->fd, POLLOUT)) == 0)
-        return ready(c->fd, POLLOUT, c->nc);
+        return fin_io_poll(c->fd, POLLOUT, c->nc);
     if (r > 0 && again) // somebody was faster
-        r = c->nc ? fin_sleep_nc(FIN_MS) : fin_sleep(FIN_MS);
+        r = fin_io_pause(c->nc);
     return r;
 }
 
@@ -28,8 +26,7 @@ bool fin_io_splices_file(const struct call *c) {
 }
 
 // Between a pipe and a file it is the file that may block.
-int fin_io_splice(struct io *io, const struct call *c) {
-    bool file = fin_io_splices_file(c);
+int fin_io_splice(struct io *io, const struct call *c, bool file) {
     int interrupted = 0;
     for (bool again = false;; again = true) {
         int r = file ? fin_io_by_pool(io, c) : fin_io_try(c, FIN_IO_STREAM, again);

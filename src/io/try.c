@@ -139,7 +139,7 @@ static int splice_it(const struct call *c) {
     int in = (int)c->file_index, other = is_pipe(in) ? c->fd : in, r;
     if (is_pipe(other))
         return fin_io_direct(c);
-    int own = fin_io_kind_of(other) == FIN_IO_SOCKET ? -1 : open_terminal(other, other == in ? O_RDONLY : O_WRONLY);
+    int own = open_terminal(other, other == in ? O_RDONLY : O_WRONLY);
     if (own < 0)
         return unblocked(other, c, fin_io_direct);
     with.fd = other == in ? c->fd : own;
