@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-2-Clause
 // Explicit continuations: an AWE that waits with a function and up to 40 bytes of state, and without a stack (continuations
-// 2, 3.1). Blocked it takes 128 bytes. Its continuation runs on a stack that it gets for that time: the one that the AWE
+// 2, 3.1). Blocked it takes 120 bytes. Its continuation runs on a stack that it gets for that time: the one that the AWE
 // before it gives up, where that one blocks the same way (stack handoff).
 //
 //     static void serve(void *state, int result) {           // runs whenever somebody schedules the AWE

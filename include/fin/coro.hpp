@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-2-Clause
 // C++20 coroutines beside AWEs with stacks, in one scheduler: a coroutine is an explicit AWE (fin/cont.h) of a finish block,
-// and waits for Fin's operations with co_await. While it waits it has no stack, only its frame and 128 bytes.
+// and waits for Fin's operations with co_await. While it waits it has no stack, only its frame and 120 bytes.
 //
 //     fin::task<> serve(int fd) {
 //         char buffer[512];

@@ -64,10 +64,12 @@ struct fin_awe {
     uint32_t state;                 // kind, thread, and what resuming it takes besides; atomic. See fin/awe.h
     uint32_t id;                    // 0, or the id that names it (fin/awe_id.h). Once resumed: the result of its yield
     // a switch touches no more than this, one cache line: FIN_AWE_HERE_
-    struct fin_runtime *owner; // the thread that runs it, where suspended
-    void *bx;                  // the register that a compiler may reserve as base pointer, rbx or x19: the site puts it back
-    struct fin_awe *inbox;     // next in the owner's inbox
-    void *saved[2];            // C++ exception state, only where in use
+    union {
+        struct fin_runtime *owner; // the thread that runs it, where suspended
+        struct fin_awe *inbox;     // the next in that one's inbox, where it lies there
+    };
+    void *bx;       // the register that a compiler may reserve as base pointer, rbx or x19: the site puts it back
+    void *saved[2]; // C++ exception state, only where in use
 };
 
 // An async body, on the stack that it runs on, just above its first frame.

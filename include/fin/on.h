@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-2-Clause
 // I/O that an AWE waits for with a continuation (fin/cont.h): the running AWE gives up its stack, and its continuation is
-// called with what the function of the same name without _on would have returned. So an idle connection costs its AWE, 128
+// called with what the function of the same name without _on would have returned. So an idle connection costs its AWE, 120
 // bytes, and the struct fin_on, which holds the request: in the program's own object for the connection, most likely.
 //
 //     static void received(void *state, int n) {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// Explicit continuations (continuations 2, 3, appendix A). An explicit AWE is a record of 128 bytes, from its start to its
+// Explicit continuations (continuations 2, 3, appendix A). An explicit AWE is a record of 120 bytes, from its start to its
 // end. What runs between two of its blocks is a step: an async body at the base of a spare stack, in a pseudo-block like
 // that of an eager body that has blocked. So a step can do whatever a body can, and its end is the end of a body.
 //
@@ -10,6 +10,9 @@
 
 enum { SLAB = 256 * 1024, FIRST_SLAB = 16 * 1024 };
 
+static struct fin_cont_record *slab_first(struct fin_cont_slab *s) { return (struct fin_cont_record *)(void *)(s + 1); }
+static size_t slab_count(const struct fin_cont_slab *s) { return (s->size - sizeof *s) / sizeof(struct fin_cont_record); }
+
 // The first of a thread come with the reserve: whatever becomes of the memory, they can run one after the other.
 static bool more_records(struct fin_runtime *rt) {
     size_t size = rt->cont_slabs ? SLAB : FIRST_SLAB;
@@ -18,14 +21,12 @@ static bool more_records(struct fin_runtime *rt) {
     struct fin_cont_slab *s = fin_host_map(size, 0);
     if (!s)
         return false;
-    *s = (struct fin_cont_slab){rt->cont_slabs, size};
+    *s = (struct fin_cont_slab){.next = rt->cont_slabs, .size = size};
     rt->cont_slabs = s;
     fin_track_memory(s, size, true);
-    struct fin_cont_record *e = (struct fin_cont_record *)(void *)(s + 1),
-                           *end = (struct fin_cont_record *)(void *)((char *)s + size);
-    while (end-- > e) {
-        end->link.next = rt->cont_free;
-        rt->cont_free = &end->link;
+    for (struct fin_cont_record *first = slab_first(s), *e = first + slab_count(s); e-- > first;) {
+        e->link.next = rt->cont_free;
+        rt->cont_free = &e->link;
     }
     return true;
 }
@@ -52,8 +53,7 @@ static void record_free(struct fin_runtime *rt, struct fin_cont_record *e) {
 void fin_cont_lost(struct fin_runtime *rt, void (*lost)(int fd)) {
     uint32_t queued = rt->tag | FIN_AWE_QUEUED | FIN_AWE_EXPLICIT;
     for (struct fin_cont_slab *s = rt->cont_slabs; s; s = s->next) {
-        struct fin_cont_record *e = (struct fin_cont_record *)(void *)(s + 1), *end = (void *)((char *)s + s->size);
-        for (; e < end; e++)
+        for (struct fin_cont_record *e = slab_first(s), *end = e + slab_count(s); e < end; e++)
             if ((e->state & ~(uint32_t)(FIN_AWE_NAMED | FIN_AWE_ATTACHED)) == queued && e->cancellable == DESCRIPTOR)
                 lost(e->result);
     }

@@ -20,20 +20,18 @@ struct fin_cont_record {
               // the AWE runs
     struct fin_finish_block *block;
     uint32_t state, id;
-    struct fin_runtime *owner;
-    int result; // bx
-    uint32_t cancellable; // a cancel ends the wait; where another has, false, or DESCRIPTOR: which the result is
-    struct fin_awe *inbox;
+    struct fin_runtime *owner; // or inbox
+    int result;                // bx
+    uint32_t cancellable;      // a cancel ends the wait; where another has, false, or DESCRIPTOR: which the result is
     char data[FIN_CONT_STATE]; // saved
 };
 
-_Static_assert(sizeof(struct fin_cont_record) == 128, "what a blocked AWE costs");
+_Static_assert(sizeof(struct fin_cont_record) == 120, "what a blocked AWE costs");
 _Static_assert(offsetof(struct fin_cont_record, link) == offsetof(struct fin_awe, link) &&
                    offsetof(struct fin_cont_record, block) == offsetof(struct fin_awe, block) &&
                    offsetof(struct fin_cont_record, state) == offsetof(struct fin_awe, state) &&
                    offsetof(struct fin_cont_record, id) == offsetof(struct fin_awe, id) &&
                    offsetof(struct fin_cont_record, owner) == offsetof(struct fin_awe, owner) &&
-                   offsetof(struct fin_cont_record, inbox) == offsetof(struct fin_awe, inbox) &&
                    offsetof(struct fin_cont_record, data) == offsetof(struct fin_awe, saved),
                "a record is a struct fin_awe");
 _Static_assert(offsetof(struct fin_cancel_item, fn) == sizeof(struct fin_link), "and has the begin of an item");
@@ -46,11 +44,12 @@ static inline struct fin_cancel_item *item_of(struct fin_cont_record *e) {
 
 enum { DESCRIPTOR = 2 };
 
-// Records lie in these, behind the head.
+// Records lie in these, behind the head, which is as large as one.
 struct fin_cont_slab {
     struct fin_cont_slab *next;
     size_t size;
-} __attribute__((aligned(sizeof(struct fin_cont_record))));
+    char unused[sizeof(struct fin_cont_record) - 2 * sizeof(void *)];
+};
 
 #define RECORD_OF(l) ((struct fin_cont_record *)((char *)(l) - offsetof(struct fin_cont_record, link)))
 

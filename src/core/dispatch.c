@@ -67,6 +67,7 @@ void fin_drain_inbox(struct fin_runtime *rt) {
         a = first->inbox;
         if (FIN_UNLIKELY(!fin_awe_listed(first)))
             continue; // a copy
+        first->owner = rt; // again
         fin_link_remove(&first->link);
         rt->stats.woken_remotely++;
         FIN_PROBE(woken, first);

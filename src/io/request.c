@@ -160,6 +160,7 @@ int fin_uring_call(struct io *io, const struct call *c) {
 struct frame {
     struct call call;
     struct fin_awe awe;
+    void *unused; // so that the lines begin where they do
     struct request request;
 };
 enum { AWE_AT = offsetof(struct frame, awe) };

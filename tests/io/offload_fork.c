@@ -5,9 +5,12 @@
 
 #include "net.h"
 
-static int ran, fd[2];
+static int ran, reading, fd[2];
 
-static void wait_for_byte(void *arg) { CHECK_EQ(read(fd[0], arg, 1), 1); }
+static void wait_for_byte(void *arg) {
+    __atomic_store_n(&reading, 1, __ATOMIC_SEQ_CST);
+    CHECK_EQ(read(fd[0], arg, 1), 1);
+}
 static void count(void *unused) {
     (void)unused;
     __atomic_add_fetch(&ran, 1, __ATOMIC_SEQ_CST);
@@ -26,7 +29,8 @@ int main(void) {
     stream_pair(fd);
     fin_finish_nc {
         fin_async { CHECK_EQ(fin_offload(wait_for_byte, &c), 0); };
-        CHECK_EQ(fin_sleep(FIN_MS), 0);
+        while (!__atomic_load_n(&reading, __ATOMIC_SEQ_CST)) // until it has left ASan's locks
+            CHECK_EQ(fin_sleep(FIN_MS), 0);
         fin_finish {
             fin_async { queued = fin_offload(count, NULL); };
             CHECK_EQ(fin_sleep(FIN_MS), 0);
