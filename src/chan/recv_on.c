@@ -287,7 +287,7 @@ int fin_chan_recv_on(struct fin_chan *c, void *buffer, size_t size, struct fin_c
 // is to be looked at first, and nobody else wants that end's turn.
 static inline struct lmp_waiter *can_hand_over(const struct fin_runtime *rt, const struct fin_chan *c, size_t size) {
     struct lmp_waiter *w = c->out.here ? c->out.ump.meeting->waiter : NULL;
-    return FIN_LIKELY(w && lmp_has_continuation(w) && size <= w->size && size <= UMP_FIRST && rt->ticks > 1) &&
+    return FIN_LIKELY(size <= UMP_FIRST && w && lmp_has_continuation(w) && size <= w->size && rt->ticks > 1) &&
                    in_is_wanted_by_nobody(w->on)
                ? w
                : NULL;
