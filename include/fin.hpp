@@ -163,8 +163,14 @@ public:
     __attribute__((always_inline)) ~timeout_block() noexcept(false) {}
 };
 
-template <class Body> auto invoke(Body &b, int) -> decltype(b(body_scope{}), void()) { b(body_scope{}); }
-template <class Body> auto invoke(Body &b, long) -> decltype(b(), void()) { b(); }
+template <class Body> auto invoke(Body &b, int) -> decltype(b(body_scope{}), void()) {
+    check_not_next<decltype(b(body_scope{}))>();
+    b(body_scope{});
+}
+template <class Body> auto invoke(Body &b, long) -> decltype(b(), void()) {
+    check_not_next<decltype(b())>();
+    b();
+}
 
 static_assert(std::is_standard_layout_v<block>, "a block's address is that of its first member");
 
@@ -266,7 +272,10 @@ struct no_block {};
 
 // FIN_ELIDE: what is left of a site, and of a block.
 struct elided {
-    template <class Body> void operator%(Body &&b) const { b(); }
+    template <class Body> void operator%(Body &&b) const {
+        check_not_next<decltype(b())>();
+        b();
+    }
 };
 struct elided_block {
     explicit elided_block(uint32_t) {}
@@ -293,6 +302,7 @@ template <class Scope, class Body> FIN_BLOCKING bool timed(timeout_block::begin 
     {
         scope_timeout b(begin, time);
         Scope s(b);
+        check_not_next<decltype(body(s))>();
         body(s);
         b.close();
     }
@@ -317,7 +327,7 @@ public:
     // Starts a coroutine: <fin/coro.hpp>.
     void async(task<void> &&t);
 
-    // Starts an AWE from a continuation, Step(State &, int): see <fin/cont.hpp>.
+    // Starts an AWE from a continuation, fin::next Step(State &, int): see <fin/cont.hpp>. NULL where there is no memory.
     template <auto Step, class State> fin_awe *async_cont(const State &s) {
         return fin_cont_start_(block_->raw(), detail::step<Step, State>, &s, sizeof s);
     }
@@ -336,6 +346,7 @@ private:
 template <class Body> FIN_BLOCKING void finish(Body &&body) {
     detail::scope_block b(0);
     scope s(b);
+    detail::check_not_next<decltype(body(s))>();
     body(s);
     b.close();
 }
@@ -344,6 +355,7 @@ template <class Body> FIN_BLOCKING void finish(Body &&body) {
 template <class Body> FIN_BLOCKING void finish_nc(Body &&body) {
     detail::scope_block b(FIN_FINISH_NC);
     scope s(b);
+    detail::check_not_next<decltype(body(s))>();
     body(s);
     b.close();
 }

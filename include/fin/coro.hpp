@@ -226,10 +226,11 @@ inline void run_routine(routine &r, int result) {
     h.destroy();
     if (error)
         std::rethrow_exception(std::move(error));
-    fin_cont_end();
 }
 
-inline void continue_routine(void *state, int result) { step<run_routine, routine>(state, result); }
+inline void continue_routine(void *state, int result) {
+    guarded([&] { run_routine(*static_cast<routine *>(state), result); });
+}
 
 inline void start_task(fin_finish_block *block, task<> &&t) {
     if (!t.can_begin())
@@ -297,9 +298,8 @@ inline auto accept(int fd, int flags = 0) {
         [=](fin_on *on, fin_cont *c, void *s, size_t n) { return fin_accept_on(on, fd, flags, c, s, n); });
 }
 inline auto openat(int dir, const char *path, int flags, mode_t mode = 0) {
-    return detail::operation([=](fin_on *on, fin_cont *c, void *s, size_t n) {
-        return fin_openat_on(on, dir, path, flags, mode, c, s, n);
-    });
+    return detail::operation(
+        [=](fin_on *on, fin_cont *c, void *s, size_t n) { return fin_openat_on(on, dir, path, flags, mode, c, s, n); });
 }
 // <fin/stream.h>: the next connection, or piece.
 inline auto next(fin_acceptor *a) {
@@ -357,14 +357,12 @@ inline auto wait(fin_sem &sem) {
         [&sem](fin_sync_on *on, fin_cont *c, void *s, size_t n) { return fin_sem_wait_on(&sem, on, c, s, n); });
 }
 inline auto await(fin_event &e, uint64_t count) {
-    return detail::sync_operation([&e, count](fin_sync_on *on, fin_cont *c, void *s, size_t n) {
-        return fin_event_await_on(&e, count, on, c, s, n);
-    });
+    return detail::sync_operation(
+        [&e, count](fin_sync_on *on, fin_cont *c, void *s, size_t n) { return fin_event_await_on(&e, count, on, c, s, n); });
 }
 inline auto await_turn(fin_queue &q, fin_queue_entry &entry) {
-    return detail::sync_operation([&](fin_sync_on *on, fin_cont *c, void *s, size_t n) {
-        return fin_queue_await_turn_on(&q, &entry, on, c, s, n);
-    });
+    return detail::sync_operation(
+        [&](fin_sync_on *on, fin_cont *c, void *s, size_t n) { return fin_queue_await_turn_on(&q, &entry, on, c, s, n); });
 }
 // <fin/thread.h>: until it has ended; fin_thread_join does not wait then.
 inline auto ended(fin_thread_handle &thread) {

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// Continuations in C++: typed state, exceptions that leave one.
+// Continuations in C++: a step returns what comes next, so that all of its frames have ended when the AWE waits. Typed
+// state, closures, operations, locks and finish blocks that a step opened, exceptions that leave one, and what is refused.
 #include <cstring>
+#include <mutex>
 #include <stdexcept>
 #include <string>
 
@@ -13,90 +15,196 @@ struct walk {
     std::string *path;
 };
 
-static void walks(walk &w, int result) {
+static fin::next walks(walk &w, int result) {
     CHECK_EQ(result, 0);
     *w.path += std::to_string(w.at) + " ";
     if (w.at++ == w.to)
-        fin_cont_end();
-    fin::yield_on<walks>(w);
+        return fin::end();
+    return fin::yield_on<walks>(w);
 }
 
-static void ends(int &, int result) {
+static fin::next ends(int &, int result) {
     LOG("%d ", result);
-    fin_cont_end();
+    return fin::end();
 }
 
-static void waits(int &n, int) {
+static fin::next waits(int &n, int) {
     CHECK((fin_cont_of(fin_awe_self()) == fin::continuation<waits, int>));
-    fin::block_on<ends>(n);
+    return fin::block_on<ends>(n);
 }
 
-static void throws(int &n, int) {
+static fin::next throws(int &n, int) {
     if (n == 0)
         throw std::runtime_error("left a continuation");
     n--;
-    fin::yield_on<throws>(n);
+    return fin::yield_on<throws>(n);
 }
 
-// In a catch clause the exception would be lost with the frame.
-static void catches(int &n, int) {
-    try {
-        throw n;
-    } catch (int) {
-        CHECK_EQ(fin::block_on<ends>(n), -EBUSY);
-        CHECK_EQ(fin_call_continuation((fin::continuation<ends, int>), 0), -EBUSY);
+// What a step owns it has given back when its AWE waits, and a block that it leaves has ended.
+struct owner {
+    fin::mutex *lock;
+    int *alive, *done;
+};
+
+struct counted {
+    int &n;
+    explicit counted(int &count) : n(count) { n++; }
+    counted(const counted &) = delete;
+    ~counted() { n--; }
+};
+
+static fin::next owns_again(owner &o, int result) {
+    CHECK_EQ(result, 0);
+    CHECK_EQ(*o.alive, 0);
+    CHECK_EQ(*o.done, 2);
+    CHECK(o.lock->try_lock());
+    o.lock->unlock();
+    return fin::end();
+}
+
+static fin::next deeper(owner &o) {
+    counted here(*o.alive);
+    std::lock_guard hold(*o.lock);
+    fin_finish {
+        fin_async {
+            fin_yield();
+            ++*o.done;
+        };
+        return fin::yield_on<owns_again>(o); // the block's work is waited for before
     }
-    fin_cont_end();
+    __builtin_unreachable();
 }
 
-static void ends_in_a_catch_clause(int &n, int) {
+static fin::next owns(owner &o, int) {
+    counted here(*o.alive);
+    std::string text(100, 'x');
     try {
-        throw n;
-    } catch (int) {
-        fin_cont_end(); // the next of the thread would have it as its own
+        throw std::runtime_error(text);
+    } catch (const std::runtime_error &) { // from a catch clause too: the exception is over before the AWE waits
+        fin::finish([&](fin::scope &s) {
+            s.async([&] {
+                fin_yield();
+                ++*o.done;
+            });
+        });
+        return deeper(o);
     }
 }
 
-static void run_ending_in_a_catch_clause() {
-    int n = 0;
-    fin_finish { fin_async_cont((fin::continuation<ends_in_a_catch_clause, int>), &n, sizeof n); }
+// A lock that no object unlocks.
+static fin_mutex bare;
+
+static fin::next keeps_a_lock(int &n, int) {
+    fin_mutex_lock(&bare);
+    return fin::block_on<ends>(n);
+}
+
+static fin::next hears_why(int &, int result) {
+    LOG("%d ", result);
+    return fin::end();
+}
+
+// Refused for another reason: the continuation has the result at once.
+static fin::next is_refused(int &n, int) {
+    return fin::switch_context<hears_why>(n, fin_awe_self());
 }
 
 // Its state lies where the next wait puts its own.
-static fin::no_return last(int &n, int result) {
+static fin::next last(int &n, int result) {
     CHECK_EQ(result, 0);
     LOG("%d ", n);
-    fin_cont_end();
+    return fin::end();
 }
 
-static void closures(int &n, int) {
+static fin::next closures(int &n, int) {
     int twice = 2 * n;
-    fin::yield_on([n, twice](int result) {
+    return fin::yield_on([n, twice](int result) {
         CHECK_EQ(result, 0);
-        fin::block_on([sum = n + twice, n](int why) {
+        return fin::block_on([sum = n + twice, n](int why) {
             CHECK_EQ(why, -ECANCELED);
             LOG("%d ", sum);
-            fin::yield_on<last>(n);
+            return fin::yield_on<last>(n);
         });
     });
 }
 
-int main() {
-    fin_finish {
-        int four = 4;
-        CHECK(fin_async_cont((fin::continuation<closures, int>), &four, sizeof four) != nullptr);
-        fin_yield();
-        fin_yield();
-        fin_cancel();
-    }
-    CHECK_LOG("12 4 ");
+// An operation, with a named step and with a closure.
+struct sleeper {
+    fin_on on;
+    int slept;
+};
+
+static fin::next sleeps(sleeper *&s, int result) {
+    CHECK_EQ(result, 0);
+    if (s->slept++ < 3)
+        return fin::wait_on<sleeps, fin_sleep_on>(s, &s->on, uint64_t(1000));
+    return fin::wait_on<fin_sleep_on>([s](int why) {
+        CHECK_EQ(why, -ECANCELED);
+        s->slept = -1;
+        return fin::end();
+    }, &s->on, UINT64_MAX);
+}
+
+// To another that waits, past the queue.
+static fin_awe *waiting;
+
+static fin::next is_switched_to(int &n, int result) {
+    LOG("%d,%d ", n, result);
+    return fin::end();
+}
+
+static fin::next makes_itself_known(int &n, int) {
+    waiting = fin_awe_self();
+    return fin::block_on<is_switched_to>(n);
+}
+
+static fin::next switches(int &n, int) { return fin::switch_context<ends>(n, waiting); }
+
+static void check_steps() {
     std::string path;
-    fin::finish([&](fin::scope &s) {
-        CHECK(s.async_cont<walks>(walk{1, 3, &path}) != nullptr);
-        CHECK(s.async_cont<walks>(walk{7, 8, &path}) != nullptr);
-        CHECK(s.async_cont<catches>(5) != nullptr);
+    int alive = 0, done = 0;
+    fin::mutex lock;
+    sleeper s{};
+    fin::finish([&](fin::scope &scope) {
+        CHECK(scope.async_cont<walks>(walk{1, 3, &path}) != nullptr);
+        CHECK(scope.async_cont<walks>(walk{7, 8, &path}) != nullptr);
+        CHECK(scope.async_cont<owns>(owner{&lock, &alive, &done}) != nullptr);
     });
     CHECK(path == "1 7 2 8 3 ");
+    CHECK_EQ(alive, 0);
+    CHECK_EQ(done, 2);
+    fin::finish([&](fin::scope &scope) {
+        CHECK(scope.async_cont<sleeps>(&s) != nullptr);
+        while (s.slept < 4)
+            fin_sleep(FIN_MS);
+        scope.cancel();
+    });
+    CHECK_EQ(s.slept, -1);
+    fin::finish([&](fin::scope &scope) {
+        CHECK(scope.async_cont<makes_itself_known>(5) != nullptr);
+        fin_yield();
+        CHECK(scope.async_cont<switches>(6) != nullptr);
+        fin_yield();
+        scope.cancel();
+    });
+    CHECK_LOG("5,0 -125 ");
+}
+
+static void check_refused() {
+    check_log[0] = 0;
+    bool thrown = false;
+    try {
+        fin::finish([&](fin::scope &scope) { CHECK(scope.async_cont<keeps_a_lock>(5) != nullptr); });
+    } catch (const std::system_error &e) {
+        thrown = e.code().value() == EBUSY;
+    }
+    CHECK(thrown);
+    fin_mutex_unlock(&bare);
+    fin::finish([&](fin::scope &scope) { CHECK(scope.async_cont<is_refused>(5) != nullptr); });
+    CHECK_LOG("-22 ");
+}
+
+static void check_exceptions() {
     for (int i = 0; i < 3; i++) {
         check_log[0] = 0;
         bool thrown = false;
@@ -111,6 +219,49 @@ int main() {
         }
         CHECK(thrown);
         CHECK_LOG("-125 "); // it cancelled the other
+    }
+}
+
+// The functions of C in a catch clause: the exception would be lost with the frame.
+static void waits_in_a_catch_clause(void *, int) {
+    try {
+        throw 1;
+    } catch (int) {
+        CHECK_EQ(fin_block_on(waits_in_a_catch_clause, nullptr, 0), -EBUSY);
+        CHECK_EQ(fin_call_continuation(waits_in_a_catch_clause, 0), -EBUSY);
+    }
+    fin_cont_end();
+}
+
+static void ends_in_a_catch_clause(void *, int) {
+    try {
+        throw 1;
+    } catch (int) {
+        fin_cont_end(); // the next of the thread would have it as its own
+    }
+}
+
+static void run_ending_in_a_catch_clause() {
+    fin_finish {
+        fin_async_cont(ends_in_a_catch_clause, nullptr, 0);
+    }
+}
+
+int main() {
+    fin_finish {
+        int four = 4;
+        CHECK(fin_async_cont((fin::continuation<closures, int>), &four, sizeof four) != nullptr);
+        fin_yield();
+        fin_yield();
+        fin_cancel();
+    }
+    CHECK_LOG("12 4 ");
+    check_log[0] = 0;
+    check_steps();
+    check_refused();
+    check_exceptions();
+    fin_finish {
+        CHECK(fin_async_cont(waits_in_a_catch_clause, nullptr, 0) != nullptr);
     }
     if (!ON_TSAN) { // as in refused.c
         char text[4096];

@@ -17,8 +17,13 @@ REASON = {'async': 'fin_async_must_be_inside_fin_finish', 'cancel': 'fin_cancel_
           'state_not_bytes': 'the state of a continuation is copied as bytes',
           'state_too_large': 'the state of a continuation has up to 40 bytes',
           'wrong_arguments': 'a continuation is called with (State &, int result)',
-          'returns_value': 'a continuation does not return',
-          'returns': 'no_return',
+          'returns_value': 'a continuation returns what comes next',
+          'returns_nothing': 'a continuation returns what comes next',
+          'below_a_lock': 'nodiscard',
+          'kept_behind_a_lock': 'deleted',
+          'in_a_block': 'a block does not wait in the place of its AWE',
+          'in_a_body': 'a block does not wait in the place of its AWE',
+          'argument_not_bytes': 'what a continuation waits for is copied as bytes',
           'capture_not_bytes': 'the state of a continuation is copied as bytes',
           'awaits_other': 'a fin::task awaits operations of fin::co and other tasks',
           'awaits_twice': 'a fin::task awaits each operation and task once: std::move it'}
@@ -31,7 +36,8 @@ for name in files:
     coroutine = case.startswith('awaits')
     for elide in ([], ['-DFIN_ELIDE'])[:1 if coroutine else 2]:
         std = '-std=c++20' if coroutine else '-std=c++17' if kind == 'cpp' else '-std=gnu11'
-        run = subprocess.run(compiler + [std, '-fsyntax-only', '-I' + include, *elide, name], capture_output=True, text=True)
+        options = [std, '-Werror=unused-result', '-fsyntax-only', '-I' + include]
+        run = subprocess.run(compiler + [*options, *elide, name], capture_output=True, text=True)
         errors = [line for line in run.stderr.splitlines() if ' error: ' in line]
         reasons = [line for line in errors if REASON[case] in line]
         alone = REASON[case].startswith('fin_')

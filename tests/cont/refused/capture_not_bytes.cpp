@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
 #include <fin.hpp>
 #include <memory>
-void wait() {
+fin::next wait() {
     auto p = std::make_shared<int>(1);
-    fin::block_on([p](int) { fin_cont_end(); });
+    return fin::block_on([p](int) { return fin::end(); });
 }

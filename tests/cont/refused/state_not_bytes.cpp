@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
 #include <fin.hpp>
 #include <string>
-static void next(std::string &, int) { fin_cont_end(); }
-void wait() { fin::block_on<next>(std::string("lost")); }
+static fin::next next(std::string &, int) { return fin::end(); }
+fin::next wait() { return fin::block_on<next>(std::string("lost")); }

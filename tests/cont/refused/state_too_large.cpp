@@ -3,5 +3,5 @@
 struct large {
     char bytes[FIN_CONT_STATE + 1];
 };
-static void next(large &, int) { fin_cont_end(); }
-void wait() { fin::block_on<next>(large()); }
+static fin::next next(large &, int) { return fin::end(); }
+fin::next wait() { return fin::block_on<next>(large()); }

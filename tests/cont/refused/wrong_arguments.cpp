@@ -1,4 +1,4 @@
 // SPDX-License-Identifier: BSD-2-Clause
 #include <fin.hpp>
-static void next(int &) { fin_cont_end(); }
-void wait() { fin::block_on<next>(1); }
+static fin::next next(int &) { return fin::end(); }
+fin::next wait() { return fin::block_on<next>(1); }
