@@ -7,7 +7,7 @@
 #include <fcntl.h>
 #include <poll.h>
 
-#include "core/dispatch.h"
+#include "core/cont.h"
 #include "io/buffers.h"
 #include "io/call.h"
 #include "io/uring.h"
@@ -127,9 +127,16 @@ static void ready(struct on_ready *on, int result) {
 void fin_on_completed(struct io *io, struct waiter *w) {
     struct on *on = FIN_OF(struct on, request.waiter, w);
     int result = w->result;
-    if (w->item.fn == fin_uring_cancel && on->then.fn && result >= 0) { // the usual end of a wait for readiness
-        on->then.fn(on->then.arg, on->awe, result);
-        return;
+    if (w->item.fn == fin_uring_cancel && result >= 0) { // the usual ends
+        if (on->then.fn) {
+            on->then.fn(on->then.arg, on->awe, result);
+            return;
+        }
+        if (FIN_LIKELY(on->request.first) && !fin_uring_is_short(&on->call, result)) {
+            io->rt->known[FIN_FOR_IO]++;
+            fin_cont_done(io->rt, on->awe, result);
+            return;
+        }
     }
     if (w->item.fn == fin_acceptor_cancel) {
         fin_acceptor_completed(io, w);
@@ -147,30 +154,31 @@ void fin_on_completed(struct io *io, struct waiter *w) {
         fin_cont_done(io->rt, ((struct on_timer *)w)->awe, result);
         return;
     }
+    on->request.first = false;
     if (again(on, &result))
         return;
     if (result >= 0 && on->request.tag & TO_FD)
         fin_io_take(io, on->request.position);
     if (result < 0)
         result = fin_uring_failed(&on->request, &on->call, result);
-    else if (result > 0 && on->call.off == UINT64_MAX && (uint32_t)result != on->call.len)
+    else if (fin_uring_is_short(&on->call, result))
         fin_uring_short(io, &on->call, result);
     over(io, on->awe, &on->then, &on->call, result);
 }
 
 static const struct then nothing, for_message = {NULL, (void *)&nothing}; // which is not recognized
 
-static struct on *prepare(struct io *io, struct fin_on *storage, const struct call *c, struct then then) {
+static inline struct on *prepare(struct io *io, struct fin_on *storage, struct call c, struct then then) {
     struct on *on = on_of(storage);
     struct request *r = &on->request;
-    on->call = *c;
+    on->call = c;
     on->then = then;
     on->tries = (struct tries){0};
     r->waiter.awe = NULL;
     r->io = io;
     r->pending = r->tries = 0;
     r->flags = 0;
-    r->cancelled = r->withdrawn = false;
+    r->cancelled = r->withdrawn = r->first = false;
     return on;
 }
 
@@ -218,8 +226,8 @@ static void begin_done(struct fin_awe *a, void *arg) {
     over(on->ready.io, a, &on->then, &on->call, on->ready.waiter.result);
 }
 
-static FIN_LEAVES_FRAME int done_at_once(enum fin_reason reason, struct io *io, struct fin_on *storage,
-                                         const struct call *c, int result, fin_cont *cont, const void *state, size_t size) {
+static FIN_LEAVES_FRAME int done_at_once(enum fin_reason reason, struct io *io, struct fin_on *storage, const struct call *c,
+                                         int result, fin_cont *cont, const void *state, size_t size) {
     if (!fin_io_makes_descriptor(c->op)) {
         io->rt->known[FIN_FOR_IO] += reason == FIN_FOR_IO && is_recognized(c, result);
         return fin_cont_go_on(reason, cont, state, size, result);
@@ -249,11 +257,12 @@ static FIN_LEAVES_FRAME int wait_ready(enum fin_reason reason, struct io *io, st
         return done_at_once(reason, io, storage, c, r, cont, state, size);
     struct on_ready *on = prepare_ready(io, storage, c, kind, reason == FIN_FOR_MESSAGE ? for_message : nothing);
     return fin_cont_suspend(reason, cont, state, size, cancelled_by(&on->ready.waiter, fin_epoll_cancel, &on->ready),
-                         begin_ready, on);
+                            begin_ready, on);
 }
 
-static FIN_LEAVES_FRAME int wait_for(enum fin_reason reason, struct fin_on *storage, const struct call *c, fin_cont *cont,
-                                     const void *state, size_t size) {
+static __attribute__((noinline)) FIN_LEAVES_FRAME int wait_for(enum fin_reason reason, struct fin_on *storage,
+                                                               const struct call *c, fin_cont *cont, const void *state,
+                                                               size_t size) {
     struct io *io;
     int error = may_wait(reason, &io, cont, state, size);
     if (error)
@@ -262,9 +271,41 @@ static FIN_LEAVES_FRAME int wait_for(enum fin_reason reason, struct fin_on *stor
         return wait_ready(reason, io, storage, c, cont, state, size);
     if (c->fd >= FIXED || !(io->can.ops >> c->op & 1) || fin_io_nothing(c))
         return done_at_once(reason, io, storage, c, run_now(c), cont, state, size);
-    struct on *on = prepare(io, storage, c, reason == FIN_FOR_MESSAGE ? for_message : nothing);
+    struct on *on = prepare(io, storage, *c, reason == FIN_FOR_MESSAGE ? for_message : nothing);
     struct request *r = &on->request;
     return fin_cont_suspend(reason, cont, state, size, cancelled_by(&r->waiter, fin_uring_cancel, r), begin, on);
+}
+
+// wait_for() of an AWE that has waited before and owns nothing but its stack, where the ring is to do a call of four words:
+// what those that it consists of ask one after the other is asked at once. Words go from registers to the entry, as in
+// request.c.
+static inline FIN_LEAVES_FRAME __attribute__((always_inline)) int quick(struct fin_on *storage, const struct call c,
+                                                                        fin_cont *cont, const void *state, size_t size) {
+    struct fin_runtime *rt = fin_rt(fin_self);
+    struct fin_cont_record *e = begin_plain(rt, cont, size);
+    struct io *io = FIN_LIKELY(e != NULL) ? (struct io *)rt->poller : NULL;
+    bool waits_all = c.op == IORING_OP_SEND && c.flags & MSG_WAITALL;
+    if (FIN_UNLIKELY(!io || c.fd >= FIXED || !(io->can.ops >> c.op & 1) || fin_io_nothing(&c) || waits_all)) {
+        const struct call copy = c; // so that nobody has the address of c, and it is words in registers below
+        return wait_for(FIN_FOR_IO, storage, &copy, cont, state, size);
+    }
+    struct on *on = prepare(io, storage, c, nothing);
+    struct request *r = &on->request;
+    entry_word *words = fin_uring_submit(r, io, fin_uring_place(io), TO_REQUEST);
+    words[0] = (uint64_t)(uint32_t)c.fd << 32 | c.op;
+    words[1] = c.off;
+    words[2] = (uint64_t)(uintptr_t)c.addr;
+    words[3] = (uint64_t)(c.flags | (c.op == IORING_OP_SEND ? MSG_DONTWAIT : 0)) << 32 | c.len;
+    words[5] = words[6] = words[7] = 0;
+    r->call = &on->call;
+    r->pending = RESULT;
+    on->request.first = true;
+    on->awe = awe_of(e);
+    set_plain(e, cont, state, size);
+    let_cancel(e, cancelled_by(&r->waiter, fin_uring_cancel, r));
+    expose_as(rt, e, FIN_AWE_BUSY);
+    fin_cont_leave_to_next(rt, (struct fin_body *)rt->thread.current - 1, FIN_FOR_IO);
+    return 0;
 }
 
 // ---- an operation that begins at its time: who ends the sleep begins it
@@ -325,9 +366,9 @@ static FIN_LEAVES_FRAME int wait_until_for(struct fin_on *storage, uint64_t when
         struct on_ready *on = prepare_ready(io, storage, c, FIN_IO_SOCKET, nothing);
         fin_timer_add(io, &on->delay, when, delay_over_ready);
         return fin_cont_suspend(FIN_FOR_IO, cont, state, size, cancelled_by(&on->ready.waiter, cancel_delay_ready, on),
-                             begin_delay_ready, on);
+                                begin_delay_ready, on);
     }
-    struct on *on = prepare(io, storage, c, nothing);
+    struct on *on = prepare(io, storage, *c, nothing);
     return fin_cont_suspend(FIN_FOR_IO, cont, state, size, delay(on, when), begin_delay, on);
 }
 
@@ -381,7 +422,7 @@ int fin_on_readable_then(struct fin_on *storage, int fd, void (*fn)(void *arg, s
         return fin_cont_suspend(FIN_FOR_MESSAGE, cont, state, size,
                                 cancelled_by(&on->ready.waiter, fin_epoll_cancel, &on->ready), begin_ready, on);
     }
-    struct on *on = prepare(io, storage, &c, then);
+    struct on *on = prepare(io, storage, c, then);
     struct request *r = &on->request;
     return fin_cont_suspend(FIN_FOR_MESSAGE, cont, state, size, cancelled_by(&r->waiter, fin_uring_cancel, r), begin, on);
 }
@@ -393,51 +434,62 @@ int fin_on_receive(struct fin_on *on, int fd, uint32_t most, uint16_t group, fin
     return wait_for(FIN_FOR_IO, on, &c, cont, state, size);
 }
 
-// -1 would be the file's position.
-static FIN_LEAVES_FRAME int wait_at(struct fin_on *on, const struct call *c, fin_cont *cont, const void *state,
-                                    size_t size) {
+static __attribute__((noinline)) FIN_LEAVES_FRAME int bad_offset(struct fin_on *on, fin_cont *cont, const void *state,
+                                                                 size_t size) {
+    static const struct call none = {.op = IORING_OP_READ};
     struct io *io;
-    if ((int64_t)c->off >= 0)
-        return wait_for(FIN_FOR_IO, on, c, cont, state, size);
     int error = may_wait(FIN_FOR_IO, &io, cont, state, size);
-    return error ? error : done_at_once(FIN_FOR_IO, io, on, c, -EINVAL, cont, state, size);
+    return error ? error : done_at_once(FIN_FOR_IO, io, on, &none, -EINVAL, cont, state, size);
+}
+
+// -1 would be the file's position.
+static inline FIN_LEAVES_FRAME __attribute__((always_inline)) int wait_at(struct fin_on *on, const struct call c,
+                                                                          fin_cont *cont, const void *state, size_t size) {
+    return FIN_LIKELY((int64_t)c.off >= 0) ? quick(on, c, cont, state, size) : bad_offset(on, cont, state, size);
 }
 
 int fin_pread_on(struct fin_on *on, int fd, void *buffer, size_t bytes, off_t offset, fin_cont *cont, const void *state,
                  size_t size) {
     const struct call c = {
         .op = IORING_OP_READ, .fd = fd, .addr = buffer, .len = fin_io_most(bytes), .off = (uint64_t)offset};
-    return wait_at(on, &c, cont, state, size);
+    return wait_at(on, c, cont, state, size);
 }
 
 int fin_pwrite_on(struct fin_on *on, int fd, const void *data, size_t bytes, off_t offset, fin_cont *cont, const void *state,
                   size_t size) {
     const struct call c = {
         .op = IORING_OP_WRITE, .fd = fd, .addr = data, .len = fin_io_most(bytes), .off = (uint64_t)offset};
-    return wait_at(on, &c, cont, state, size);
+    return wait_at(on, c, cont, state, size);
+}
+
+static FIN_LEAVES_FRAME int slow(struct fin_on *on, struct call c, fin_cont *cont, const void *state, size_t size) {
+    return wait_for(FIN_FOR_IO, on, &c, cont, state, size);
 }
 
 uint32_t fin_on_flags(struct fin_on *on) { return on_of(on)->request.flags; }
 
-#define ON(name, parameters, ...)                                                                                           \
-    int name parameters { return wait_for(FIN_FOR_IO, on, &(struct call){__VA_ARGS__}, cont, state, size); }
+#define ON(how, name, parameters, ...)                                                                                      \
+    int name parameters { return how(on, (struct call){__VA_ARGS__}, cont, state, size); }
 
 // clang-format off
-ON(fin_poll_on, (struct fin_on *on, int fd, int events, fin_cont *cont, const void *state, size_t size),
+ON(slow, fin_poll_on,
+   (struct fin_on *on, int fd, int events, fin_cont *cont, const void *state, size_t size),
    .op = IORING_OP_POLL_ADD, .fd = fd, .flags = (uint16_t)events)
-ON(fin_read_on, (struct fin_on *on, int fd, void *buffer, size_t bytes, fin_cont *cont, const void *state, size_t size),
+ON(quick, fin_read_on,
+   (struct fin_on *on, int fd, void *buffer, size_t bytes, fin_cont *cont, const void *state, size_t size),
    .op = IORING_OP_READ, .fd = fd, .addr = buffer, .len = fin_io_most(bytes), .off = UINT64_MAX)
-ON(fin_write_on, (struct fin_on *on, int fd, const void *data, size_t bytes, fin_cont *cont, const void *state, size_t size),
+ON(quick, fin_write_on,
+   (struct fin_on *on, int fd, const void *data, size_t bytes, fin_cont *cont, const void *state, size_t size),
    .op = IORING_OP_WRITE, .fd = fd, .addr = data, .len = fin_io_most(bytes), .off = UINT64_MAX)
-ON(fin_recv_on, (struct fin_on *on, int fd, void *buffer, size_t bytes, int flags, fin_cont *cont, const void *state,
-                 size_t size),
+ON(quick, fin_recv_on,
+   (struct fin_on *on, int fd, void *buffer, size_t bytes, int flags, fin_cont *cont, const void *state, size_t size),
    .op = IORING_OP_RECV, .fd = fd, .addr = buffer, .len = fin_io_most(bytes), .flags = (uint32_t)flags)
-ON(fin_send_on, (struct fin_on *on, int fd, const void *data, size_t bytes, int flags, fin_cont *cont, const void *state,
-                 size_t size),
+ON(quick, fin_send_on,
+   (struct fin_on *on, int fd, const void *data, size_t bytes, int flags, fin_cont *cont, const void *state, size_t size),
    .op = IORING_OP_SEND, .fd = fd, .addr = data, .len = fin_io_most(bytes), .flags = (uint32_t)flags | MSG_NOSIGNAL)
-ON(fin_openat_on, (struct fin_on *on, int dir, const char *path, int flags, mode_t mode, fin_cont *cont, const void *state,
-                   size_t size),
+ON(slow, fin_openat_on,
+   (struct fin_on *on, int dir, const char *path, int flags, mode_t mode, fin_cont *cont, const void *state, size_t size),
    .op = IORING_OP_OPENAT, .fd = dir, .addr = path, .len = mode, .flags = (uint32_t)flags | O_LARGEFILE)
-ON(fin_accept_on, (struct fin_on *on, int fd, int flags, fin_cont *cont, const void *state, size_t size),
+ON(slow, fin_accept_on, (struct fin_on *on, int fd, int flags, fin_cont *cont, const void *state, size_t size),
    .op = IORING_OP_ACCEPT, .fd = fd, .flags = (uint32_t)flags)
 // clang-format on

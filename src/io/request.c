@@ -22,18 +22,6 @@ SAME(len, len);
 SAME(flags, rw_flags);
 _Static_assert(SAME_SIZE == 4 * sizeof(uint64_t), "it is four words");
 
-typedef uint64_t __attribute__((may_alias)) word;
-
-// Makes it the next entry, of which the caller writes the first four words and the last three.
-static inline word *submit(struct request *r, struct io *io, unsigned place, uint8_t tag) {
-    word *e = (word *)&io->uring.ring.sq.sqes[place & io->uring.ring.sq.ring_mask];
-    io->rt->stats.requests++;
-    e[4] = (uint64_t)(uintptr_t)r | tag;
-    r->position = place;
-    r->tag = tag;
-    return e;
-}
-
 // A ring that waits for room for a datagram of a Unix socket goes on where the first attempt stopped taking its data, at the
 // end: what goes out is empty (Linux 6.18). So a send does not wait there, but is tried again; chains end early and go on.
 // With MSG_WAITALL one of a stream waits, where that says how much is wanted; of anything else it says nothing.
@@ -49,7 +37,7 @@ static uint32_t send_flags(const struct io *io, const struct call *c, bool in_ch
 
 void fin_uring_start(struct request *r, uint8_t kind) {
     const struct call *c = r->call;
-    word *e = submit(r, r->io, fin_uring_place(r->io), kind | (fin_io_makes_descriptor(c->op) ? TO_FD : 0));
+    entry_word *e = fin_uring_submit(r, r->io, fin_uring_place(r->io), kind | (fin_io_makes_descriptor(c->op) ? TO_FD : 0));
     r->pending |= RESULT;
     memcpy(e, c, SAME_SIZE);
     if (c->op == IORING_OP_SEND)
@@ -137,10 +125,6 @@ int fin_uring_run(struct io *io, const struct call *c, uint32_t *flags) {
     return FIN_LIKELY(result >= 0) ? result : fin_uring_failed(&r, c, result);
 }
 
-static bool is_short(const struct call *c, int result) {
-    return result > 0 && c->off == UINT64_MAX && (uint32_t)result != c->len;
-}
-
 int fin_uring_call(struct io *io, const struct call *c) {
     uint32_t flags;
     if (FIN_UNLIKELY(c->op >= FIN_OP_POOL || !(io->can.ops >> c->op & 1)))
@@ -150,7 +134,7 @@ int fin_uring_call(struct io *io, const struct call *c) {
     if (FIN_UNLIKELY(c->op == IORING_OP_TEE || (c->op == IORING_OP_SPLICE && !fin_io_splices_file(c))))
         return !c->nc && fin_cancelled() ? -ECANCELED : fin_io_splice(io, c, false);
     int result = fin_uring_run(io, c, &flags);
-    if (is_short(c, result))
+    if (fin_uring_is_short(c, result))
         fin_uring_short(io, c, result);
     return result;
 }
@@ -177,26 +161,25 @@ static __attribute__((noinline)) FIN_BLOCKING int not_yet(struct frame *f) {
     int result = attempts(r, &f->call, r->waiter.result);
     if (r->waiter.item.link.next)
         fin_link_remove(&r->waiter.item.link);
-    if (is_short(&f->call, result))
+    if (fin_uring_is_short(&f->call, result))
         fin_uring_short(r->io, &f->call, result);
     return result < 0 ? fin_uring_failed(r, &f->call, result) : result;
 }
 
 // Words go from registers to the frame and to the entry: fields that were just stored could be loaded as words only when
 // they have reached the cache, and the frame is seldom there.
-static inline FIN_BLOCKING __attribute__((always_inline)) long quick(struct io *io, uint64_t head, uint64_t off,
-                                                                     uint64_t addr, uint64_t tail, bool nc, bool message,
-                                                                     uint64_t more) {
+static inline FIN_BLOCKING __attribute__((always_inline)) long
+quick(struct io *io, uint64_t head, uint64_t off, uint64_t addr, uint64_t tail, bool nc, bool message, uint64_t more) {
     FRAME_HERE_(f);
     struct request *r = &f->request;
     struct fin_runtime *rt = io->rt;
     struct fin_finish_block *b = written_block(rt->thread.current);
-    word *c = (word *)&f->call;
+    entry_word *c = (entry_word *)&f->call;
     if (!nc && FIN_UNLIKELY(block_cancelled(b))) {
         rt->stats.cancelled++;
         return -ECANCELED;
     }
-    word *e = submit(r, io, fin_uring_place(io), message ? TO_MESSAGE : TO_REQUEST);
+    entry_word *e = fin_uring_submit(r, io, fin_uring_place(io), message ? TO_MESSAGE : TO_REQUEST);
     e[0] = c[0] = head;
     e[1] = c[1] = off;
     e[2] = c[2] = addr;
@@ -224,7 +207,7 @@ static inline FIN_BLOCKING __attribute__((always_inline)) long quick(struct io *
     fin_io_count_wait(rt);
     FIN_ARCH_BLOCK_(fin_core_suspend_, &f->awe, &rt->thread, &r->waiter.awe, 0);
     int result = r->waiter.result;
-    if (FIN_UNLIKELY(result < 0) || (r->moves && is_short(&f->call, result)))
+    if (FIN_UNLIKELY(result < 0) || (r->moves && fin_uring_is_short(&f->call, result)))
         return not_yet(f);
     if (r->waiter.item.link.next)
         fin_link_remove(&r->waiter.item.link);

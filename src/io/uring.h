@@ -25,6 +25,7 @@ struct request {
     uint8_t pending, tries, tag;
     bool cancelled, withdrawn;
     bool moves; // of a quick call: it is at the file's position
+    bool first; // of one with a continuation: it has been begun once, quickly; then a result that is no error is all
     struct fin_timer again; // set up with the cancellation
 } __attribute__((aligned(16)));
 
@@ -79,6 +80,16 @@ static inline unsigned fin_uring_place(struct io *io) {
     io->uring.in_flight++;
     return sq->sqe_tail++;
 }
+// Makes a request the next entry, of which the caller writes the first four words and the last three.
+typedef uint64_t __attribute__((may_alias)) entry_word;
+static inline entry_word *fin_uring_submit(struct request *r, struct io *io, unsigned place, uint8_t tag) {
+    entry_word *e = (entry_word *)&io->uring.ring.sq.sqes[place & io->uring.ring.sq.ring_mask];
+    io->rt->stats.requests++;
+    e[4] = (uint64_t)(uintptr_t)r | tag;
+    r->position = place;
+    r->tag = tag;
+    return e;
+}
 struct io_uring_sqe *fin_uring_entry(struct io *io);
 void fin_uring_send_cancel(struct request *r);
 bool fin_uring_room(struct io *io, unsigned entries);
@@ -89,6 +100,9 @@ void fin_uring_cancel(void *request); // the cancel item of a request
 void fin_uring_written(const struct call *c, int result); // valgrind does not see what the kernel writes
 
 // position.c
+static inline bool fin_uring_is_short(const struct call *c, int result) {
+    return result > 0 && c->off == UINT64_MAX && (uint32_t)result != c->len;
+}
 void fin_uring_short(const struct io *io, const struct call *c, int count); // at the file's position; count is not c->len
 
 // multishot.c
