@@ -68,7 +68,7 @@ __attribute__((always_inline)) inline void eager_call(fin_finish_block *block, v
 class block {
 public:
     __attribute__((always_inline)) explicit block(uint32_t flags) {
-        fin_finish_enter_(&b_, flags);
+        fin_finish_enter_(&b_, flags | FIN_FINISH_CXX);
 #if FIN_SANITIZED
         exceptions_ = exceptions();
 #else
@@ -174,12 +174,14 @@ template <class Body> auto invoke(Body &b, long) -> decltype(b(), void()) {
 
 static_assert(std::is_standard_layout_v<block>, "a block's address is that of its first member");
 
-// From the catch clause around a body: its block is cancelled and keeps the exception. All blocks inside the body have
-// ended, so the current one is the body's own.
+// From the catch clause around a body or a step: its block is cancelled and keeps the exception. All blocks inside it have
+// ended, so the current one is its own. A block of C cannot keep one.
 __attribute__((noinline, cold)) inline void failed() noexcept {
     fin_finish_block *b = fin_self->current;
     while (b->flags & FIN_FINISH_EAGER)
         b = b->parent;
+    if (!(b->flags & FIN_FINISH_CXX))
+        std::terminate();
     reinterpret_cast<block *>(b)->failed();
 }
 
@@ -327,13 +329,18 @@ public:
     // Starts a coroutine: <fin/coro.hpp>.
     void async(task<void> &&t);
 
-    // Starts an AWE from a continuation, fin::next Step(State &, int): see <fin/cont.hpp>. NULL where there is no memory.
-    template <auto Step, class State> fin_awe *async_cont(const State &s) {
-        return fin_cont_start_(block_->raw(), detail::step<Step, State>, &s, sizeof s);
+    // Starts an AWE from a continuation, fin::next Step(State &, int), or a closure: see <fin/cont.hpp>. Where there is no
+    // memory, std::bad_alloc.
+    template <auto Step, class State> fin_awe &async_cont(const State &s) {
+        return detail::started(fin_cont_start_(block_->raw(), detail::step<Step, State>, std::addressof(s), sizeof s));
+    }
+    template <class Closure, class = detail::if_closure<Closure>> fin_awe &async_cont(const Closure &c) {
+        return detail::started(fin_cont_start_(block_->raw(), detail::closure<Closure>, std::addressof(c), sizeof c));
     }
 #else // these have no sequential form
     void async(task<void> &&t) = delete;
-    template <auto Step, class State> fin_awe *async_cont(const State &s) = delete;
+    template <auto Step, class State> fin_awe &async_cont(const State &s) = delete;
+    template <class Closure> fin_awe &async_cont(const Closure &c) = delete;
 #endif
 
     void cancel() { block_->cancel(); }
@@ -413,6 +420,7 @@ template <class Body, class Result> struct offloaded {
 };
 
 template <class Body> auto offload(int (*call)(void (*)(void *), void *), Body &body) -> decltype(body()) {
+    check_not_next<decltype(body())>();
     using job = offloaded<Body, decltype(body())>;
     job o{body, {}, nullptr};
     check(call(&job::run, &o));
@@ -436,23 +444,23 @@ template <class Body> FIN_BLOCKING auto offload_nc(Body &&body) -> decltype(body
 
 #ifndef FIN_ELIDE
 inline constexpr ::fin::detail::no_block fin_owner_{};
-#define FIN_CXX_FINISH_(flags, label)                                                                                 \
-    for (::fin::detail::block fin_async_must_be_inside_fin_finish((FIN_ARCH_FRAME_POINTER_(), flags)),                \
-         &fin_cancel_must_be_inside_fin_finish [[maybe_unused]] = fin_async_must_be_inside_fin_finish,                \
-         &fin_owner_ [[maybe_unused]] = fin_async_must_be_inside_fin_finish,                                          \
-         &label [[maybe_unused]] = fin_async_must_be_inside_fin_finish,                                               \
-         *fin_once_ = &fin_async_must_be_inside_fin_finish;                                                           \
+#define FIN_CXX_FINISH_(flags, label)                                                                                       \
+    for (::fin::detail::block fin_async_must_be_inside_fin_finish((FIN_ARCH_FRAME_POINTER_(), flags)),                      \
+         &fin_cancel_must_be_inside_fin_finish [[maybe_unused]] = fin_async_must_be_inside_fin_finish,                      \
+                                               &fin_owner_ [[maybe_unused]] = fin_async_must_be_inside_fin_finish,          \
+                                               &label [[maybe_unused]] = fin_async_must_be_inside_fin_finish,               \
+                                               *fin_once_ = &fin_async_must_be_inside_fin_finish;                           \
          fin_once_; fin_async_must_be_inside_fin_finish.close(), fin_once_ = nullptr)
 #define FIN_CXX_LAMBDA_ [&]([[maybe_unused]] ::fin::detail::body_scope fin_async_must_be_inside_fin_finish) FIN_BLOCKING
 
 #define fin_finish FIN_CXX_FINISH_(0u, fin_no_label_)
 #define fin_finish_as(label) FIN_CXX_FINISH_(0u, fin_cancel_as_needs_fin_finish_as_##label)
 #define fin_finish_nc FIN_CXX_FINISH_(FIN_FINISH_NC, fin_no_label_)
-#define FIN_CXX_TIMED_(begin, time)                                                                                   \
-    for (::fin::detail::timeout_block fin_async_must_be_inside_fin_finish((FIN_ARCH_FRAME_POINTER_(), begin), (time)), \
-         &fin_cancel_must_be_inside_fin_finish [[maybe_unused]] = fin_async_must_be_inside_fin_finish,                \
-         &fin_owner_ [[maybe_unused]] = fin_async_must_be_inside_fin_finish,                                          \
-         *fin_once_ = &fin_async_must_be_inside_fin_finish;                                                           \
+#define FIN_CXX_TIMED_(begin, time)                                                                                         \
+    for (::fin::detail::timeout_block fin_async_must_be_inside_fin_finish((FIN_ARCH_FRAME_POINTER_(), begin), (time)),      \
+         &fin_cancel_must_be_inside_fin_finish [[maybe_unused]] = fin_async_must_be_inside_fin_finish,                      \
+                                               &fin_owner_ [[maybe_unused]] = fin_async_must_be_inside_fin_finish,          \
+                                               *fin_once_ = &fin_async_must_be_inside_fin_finish;                           \
          fin_once_; fin_async_must_be_inside_fin_finish.close(), fin_once_ = nullptr)
 #define fin_timeout(ns) FIN_CXX_TIMED_(fin_timeout_begin_, ns)
 #define fin_deadline(when) FIN_CXX_TIMED_(fin_deadline_begin_, when)
@@ -462,10 +470,9 @@ inline constexpr ::fin::detail::no_block fin_owner_{};
 #undef fin_async_eager_call
 #undef fin_cancel
 #undef fin_cancel_as
-#define fin_async_call(fn, arg)                                                                                       \
-    ::fin::detail::call_site(fin_async_must_be_inside_fin_finish, fn, arg, FIN_CXX_PLACE_)
-#define fin_async_eager_call(fn, arg)                                                                                 \
-    ((void)fin_async_must_be_inside_fin_finish,                                                                       \
+#define fin_async_call(fn, arg) ::fin::detail::call_site(fin_async_must_be_inside_fin_finish, fn, arg, FIN_CXX_PLACE_)
+#define fin_async_eager_call(fn, arg)                                                                                       \
+    ((void)fin_async_must_be_inside_fin_finish,                                                                             \
      ::fin::detail::call_site(::fin::detail::body_scope(), fn, arg, FIN_CXX_PLACE_))
 #define fin_cancel() fin_cancel_must_be_inside_fin_finish.cancel()
 #define fin_cancel_as(label) fin_cancel_as_needs_fin_finish_as_##label.cancel()

@@ -126,6 +126,7 @@ static inline int FIN_BLOCKING fin_switch_context(fin_cont *cont, const void *st
 
 struct fin_awe *fin_cont_start_(struct fin_finish_block *block, fin_cont *cont, const void *state, size_t size);
 int fin_cont_next_(struct fin_awe *to);
+int fin_cont_continue_(fin_cont *cont, const void *state, size_t size, int result); // when its turn has come
 int fin_cont_switch_(fin_cont *cont, const void *state, size_t size, struct fin_awe *to);
 
 static inline int fin_switch_context(fin_cont *cont, const void *state, size_t size, struct fin_awe **slot,

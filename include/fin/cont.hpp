@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// <fin/cont.h> for C++: an AWE that waits without a stack says what for by what its continuation returns. Included by
-// <fin.hpp>.
+// <fin/cont.h> for C++: an AWE that waits without a stack says what for by what its continuation returns. Part of <fin.hpp>.
 //
 //     static fin::next serve(connection *&c, int n) {
 //         std::lock_guard hold(c->lock);                    // unlocked before the AWE waits
@@ -11,22 +10,31 @@
 //     fin::finish([&](fin::scope &s) { s.async_cont<begin>(c); });
 //
 // When the AWE waits every frame of its step has ended and all destructors have run. So what in C is refused when the
-// program runs, to wait in frames that own something, cannot be written: a function that holds a lock has nothing to wait
+// program runs, to wait in frames that own something, cannot be said: a function that holds a lock has nothing to wait
 // with, only a fin::next to return; one made inside a finish block has to leave that, which waits for its work. A fin::next
-// is neither stored nor copied, and nobody may ignore it. A continuation cannot return without saying what comes next.
+// is neither copied nor moved, nothing but to return it can be done with it, and the compiler warns where it is ignored, and
+// where the end of a step is reached without one (-Wreturn-type).
 //
-// A step may also be a closure, which is its own state: return fin::block_on([c](int result) { ...; return fin::end(); });
-// Its state, the closure and the arguments of what it waits for are copied as bytes, so they must be trivially copyable, and
+// The state, and the arguments of what is waited for, are those of the return statement: destructors and the end of a finish
+// block, which come after it, change them no more.
+//
+// A step may be a function, a member function, or a closure, which is its own state: return fin::block_on([c](int result) {
+// ...; return fin::end(); }); State, closure and arguments are copied as bytes, so they must be trivially copyable, and
 // small; that is checked when the program is compiled.
 //
-// What is refused when it begins (fin/cont.h: no memory, say) is the result that the continuation gets, at once. A fin_mutex
-// that was locked without an object that unlocks it is found then: std::system_error with EBUSY. An exception that leaves a
-// step ends its AWE, cancels the finish block and is rethrown where that ends.
+// What is refused when it begins (fin/cont.h: no memory, say) is the result that the continuation gets, when its turn has
+// come. Where that cannot wait either, because a fin_mutex was locked without an object that unlocks it, the step is left by
+// std::system_error, with EBUSY. An exception that leaves a step ends its AWE, cancels the finish block and is rethrown
+// where that ends; a block of C ends the program then, as it has no place for exceptions.
 #ifndef FIN_CONT_HPP
 #define FIN_CONT_HPP
 
 #include <cerrno>
 #include <cstring>
+#include <functional>
+#include <memory>
+#include <new>
+#include <stdexcept>
 #include <system_error>
 #include <type_traits>
 
@@ -62,39 +70,41 @@ template <class Result> constexpr void check_result() {
 
 // For blocks and bodies that are not steps.
 template <class Result> constexpr void check_not_next() {
-    static_assert(!std::is_same_v<Result, next>,
+    static_assert(!std::is_same_v<std::remove_cv_t<Result>, next>,
                   "a block does not wait in the place of its AWE: return what comes next behind it");
 }
+
+// A step with a name takes its state, and nothing that its state could become.
+template <class Step, class State> constexpr bool takes = std::is_invocable_v<Step, State &, int>;
+template <class State> using bare = std::remove_cv_t<std::remove_reference_t<State>>;
+template <class R, class A, class State> constexpr bool takes<R (*)(A, int), State> = std::is_same_v<bare<A>, State>;
+template <class R, class A, class State>
+constexpr bool takes<R (*)(A, int) noexcept, State> = std::is_same_v<bare<A>, State>;
 
 template <auto Step, class State> void step(void *state, int result);
 template <class Closure> void closure(void *state, int result);
 
+struct next_of;
+
 } // namespace detail
 
-// What an AWE waits for, and what runs then. Made by the functions below, and returned by steps: nothing else can be done
-// with it.
+// What an AWE waits for, and what runs then. Made by the functions below, and returned by steps.
 class [[nodiscard]] next {
 public:
     next(const next &) = delete;
     next &operator=(const next &) = delete;
 
-    // Of the library: wait(continuation, state, size) is what a function ending in _on does with them.
+private:
+    friend struct detail::next_of;
+
+    // wait(continuation, state, size) is what a function ending in _on does with them.
     template <class State, class Wait>
     next(fin_cont *cont, const State &s, Wait wait) : begin_(&begin<Wait>), cont_(cont), size_(sizeof s) {
         detail::check_state<State>();
         detail::check_wait<Wait>();
-        std::memcpy(state_, &s, sizeof s);
-        std::memcpy(wait_, &wait, sizeof wait);
+        std::memcpy(state_, std::addressof(s), sizeof s);
+        std::memcpy(wait_, std::addressof(wait), sizeof wait);
     }
-    // Begins; a negative errno where that is refused, otherwise it does not return.
-    int begin() const { return begin_(*this); }
-    // The continuation runs at once, in the explicit AWE that runs.
-    void go_on(int result) const {
-        std::memcpy(fin_cont_state(fin_awe_self()), state_, size_);
-        fin_call_continuation(cont_, result);
-    }
-
-private:
     template <class Wait> static int begin(const next &n) {
         const Wait *wait = static_cast<const Wait *>(static_cast<const void *>(n.wait_));
         return (*wait)(n.cont_, n.state_, n.size_);
@@ -109,7 +119,22 @@ private:
 
 namespace detail {
 
-[[noreturn]] inline void refused(int error) { throw std::system_error(-error, std::generic_category()); }
+struct next_of {
+    template <class State, class Wait> static next make(fin_cont *cont, const State &s, Wait wait) {
+        return {cont, s, wait};
+    }
+    template <auto Step, class State, class Wait> static next step(const State &s, Wait wait) {
+        return {detail::step<Step, State>, s, wait};
+    }
+    template <class Closure, class Wait> static next closure(const Closure &c, Wait wait) {
+        return {detail::closure<Closure>, c, wait};
+    }
+    // Begins; returns only where neither the wait nor its refusal can be waited for.
+    static void begin(const next &n) {
+        if (fin_cont_continue_(n.cont_, n.state_, n.size_, n.begin_(n)) != 0)
+            throw std::system_error(EBUSY, std::generic_category(), "a step has left a fin_mutex locked");
+    }
+};
 
 // A step; does not return. What catches is left before the AWE ends.
 template <class Call> void guarded(Call call) {
@@ -122,83 +147,135 @@ template <class Call> void guarded(Call call) {
 }
 
 template <class Call> void run_step(Call call) {
-    guarded([&] {
-        const next n = call();
-        int error = n.begin();
-        if (error == -EBUSY)
-            throw std::system_error(EBUSY, std::generic_category(), "a step has left a fin_mutex locked");
-        n.go_on(error);
-    });
+    guarded([&] { next_of::begin(call()); });
 }
 
 template <auto Step, class State> void step(void *state, int result) {
     check_state<State>();
-    constexpr bool callable = std::is_invocable_v<decltype(Step), State &, int>;
+    constexpr bool callable = takes<decltype(Step), State>;
     static_assert(callable, "a continuation is called with (State &, int result)");
     if constexpr (callable) {
         using returned = std::invoke_result_t<decltype(Step), State &, int>;
         check_result<returned>();
         if constexpr (std::is_same_v<returned, next>)
-            run_step([&] { return Step(*static_cast<State *>(state), result); });
+            run_step([&]() -> next { return std::invoke(Step, *static_cast<State *>(state), result); });
     }
 }
 
 // Copied: the next wait puts its state in the same place.
 template <class Closure> void closure(void *state, int result) {
-    using returned = std::invoke_result_t<Closure, int>;
+    using returned = std::invoke_result_t<Closure &, int>;
     check_state<Closure>();
     check_result<returned>();
     if constexpr (std::is_same_v<returned, next>)
-        run_step([&] {
+        run_step([&]() -> next {
             Closure run = *static_cast<Closure *>(state);
             return run(result);
         });
 }
 
-template <class Closure> using if_closure = std::enable_if_t<std::is_invocable_v<Closure, int>>;
+template <class Closure> using if_closure = std::enable_if_t<std::is_invocable_v<Closure &, int>>;
 
 inline int ends(fin_cont *, const void *, size_t) { fin_cont_end(); }
 
+// The arguments of an operation that come before the continuation and its state.
+template <class... T> struct list {};
+template <class Before, class... Rest> struct before {
+    static_assert(sizeof...(Rest) != 0, "what is waited on takes a continuation at its end, as fin_recv_on does");
+};
+template <class... Before> struct before<list<Before...>, fin_cont *, const void *, size_t> {
+    using type = list<Before...>;
+};
+template <class... Before, class First, class... Rest>
+struct before<list<Before...>, First, Rest...> : before<list<Before..., First>, Rest...> {};
+template <class Operation> struct arguments;
+template <class... T> struct arguments<int (*)(T...)> : before<list<>, T...> {};
+template <class... T> struct arguments<int (*)(T...) noexcept> : before<list<>, T...> {};
+template <auto Operation> using arguments_of = typename arguments<decltype(Operation)>::type;
+
+template <auto Operation, class... Args> auto bound(Args... args) {
+    return [args...](fin_cont *cont, const void *state, size_t size) { return Operation(args..., cont, state, size); };
+}
+
+// Its arguments have the operation's types: what is converted is so where the program calls it.
+template <class Args, auto... StepAndOperation> struct waiting;
+template <class... Args, auto Step, auto Operation> struct waiting<list<Args...>, Step, Operation> {
+    template <class State> next operator()(const State &s, Args... args) const {
+        return next_of::step<Step>(s, bound<Operation, Args...>(args...));
+    }
+};
+template <class... Args, auto Operation> struct waiting<list<Args...>, Operation> {
+    template <class Closure, class = if_closure<Closure>> next operator()(const Closure &c, Args... args) const {
+        return next_of::closure(c, bound<Operation, Args...>(args...));
+    }
+};
+template <auto Only> constexpr auto last_of() { return Only; }
+template <auto First, auto Second, auto... Rest> constexpr auto last_of() { return last_of<Second, Rest...>(); }
+
+template <class Known> void make_known(fin_awe *awe, void *known) { (*static_cast<const Known *>(known))(awe); }
+
 } // namespace detail
 
-// For fin_cont_of, fin_thread_handoff_if and the others: what these make of Step.
+// For fin_cont_of, fin_thread_handoff_if and the other functions of C, which do what they do there: what these make of Step.
 template <auto Step, class State> constexpr fin_cont *continuation = detail::step<Step, State>;
 
 // Waits as fin_block_on does, until somebody schedules the AWE; then Step(State &, int result) runs. Likewise the others.
-template <auto Step, class State> next block_on(const State &s) { return {continuation<Step, State>, s, fin_block_on}; }
+template <auto Step, class State> next block_on(const State &s) { return detail::next_of::step<Step>(s, fin_block_on); }
 template <auto Step, class State> next block_on_nc(const State &s) {
-    return {continuation<Step, State>, s, fin_block_on_nc};
+    return detail::next_of::step<Step>(s, fin_block_on_nc);
 }
-template <auto Step, class State> next yield_on(const State &s) { return {continuation<Step, State>, s, fin_yield_on}; }
+template <auto Step, class State> next yield_on(const State &s) { return detail::next_of::step<Step>(s, fin_yield_on); }
 
-// Waits with Operation, a function of the library that ends in _on: with these arguments, before the continuation.
-template <auto Step, auto Operation, class State, class... Args> next wait_on(const State &s, Args... args) {
-    return {continuation<Step, State>, s,
-            [args...](fin_cont *cont, const void *state, size_t size) { return Operation(args..., cont, state, size); }};
+// The same; known(fin_awe *) runs when the AWE can be resumed, as the function of fin_block_on_then does, and must not
+// throw: whoever is to schedule the AWE is told of it there. Told earlier he might do so before it waits, for nothing.
+template <auto Step, class State, class Known> next block_on_then(const State &s, Known known) {
+    return detail::next_of::step<Step>(s, [known](fin_cont *cont, const void *state, size_t size) {
+        return fin_block_on_then(cont, state, size, detail::make_known<Known>, const_cast<Known *>(std::addressof(known)));
+    });
 }
+
+// Waits with Operation, a function that ends in _on: fin::wait_on<Step, Operation>(state, its arguments before the
+// continuation); or fin::wait_on<Operation>(closure, arguments).
+template <auto... StepAndOperation>
+constexpr detail::waiting<detail::arguments_of<detail::last_of<StepAndOperation...>()>, StepAndOperation...> wait_on{};
 
 // `to` runs next: fin_switch_context.
 template <auto Step, class State> next switch_context(const State &s, fin_awe *to) {
-    return {continuation<Step, State>, s,
-            [to](fin_cont *cont, const void *state, size_t size) { return fin_cont_switch_(cont, state, size, to); }};
+    return detail::next_of::step<Step>(
+        s, [to](fin_cont *cont, const void *state, size_t size) { return fin_cont_switch_(cont, state, size, to); });
 }
 
 // With a closure that is called with the result.
 template <class Closure, class = detail::if_closure<Closure>> next block_on(const Closure &c) {
-    return {detail::closure<Closure>, c, fin_block_on};
+    return detail::next_of::closure(c, fin_block_on);
 }
 template <class Closure, class = detail::if_closure<Closure>> next yield_on(const Closure &c) {
-    return {detail::closure<Closure>, c, fin_yield_on};
-}
-template <auto Operation, class Closure, class... Args, class = detail::if_closure<Closure>>
-next wait_on(const Closure &c, Args... args) {
-    return {detail::closure<Closure>, c,
-            [args...](fin_cont *cont, const void *state, size_t size) { return Operation(args..., cont, state, size); }};
+    return detail::next_of::closure(c, fin_yield_on);
 }
 
 // The AWE ends.
-inline next end() { return {nullptr, char(), detail::ends}; }
+inline next end() { return detail::next_of::make(nullptr, char(), detail::ends); }
+
+#ifndef FIN_ELIDE
+namespace detail {
+inline fin_awe &started(fin_awe *a) {
+    if (!a)
+        throw std::bad_alloc();
+    return *a;
+}
+} // namespace detail
+
+// From a step: starts an AWE in the same finish block, beside its own (fin_async_cont_beside). Where there is no memory,
+// std::bad_alloc; in an AWE with a stack, std::logic_error.
+template <auto Step, class State> fin_awe &async_cont_beside(const State &s) {
+    if (!fin_awe_self())
+        throw std::logic_error("fin::async_cont_beside in an AWE that has a stack");
+    return detail::started(fin_async_cont_beside(continuation<Step, State>, std::addressof(s), sizeof s));
+}
+#endif
 
 } // namespace fin
+
+#include <fin.hpp>
 
 #endif

@@ -98,6 +98,7 @@ enum {
     FIN_FINISH_WAITING = 32,  // the owner waits at the end of the block, in `awe`
     FIN_FINISH_CONT = 64,     // beside EAGER: the body is a step of an explicit AWE, which its `resume` points at
     FIN_FINISH_FAILED = 128,  // an exception has left a body: <fin.hpp> has it
+    FIN_FINISH_CXX = 256,     // and can, as the block is one of <fin.hpp>
 };
 
 enum {

@@ -14,6 +14,8 @@
 
 namespace fin {
 
+class next;
+
 // fin_mutex, as std::lock_guard and its like want one: lock() is not cancelled. lock_cancellable() returns 0, or -ECANCELED
 // and then it is not locked.
 class mutex {
@@ -96,6 +98,7 @@ class thread {
 public:
     thread() noexcept = default;
     template <class Body> explicit thread(Body body) {
+        static_assert(!std::is_same_v<std::remove_cv_t<decltype(body())>, next>, "a thread does not wait as a step does");
         auto *c = new call<Body>(std::move(body));
         int error = fin_thread_start(c, [](void *p) noexcept { static_cast<call<Body> *>(p)->body(); }, c);
         if (error != 0) {

@@ -304,6 +304,10 @@ int fin_cont_go_on(enum fin_reason reason, fin_cont *cont, const void *state, si
     return 0;
 }
 
+int fin_cont_continue_(fin_cont *cont, const void *state, size_t size, int result) {
+    return fin_cont_go_on(FIN_FOR_PROGRAM, cont, state, size, result);
+}
+
 static inline int call_with(enum fin_reason reason, fin_cont *cont, const void *state, size_t size, int result,
                             uint32_t what, bool front) {
     struct leaving l;

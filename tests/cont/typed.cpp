@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// Continuations in C++: a step returns what comes next, so that all of its frames have ended when the AWE waits. Typed
-// state, closures, operations, locks and finish blocks that a step opened, exceptions that leave one, and what is refused.
-#include <cstring>
+// Continuations in C++: a step returns what comes next, so that all of its frames have ended when the AWE waits. Functions,
+// member functions and closures; operations, locks and finish blocks that a step opened.
 #include <mutex>
 #include <stdexcept>
 #include <string>
+#include <unistd.h>
 
 #include <fin.hpp>
 
-#include "process.h"
+#include "check.h"
 
 struct walk {
     int at, to;
@@ -26,18 +26,6 @@ static fin::next walks(walk &w, int result) {
 static fin::next ends(int &, int result) {
     LOG("%d ", result);
     return fin::end();
-}
-
-static fin::next waits(int &n, int) {
-    CHECK((fin_cont_of(fin_awe_self()) == fin::continuation<waits, int>));
-    return fin::block_on<ends>(n);
-}
-
-static fin::next throws(int &n, int) {
-    if (n == 0)
-        throw std::runtime_error("left a continuation");
-    n--;
-    return fin::yield_on<throws>(n);
 }
 
 // What a step owns it has given back when its AWE waits, and a block that it leaves has ended.
@@ -91,24 +79,6 @@ static fin::next owns(owner &o, int) {
     }
 }
 
-// A lock that no object unlocks.
-static fin_mutex bare;
-
-static fin::next keeps_a_lock(int &n, int) {
-    fin_mutex_lock(&bare);
-    return fin::block_on<ends>(n);
-}
-
-static fin::next hears_why(int &, int result) {
-    LOG("%d ", result);
-    return fin::end();
-}
-
-// Refused for another reason: the continuation has the result at once.
-static fin::next is_refused(int &n, int) {
-    return fin::switch_context<hears_why>(n, fin_awe_self());
-}
-
 // Its state lies where the next wait puts its own.
 static fin::next last(int &n, int result) {
     CHECK_EQ(result, 0);
@@ -145,6 +115,61 @@ static fin::next sleeps(sleeper *&s, int result) {
     }, &s->on, UINT64_MAX);
 }
 
+// Member functions: of the state, and of what it points to. Arguments become those of the operation: NULL, a smaller type.
+struct counter {
+    fin_on on;
+    int n, pipe[2];
+    char byte;
+    fin::next waits(int result) {
+        CHECK_EQ(result, 0);
+        return fin::wait_on<&counter::reads, fin_read_on>(this, &on, pipe[0], &byte, 1);
+    }
+    fin::next reads(int result) {
+        CHECK_EQ(result, 1);
+        n = byte;
+        return fin::end();
+    }
+};
+
+struct by_value {
+    int n;
+    fin::next counts(int) {
+        LOG("%d ", n);
+        return n++ < 2 ? fin::yield_on<&by_value::counts>(*this) : fin::end();
+    }
+};
+
+// Made known when it can be resumed, which is after the end of what it left.
+static fin_awe *known;
+
+static fin::next becomes_known(int &n, int) {
+    fin_finish {
+        fin_async {
+            fin_yield();
+            CHECK(known == nullptr);
+        };
+        return fin::block_on_then<last>(n, [](fin_awe *a) { known = a; });
+    }
+    __builtin_unreachable();
+}
+
+// The state is that of the return statement.
+static fin::next changes_late(int &n, int) {
+    fin_finish {
+        fin_async {
+            fin_yield();
+            n = 99;
+        };
+        return fin::yield_on<last>(n);
+    }
+    __builtin_unreachable();
+}
+
+static fin::next starts_another(int &n, int) {
+    fin::async_cont_beside<last>(n + 1);
+    return fin::end();
+}
+
 // To another that waits, past the queue.
 static fin_awe *waiting;
 
@@ -166,85 +191,56 @@ static void check_steps() {
     fin::mutex lock;
     sleeper s{};
     fin::finish([&](fin::scope &scope) {
-        CHECK(scope.async_cont<walks>(walk{1, 3, &path}) != nullptr);
-        CHECK(scope.async_cont<walks>(walk{7, 8, &path}) != nullptr);
-        CHECK(scope.async_cont<owns>(owner{&lock, &alive, &done}) != nullptr);
+        scope.async_cont<walks>(walk{1, 3, &path});
+        scope.async_cont<walks>(walk{7, 8, &path});
+        scope.async_cont<owns>(owner{&lock, &alive, &done});
     });
     CHECK(path == "1 7 2 8 3 ");
     CHECK_EQ(alive, 0);
     CHECK_EQ(done, 2);
     fin::finish([&](fin::scope &scope) {
-        CHECK(scope.async_cont<sleeps>(&s) != nullptr);
+        scope.async_cont<sleeps>(&s);
         while (s.slept < 4)
             fin_sleep(FIN_MS);
         scope.cancel();
     });
     CHECK_EQ(s.slept, -1);
+    CHECK_LOG("");
+    counter c{};
+    CHECK_EQ(pipe(c.pipe), 0);
     fin::finish([&](fin::scope &scope) {
-        CHECK(scope.async_cont<makes_itself_known>(5) != nullptr);
+        scope.async_cont<&counter::waits>(&c);
+        CHECK_EQ(fin_write(c.pipe[1], "x", 1), 1);
+        scope.async_cont<&by_value::counts>(by_value{1});
+        scope.async_cont([&c](int) {
+            c.n *= 2;
+            return fin::end();
+        });
+    });
+    CHECK_EQ(c.n, 2 * 'x');
+    CHECK_LOG("1 2 ");
+    check_log[0] = 0;
+    fin::finish([&](fin::scope &scope) {
+        scope.async_cont<becomes_known>(3);
+        while (!known)
+            fin_yield();
+        CHECK_EQ(fin_schedule(known), 0);
         fin_yield();
-        CHECK(scope.async_cont<switches>(6) != nullptr);
+        scope.async_cont<changes_late>(7);
+        fin_yield();
+        fin_yield();
+        scope.async_cont<starts_another>(8);
+    });
+    CHECK_LOG("3 7 9 ");
+    check_log[0] = 0;
+    fin::finish([&](fin::scope &scope) {
+        scope.async_cont<makes_itself_known>(5);
+        fin_yield();
+        scope.async_cont<switches>(6);
         fin_yield();
         scope.cancel();
     });
     CHECK_LOG("5,0 -125 ");
-}
-
-static void check_refused() {
-    check_log[0] = 0;
-    bool thrown = false;
-    try {
-        fin::finish([&](fin::scope &scope) { CHECK(scope.async_cont<keeps_a_lock>(5) != nullptr); });
-    } catch (const std::system_error &e) {
-        thrown = e.code().value() == EBUSY;
-    }
-    CHECK(thrown);
-    fin_mutex_unlock(&bare);
-    fin::finish([&](fin::scope &scope) { CHECK(scope.async_cont<is_refused>(5) != nullptr); });
-    CHECK_LOG("-22 ");
-}
-
-static void check_exceptions() {
-    for (int i = 0; i < 3; i++) {
-        check_log[0] = 0;
-        bool thrown = false;
-        try {
-            fin_finish {
-                int two = 2;
-                CHECK(fin_async_cont((fin::continuation<waits, int>), &two, sizeof two) != nullptr);
-                CHECK(fin_async_cont((fin::continuation<throws, int>), &two, sizeof two) != nullptr);
-            }
-        } catch (const std::runtime_error &e) {
-            thrown = strcmp(e.what(), "left a continuation") == 0;
-        }
-        CHECK(thrown);
-        CHECK_LOG("-125 "); // it cancelled the other
-    }
-}
-
-// The functions of C in a catch clause: the exception would be lost with the frame.
-static void waits_in_a_catch_clause(void *, int) {
-    try {
-        throw 1;
-    } catch (int) {
-        CHECK_EQ(fin_block_on(waits_in_a_catch_clause, nullptr, 0), -EBUSY);
-        CHECK_EQ(fin_call_continuation(waits_in_a_catch_clause, 0), -EBUSY);
-    }
-    fin_cont_end();
-}
-
-static void ends_in_a_catch_clause(void *, int) {
-    try {
-        throw 1;
-    } catch (int) {
-        fin_cont_end(); // the next of the thread would have it as its own
-    }
-}
-
-static void run_ending_in_a_catch_clause() {
-    fin_finish {
-        fin_async_cont(ends_in_a_catch_clause, nullptr, 0);
-    }
 }
 
 int main() {
@@ -258,15 +254,5 @@ int main() {
     CHECK_LOG("12 4 ");
     check_log[0] = 0;
     check_steps();
-    check_refused();
-    check_exceptions();
-    fin_finish {
-        CHECK(fin_async_cont(waits_in_a_catch_clause, nullptr, 0) != nullptr);
-    }
-    if (!ON_TSAN) { // as in refused.c
-        char text[4096];
-        CHECK_EQ(killed_by(run_ending_in_a_catch_clause, text, sizeof text), SIGABRT);
-        CHECK(strstr(text, "fin: fin_cont_end where a C++ exception is in flight"));
-    }
     return 0;
 }
