@@ -178,7 +178,8 @@ static inline struct on *prepare(struct io *io, struct fin_on *storage, struct c
     r->io = io;
     r->pending = r->tries = 0;
     r->flags = 0;
-    r->cancelled = r->withdrawn = r->first = false;
+    r->cancelled = r->withdrawn = false;
+    r->first = !then.fn && !then.arg && c.op != IORING_OP_POLL_ADD && !fin_io_makes_descriptor(c.op);
     return on;
 }
 
@@ -299,7 +300,6 @@ static inline FIN_LEAVES_FRAME __attribute__((always_inline)) int quick(struct f
     words[5] = words[6] = words[7] = 0;
     r->call = &on->call;
     r->pending = RESULT;
-    on->request.first = true;
     on->awe = awe_of(e);
     set_plain(e, cont, state, size);
     let_cancel(e, cancelled_by(&r->waiter, fin_uring_cancel, r));

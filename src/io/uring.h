@@ -25,7 +25,7 @@ struct request {
     uint8_t pending, tries, tag;
     bool cancelled, withdrawn;
     bool moves; // of a quick call: it is at the file's position
-    bool first; // of one with a continuation: it has been begun once, quickly; then a result that is no error is all
+    bool first; // of one with a continuation: it has been begun once; then a result that is no error is all there is to say
     struct fin_timer again; // set up with the cancellation
 } __attribute__((aligned(16)));
 
