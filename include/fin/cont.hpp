@@ -211,6 +211,7 @@ template <class... Args, auto Operation> struct waiting<list<Args...>, Operation
 };
 template <auto Only> constexpr auto last_of() { return Only; }
 template <auto First, auto Second, auto... Rest> constexpr auto last_of() { return last_of<Second, Rest...>(); }
+template <auto... StepAndOperation> using waits = waiting<arguments_of<last_of<StepAndOperation...>()>, StepAndOperation...>;
 
 template <class Known> void make_known(fin_awe *awe, void *known) { (*static_cast<const Known *>(known))(awe); }
 
@@ -236,8 +237,7 @@ template <auto Step, class State, class Known> next block_on_then(const State &s
 
 // Waits with Operation, a function that ends in _on: fin::wait_on<Step, Operation>(state, its arguments before the
 // continuation); or fin::wait_on<Operation>(closure, arguments).
-template <auto... StepAndOperation>
-constexpr detail::waiting<detail::arguments_of<detail::last_of<StepAndOperation...>()>, StepAndOperation...> wait_on{};
+template <auto... StepAndOperation> constexpr detail::waits<StepAndOperation...> wait_on = {};
 
 // `to` runs next: fin_switch_context.
 template <auto Step, class State> next switch_context(const State &s, fin_awe *to) {

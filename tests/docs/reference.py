@@ -11,7 +11,8 @@ import tempfile
 top, maps = pathlib.Path(sys.argv[1]), sys.argv[2:]
 tool = top / 'tools/reference/reference.py'
 CXX = ['fin::finish', 'fin::finish_nc', 'fin::scope', 'fin::check', 'fin::offload', 'fin::mutex', 'fin::thread', 'fin::task',
-       'fin::block_on', 'fin::co::sleep', 'fin::co::await', 'fin_async_task', 'fin.hpp', 'fin_sync.hpp', 'fin_coro.hpp']
+       'fin::next', 'fin::block_on', 'fin::wait_on', 'fin::end', 'fin::co::sleep', 'fin::co::await', 'fin_async_task',
+       'fin.hpp', 'fin_sync.hpp', 'fin_coro.hpp']
 SECTIONS = ['NAME', 'SYNOPSIS', 'DESCRIPTION', 'RETURN VALUE', 'WAITING AND CANCELLATION', 'THREADS', 'SEE ALSO']
 wrong = []
 

@@ -77,7 +77,7 @@ def name_of(head):
 def without_body(head):
     head = re.sub(r'__attribute__\(\(\w+\)\)\s*', '', head)
     head = re.sub(r'(\)(?: noexcept)?)\s+: .*', r'\1', head, flags=re.S)  # what a constructor makes of its members
-    return re.sub(r'^inline |^(constexpr [^(]*?) =.*', r'\1', head, flags=re.S)
+    return re.sub(r'^inline |^(constexpr [^(]*?) =.*| =$', r'\1', head, flags=re.S)
 
 
 def shown(head, body):
