@@ -61,7 +61,8 @@ struct fin_id_slot {
 
 enum { FIN_HOLDS = 16 }; // locks that frames of AWEs hold at one time; of more nothing is known
 enum { FIN_WATCHED_SANITIZER = 1, FIN_WATCHED_TRACE = 2, FIN_WATCHED_VALGRIND = 4 };
-enum { FIN_TICKS = 61 }; // dispatches between two looks at other threads' and the kernel's events
+// Dispatches between two looks at other threads' and the kernel's events. A look takes as long as some six switches.
+enum { FIN_TICKS = 127 };
 
 struct fin_runtime {
     struct fin_thread thread; // the part that headers see; first

@@ -178,7 +178,7 @@ static void attached(void) {
         struct fin_thread_handle t;
         CHECK_EQ(fin_thread_start(&t, wakes, a), 0);
         fin_thread_join_nc(&t);
-        for (int i = 0; i < 100; i++) // more than are between two looks at what other threads did
+        for (int i = 0; i < 200; i++) // more than are between two looks at what other threads did
             fin_yield();
         CHECK_LOG("abcdefg0 first b0 c0 ");
 

@@ -81,7 +81,7 @@ static void one(enum state state, enum way way, bool other) {
             fprintf(stderr, "state %d, way %d, from %s thread: %d\n", state, way, other ? "another" : "its", r);
             _Exit(1);
         }
-        for (int i = 0; i < 100; i++)
+        for (int i = 0; i < 200; i++)
             fin_yield(); // what came from the other thread is looked at, now and then
         if (state == SUSPENDED)
             CHECK_EQ(fin_schedule(awe), 0);
