@@ -15,8 +15,9 @@
 // Who raises an alert:  alerted = 1; computing? then signal; asleep? then wake
 // Who enables:          computing = 1; alerted? then handle it
 //
-// Each is a store, then a load of the other's: one of the two sees it, or both. Another process cannot see `computing`: its
-// packet signals always. (models/interrupt.pml; alert.pml: the paper's)
+// Each is a store, then a load of the other's: one of the two sees it, or both. The store is an exchange, which costs what a
+// sequentially consistent store does, for an emulator lets a load pass such a store. Another process cannot see `computing`:
+// its packet signals always. (models/interrupt.pml; alert.pml: the paper's)
 #define _GNU_SOURCE
 #include <signal.h>
 #include <string.h>
@@ -28,7 +29,7 @@
 #include "chan/waitset.h"
 
 void fin_alert_raise(struct fin_runtime *rt) {
-    __atomic_store_n(&rt->alerted, 1, __ATOMIC_SEQ_CST);
+    __atomic_exchange_n(&rt->alerted, 1, __ATOMIC_SEQ_CST);
     if (rt == fin_rt(fin_self)) {
         rt->stats.switches -= rt->ticks - 1; // which says how many there were
         rt->ticks = 1;                       // the next dispatch looks

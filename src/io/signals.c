@@ -211,7 +211,7 @@ void fin_signals_close(struct fin_signals *out) {
     if (!s || !s->in_use) // the parent's
         return;
     pthread_mutex_lock(&mutex);
-    __atomic_store_n(&s->has, 0, __ATOMIC_SEQ_CST);
+    __atomic_exchange_n(&s->has, 0, __ATOMIC_SEQ_CST); // not a store: see alert.c
     give_back_actions();
     while (__atomic_load_n(&s->handlers, __ATOMIC_SEQ_CST))
         sched_yield();
