@@ -61,7 +61,7 @@ struct fin_id_slot {
 
 enum { FIN_HOLDS = 16 }; // locks that frames of AWEs hold at one time; of more nothing is known
 enum { FIN_WATCHED_SANITIZER = 1, FIN_WATCHED_TRACE = 2, FIN_WATCHED_VALGRIND = 4 };
-// Dispatches between two looks at other threads' and the kernel's events. A look takes as long as some six switches.
+// Dispatches between two looks at other threads' and the kernel's events.
 enum { FIN_TICKS = 127 };
 
 struct fin_runtime {
