@@ -8,7 +8,7 @@ import struct
 AWE_WAITS, AWE_KIND, AWE_EXPLICIT = 0xa7, 0x70, 0x80
 KINDS = {0x10: 'queued', 0x20: 'suspended', 0x30: 'woken', 0x40: 'saved', 0x50: 'busy'}
 FINISH_CLEAN, FINISH_EAGER, FINISH_WAITING, FINISH_CONT = 4, 16, 32, 64
-PENDING_NAMED, PENDING_FLAGS = 2, 3
+PENDING_NAMED, PENDING_FLAGS = 2, 7
 MOST = 1000000  # AWEs looked at in a list
 MOST_SLAB = 1 << 24
 MOST_KEPT = 4   # continuations of ours around the program's

@@ -78,7 +78,7 @@ struct fin_body {
     void *entry;                    // body function, or NULL where the body is a nested function
     const char *name;               // fin_set_name; not set while pending without FIN_PENDING_NAMED
     void *resume;                   // behind the async, where the site leaves no return address on the stack
-    size_t inner;                   // asyncs directly inside the body that blocked and have not ended; see finish.c
+    size_t inner;                   // asyncs directly inside the body that blocked and have not ended (finish.c), and a flag
     size_t ended;                   // the body itself has
 };
 
@@ -104,7 +104,8 @@ enum {
 enum {
     FIN_PENDING_INNER = 1, // an async directly inside the pending body has blocked
     FIN_PENDING_NAMED = 2, // the pending body has a name
-    FIN_PENDING_FLAGS = 3,
+    FIN_PENDING_ITEMS = 4, // there may be cancel items in its frames
+    FIN_PENDING_FLAGS = 7,
 };
 
 // A finish block, in the frame of the function that contains it. Entering one writes five words.

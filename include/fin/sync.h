@@ -113,6 +113,7 @@ struct fin_queue_entry {
     struct fin_queue_entry *next, *prev;
     struct fin_waiter *waiter;
     unsigned left_behind; // entries that stood directly behind this one and left before their turn
+    const void **hold;    // where it is noted that it lies in a frame
 };
 
 struct fin_queue {

@@ -4,6 +4,7 @@
 // without cancellable work never touch a list. Invariant: one whose list is in use is marked as cancelled where one around
 // it, up to a fin_finish_nc, has been; between the two only the items of that cancel run.
 #include "core/dispatch.h"
+#include "core/locks.h"
 #include "core/probe.h"
 
 static void run_items(void *block) {
@@ -49,6 +50,30 @@ void fin_cancel_begin(struct fin_finish_block *b) {
     }
 }
 
+// The body that runs must not give up its frames while the item is there. Which of its items still are it is looked for then
+// (fin_frames_have_items): here it is noted only that there was one.
+static void note_in_frames(struct fin_runtime *rt, const struct fin_cancel_item *item) {
+    struct fin_finish_block *p = pending_of(rt->thread.current);
+    struct fin_body *body = running_body(rt, p);
+    if (!body || !lies_in_frames(rt, body, item))
+        return;
+    if (p)
+        p->pending = (void *)((uintptr_t)p->pending | FIN_PENDING_ITEMS);
+    else
+        body->inner |= FIN_BODY_ITEMS;
+}
+
+bool fin_frames_have_items(const struct fin_runtime *rt, struct fin_body *body) {
+    const struct fin_finish_block *b = written_block(body->block);
+    if (b->flags & FIN_FINISH_LISTS)
+        for (const struct fin_link *l = b->items.next; l != &b->items; l = l->next)
+            if (lies_in_frames(rt, body, l))
+                return true;
+    if (body_of(body->block) != body)
+        body->inner &= ~FIN_BODY_ITEMS;
+    return false;
+}
+
 void fin_cancel_item_add(struct fin_cancel_item *item, void (*fn)(void *), void *arg) {
     struct fin_runtime *rt = fin_here();
     struct fin_finish_block *b = written_block(rt->thread.current);
@@ -60,6 +85,7 @@ void fin_cancel_item_add(struct fin_cancel_item *item, void (*fn)(void *), void 
         fn(arg);
         return;
     }
+    note_in_frames(rt, item);
     cancel_link(b, item);
 }
 

@@ -136,7 +136,9 @@ static inline __attribute__((always_inline)) int refusal(struct fin_runtime *rt,
         return -EINVAL;
     if (size > FIN_CONT_STATE)
         return -E2BIG;
-    return rt->thread.current != body->block || exception_in_flight(rt) || holds_locks(rt, body) ? -EBUSY : 0;
+    if (rt->thread.current != body->block || exception_in_flight(rt) || holds_locks(rt, body))
+        return -EBUSY;
+    return has_had_items(body) && fin_frames_have_items(rt, body) ? -EBUSY : 0;
 }
 
 static inline __attribute__((always_inline)) int record_for(struct fin_runtime *rt, struct fin_body *body, fin_cont *cont,

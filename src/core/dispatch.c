@@ -203,6 +203,8 @@ static inline __attribute__((always_inline)) struct fin_context detach(struct fi
     struct fin_body *body = body_of(p);
     if (FIN_LIKELY(!((uintptr_t)p->pending & FIN_PENDING_INNER)))
         body->inner = body->ended = 0;
+    if (FIN_UNLIKELY((uintptr_t)p->pending & FIN_PENDING_ITEMS))
+        body->inner |= FIN_BODY_ITEMS;
     if (FIN_LIKELY(!((uintptr_t)p->pending & FIN_PENDING_NAMED)))
         body->name = NULL;
     written_block(p)->count++;

@@ -90,6 +90,7 @@ static __attribute__((noinline)) void done_slow(struct fin_runtime *rt, struct f
         return;
     }
     struct fin_finish_block *b = written_block(block);
+    body->inner &= ~FIN_BODY_ITEMS;
     body->ended = 1;
     if (FIN_UNLIKELY(fin_on_valgrind) && body->inner)
         fin_track_keep(body);

@@ -59,7 +59,7 @@ struct fin_id_slot {
     uint32_t next; // free list
 };
 
-enum { FIN_HOLDS = 16 }; // locks that frames of AWEs hold at one time; of more nothing is known
+enum { FIN_HOLDS = 16, FIN_HOLDS_ROW = 8 }; // places for locks that frames of AWEs hold: locks.h
 enum { FIN_WATCHED_SANITIZER = 1, FIN_WATCHED_TRACE = 2, FIN_WATCHED_VALGRIND = 4 };
 // Dispatches between two looks at other threads' and the kernel's events.
 enum { FIN_TICKS = 127 };
@@ -91,6 +91,8 @@ struct fin_runtime {
     struct fin_link *cont_free;
     const void *holds[FIN_HOLDS]; // who holds a lock: locks.h
     uint32_t holds_most;          // of these, that were in use when this thread last looked
+    uint32_t holds_asked;
+    struct fin_hold_level *hold_levels; // for more
 
     struct fin_id_slot *ids;
     uint32_t id_mask, id_count, id_free, id_last_free, id_frees; // mask: the table's size less one

@@ -6,8 +6,9 @@
 void fin_queue_init(struct fin_queue *q) { *q = (struct fin_queue)FIN_QUEUE_INIT; }
 
 void fin_queue_enter(struct fin_queue *q, struct fin_queue_entry *e) {
+    const void **hold = hold_in_frames(e);
     fin_latch_acquire(&q->waiters.latch);
-    *e = (struct fin_queue_entry){.prev = q->last};
+    *e = (struct fin_queue_entry){.prev = q->last, .hold = hold};
     *(q->last ? &q->last->next : &q->first) = e;
     q->last = e;
     fin_latch_release(&q->waiters.latch);
@@ -58,6 +59,7 @@ int fin_queue_leave(struct fin_queue *q, struct fin_queue_entry *e) {
             fin_waiters_take(&q->waiters, w);
     }
     fin_latch_release(&q->waiters.latch);
+    release_lock(e->hold);
     if (w)
         fin_waiter_run(w);
     return result;

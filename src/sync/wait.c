@@ -135,7 +135,7 @@ bool fin_sync_is_mutex(const void *object, const void ***hold) {
         return false;
     *hold = m.hold;
     for (const struct fin_runtime *rt = __atomic_load_n(&fin_runtimes, __ATOMIC_ACQUIRE); rt; rt = rt->next)
-        if (m.hold >= (const void **)rt->holds && m.hold < (const void **)rt->holds + FIN_HOLDS)
+        if (fin_hold_is(rt, m.hold))
             return true;
     return false;
 }

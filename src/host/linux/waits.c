@@ -41,13 +41,6 @@ static bool known(const void *at) {
     return false;
 }
 
-static bool holds_any(const struct fin_runtime *rt, const void *holder) {
-    for (int i = 0; i < FIN_HOLDS; i++)
-        if (__atomic_load_n(&rt->holds[i], __ATOMIC_RELAXED) == holder)
-            return true;
-    return false;
-}
-
 // There may be millions of them, most for the same reason.
 static bool is_like_another(const struct node *n) {
     for (struct node *other = nodes; other < nodes + count; other++) {
@@ -129,7 +122,7 @@ static void add_explicit(struct fin_runtime *rt, const struct fin_awe *at, const
     size_t near = e->link.next != &at->link ? NEAR : 0;
     find_object(n, (const char *)e->link.next - near, (const char *)e->link.next + near);
     count--; // until that is known
-    if (!holds_any(rt, at) && is_like_another(n))
+    if (!fin_holds_any(rt, at) && is_like_another(n))
         return;
     count++;
     add_owners(rt, n->awe.block);
