@@ -49,7 +49,7 @@ static uint64_t handed_off(const struct fin_stats *s, int unused) { return (void
 
 void table_blocks(void) {
     static const char *const names[FIN_REASONS] = {
-        [FIN_FOR_PROGRAM] = "a call or an answer", [FIN_FOR_TURN] = "a turn", [FIN_FOR_FINISH] = "the end of a finish block",
+        [FIN_FOR_PROGRAM] = "a call or an answer", [FIN_FOR_TURN] = "a turn", [FIN_FOR_LOOK] = "a look", [FIN_FOR_FINISH] = "the end of a finish block",
         [FIN_FOR_SYNC] = "sync objects",           [FIN_FOR_IO] = "I/O",      [FIN_FOR_TIME] = "time",
         [FIN_FOR_MESSAGE] = "a message",
     };

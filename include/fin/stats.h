@@ -19,12 +19,13 @@ struct fin_runtime;
 // What AWEs wait for.
 enum fin_reason {
     FIN_FOR_PROGRAM, // what it says itself: fin_suspend, fin_block_on, the handoffs
-    FIN_FOR_TURN,    // fin_yield_on, and while it looks for a message. fin_yield and its like are in `switches` only
+    FIN_FOR_TURN,    // fin_yield, fin_yield_on. Directed yields with a stack are in `switches` only
     FIN_FOR_FINISH,  // the end of a finish block
     FIN_FOR_SYNC,    // fin/sync.h
     FIN_FOR_IO,
     FIN_FOR_TIME,    // sleep
     FIN_FOR_MESSAGE, // of a channel, for room in one, for an answer, for an event of a waitset
+    FIN_FOR_LOOK,    // no block: a turn that it gave others while it looked whether it had to wait for a message
     FIN_REASONS
 };
 
@@ -45,7 +46,7 @@ struct fin_blocks {
 struct fin_stats {
     uint64_t detached;        // asyncs whose body blocked, so that the owner went on without it
     uint64_t suspended;       // fin_suspend and what is built on it
-    uint64_t compressed;      // AWEs that blocked with a continuation instead of a stack
+    uint64_t compressed;      // AWEs that blocked with a continuation instead of a stack, but for looks
     uint64_t handed_off;      // of these, whose stack went to the next AWE at once
     uint64_t recognized;      // of those compressed, whose waiter's work was done by the one that ended the wait
     uint64_t switches;        // times that an AWE was resumed

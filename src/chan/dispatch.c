@@ -84,7 +84,7 @@ static FIN_BLOCKING void relax(struct patience *p, bool slept) {
     struct fin_runtime *rt = fin_here();
     if (FIN_UNLIKELY(slept || !fin_link_empty(&rt->queue) || pending_of(rt->thread.current) != NULL)) {
         p->yields++;
-        fin_yield();
+        fin_ump_yield();
     } else if (p->turn_due) {
         fin_ump_give_turn();
     }

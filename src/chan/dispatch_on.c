@@ -72,7 +72,7 @@ static FIN_BLOCKING int dispatch_or_sleep(struct chan_on *on) {
                 continue;
             }
             on->turns++;
-            return end(on, fin_cont_go_on(FIN_FOR_TURN, woken, &on, sizeof on, 0));
+            return end(on, fin_cont_go_on(FIN_FOR_LOOK, woken, &on, sizeof on, 0));
         }
         if (r == 0)
             fin_waitset_arm_all(w);

@@ -176,7 +176,7 @@ static int await_message(struct chan_on *on, bool looked) {
             return give_and_end(on, take_there(on));
         if (on->turns < SPIN_YIELDS && fin_ump_others()) {
             on->turns++;
-            return fin_cont_go_on(FIN_FOR_TURN, has_looked, &on, sizeof on, 0);
+            return fin_cont_go_on(FIN_FOR_LOOK, has_looked, &on, sizeof on, 0);
         }
         int r = sleep_for_message(on);
         if (r != -EAGAIN)

@@ -145,6 +145,11 @@ void fin_ump_give_turn(void) {
     none_before = end + avoided;
 }
 
+void fin_ump_yield(void) {
+    fin_here()->stats.blocks[FIN_FOR_LOOK].with_stack++;
+    fin_yield();
+}
+
 // Looks for a while, and lets others of this thread, and of this processor, run meanwhile. 0: it came; -EAGAIN: it did
 // not; -ECANCELED.
 static FIN_BLOCKING __attribute__((noinline)) int look_awhile(bool (*came)(void *), void *arg, bool nc) {
@@ -152,7 +157,7 @@ static FIN_BLOCKING __attribute__((noinline)) int look_awhile(bool (*came)(void 
     for (int looks = 0, yields = 0; looks < SPIN_LOOKS && yields < SPIN_YIELDS; looks++) {
         if (FIN_UNLIKELY(other_work(rt))) {
             yields++;
-            fin_yield();
+            fin_ump_yield();
             if (!nc && fin_cancelled())
                 return -ECANCELED;
         } else if (looks % LOOKS_A_TURN == LOOKS_A_TURN - 1) {

@@ -37,6 +37,7 @@ FIN_BLOCKING int fin_ump_await_room(struct ump_tx *tx, uint32_t lines, bool nc);
 bool fin_ump_spin(struct ump_rx *rx);
 bool fin_ump_spin_long(struct ump_rx *rx); // as long again, and then gives others of this processor turns
 bool fin_ump_others(void); // has it something else to do?
+FIN_BLOCKING void fin_ump_yield(void); // as fin_yield, which is no block here
 void fin_ump_give_turn(void); // to others of this processor; not for a while after one that was long
 
 // doze.c: waits some microseconds more without executing instructions, where the processor can: a hyperthread beside it has

@@ -26,6 +26,7 @@ static __attribute__((noinline)) void yield_to_owner(struct fin_runtime *rt, str
 FIN_ENTRY void fin_core_yield_(struct fin_awe *a, struct fin_thread *t) {
     struct fin_runtime *rt = fin_rt(t);
     struct fin_awe *next = next_plain(rt);
+    rt->stats.blocks[FIN_FOR_TURN].with_stack++;
     if (!plain(rt) || !next) {
         yield_to_owner(rt, a);
         return;

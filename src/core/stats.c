@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
 // While they count, each block is in one counter only: with_continuation without those handed off, these without those
-// recognized; and what suspends with its stack for the program's own reasons is `suspended` less the others.
+// recognized; and what suspends with its stack for the program's own reasons is `suspended` less the others. Looks yield, and
+// are in both.
 #include "core/runtime.h"
 
 static void of(const struct fin_runtime *rt, struct fin_stats *out) {
@@ -13,12 +14,15 @@ static void of(const struct fin_runtime *rt, struct fin_stats *out) {
         struct fin_blocks *b = &out->blocks[i];
         b->handed_off += b->recognized;
         b->with_continuation += b->handed_off;
+        if (i == FIN_FOR_LOOK)
+            continue;
         out->compressed += b->with_continuation;
         out->handed_off += b->handed_off;
         b->recognized += rt->known[i];
         out->recognized += b->recognized;
-        suspended += i == FIN_FOR_FINISH ? 0 : b->with_stack;
+        suspended += i == FIN_FOR_FINISH || i == FIN_FOR_TURN ? 0 : b->with_stack;
     }
+    out->blocks[FIN_FOR_TURN].with_stack -= out->blocks[FIN_FOR_LOOK].with_stack;
     out->blocks[FIN_FOR_PROGRAM].with_stack += out->suspended - suspended;
 }
 

@@ -71,7 +71,7 @@ static void looks(int turns, bool sleeps) {
         for (int i = 0; i < turns; i++)
             fin_yield();
         CHECK_EQ(waits(FIN_FOR_MESSAGE).with_continuation, sleeps);
-        CHECK(waits(FIN_FOR_TURN).with_continuation > 0);
+        CHECK(waits(FIN_FOR_LOOK).with_continuation > 0);
         say();
     }
     heard();

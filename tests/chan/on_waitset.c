@@ -150,7 +150,7 @@ static void looks(int turns, bool sleeps) {
             fin_yield();
         fin_stats(&s);
         CHECK_EQ(s.blocks[FIN_FOR_MESSAGE].with_continuation, sleeps);
-        CHECK(s.blocks[FIN_FOR_TURN].with_continuation > 0);
+        CHECK(s.blocks[FIN_FOR_LOOK].with_continuation > 0);
         send_one();
         while (handled == 0)
             fin_yield();

@@ -11,7 +11,7 @@
 static const char *const names[FIN_REASONS] = {
     [FIN_FOR_PROGRAM] = "the program's own", [FIN_FOR_TURN] = "a turn", [FIN_FOR_FINISH] = "the end of a finish block",
     [FIN_FOR_SYNC] = "sync objects",         [FIN_FOR_IO] = "I/O",      [FIN_FOR_TIME] = "time",
-    [FIN_FOR_MESSAGE] = "a message",
+    [FIN_FOR_MESSAGE] = "a message",         [FIN_FOR_LOOK] = "looking for a message",
 };
 
 static double percent(uint64_t part, uint64_t whole) { return whole ? 100.0 * (double)part / (double)whole : 0; }
@@ -30,7 +30,7 @@ static void print(void) {
             "handed off", "recognized");
     for (int i = 0; i < FIN_REASONS; i++) {
         const struct fin_blocks *b = &s.blocks[i];
-        if (b->with_stack + b->with_continuation == 0)
+        if (i == FIN_FOR_LOOK || b->with_stack + b->with_continuation == 0)
             continue;
         line(names[i], b);
         all.with_stack += b->with_stack;
@@ -39,6 +39,8 @@ static void print(void) {
         all.recognized += b->recognized;
     }
     line("all", &all);
+    if (s.blocks[FIN_FOR_LOOK].with_stack + s.blocks[FIN_FOR_LOOK].with_continuation)
+        line(names[FIN_FOR_LOOK], &s.blocks[FIN_FOR_LOOK]);
     fprintf(stderr,
             "fin: stacks in use of a thread: %.1f on average, %" PRIu64 " at most; %" PRIu64 " switches, %" PRIu64
             " asyncs blocked\n",
