@@ -45,7 +45,7 @@ void fin_lmp_tell_peek(struct lmp_waiter *w, ssize_t result) {
             return;
     }
     w->at->waiter = NULL;
-    on->peek->peeked(on, result);
+    on->peek->peeked(on, w->awe, result);
 }
 
 void fin_lmp_tell_on(struct lmp_waiter *w, ssize_t result) {
@@ -113,11 +113,16 @@ static void ended(void *arg, struct fin_awe *a, int result) {
         }
     }
     if (n == -EAGAIN) {
-        fin_cont_instead(a, woken, &on, sizeof on);
+        fin_cont_instead_of(a, &on->kept, woken, &on, sizeof on);
         fin_cont_done(rt, a, 0);
         return;
     }
-    rt->known[FIN_FOR_MESSAGE] += n != -ECANCELED;
+    if (on->peek && n >= 0) {
+        fin_link_init(&a->link);
+        on->peek->peeked(on, a, n); // which says what is recognized
+        return;
+    }
+    rt->known[FIN_FOR_MESSAGE] += n != -ECANCELED && !on->peek;
     fin_cont_done(rt, a, (int)n);
     if (!on->peek || n < 0)
         in_give(on->chan);

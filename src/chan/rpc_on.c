@@ -30,11 +30,11 @@ void fin_rpc_decided_on(struct fin_rpc *r, struct waiting *w) {
     recognized(w->on, a, w->result);
 }
 
-// Of one that reads what another AWE of the thread sends: who sends does what it would do.
-static void peeked(struct chan_on *chan, ssize_t n) {
+// Of one that reads what another AWE of the thread sends, or what this thread hears of: who sends or hears does what it would
+// do.
+static void peeked(struct chan_on *chan, struct fin_awe *a, ssize_t n) {
     struct rpc_on *on = (struct rpc_on *)((char *)chan - offsetof(struct rpc_on, chan));
     struct fin_rpc *r = on->rpc;
-    struct fin_awe *a = chan->wait.lmp.awe;
     r->reading = false;
     if (n >= 0)
         fin_rpc_handle(r, chan->bytes, (size_t)n);
@@ -54,7 +54,7 @@ static void peeked(struct chan_on *chan, ssize_t n) {
     } else {
         if (r->head && on->w.id != 0)
             fin_rpc_promote(r);
-        fin_cont_instead(a, woken, &on, sizeof on);
+        fin_cont_instead_of(a, &on->kept, woken, &on, sizeof on);
         fin_cont_result(a, 0);
         fin_schedule_own(fin_rt(fin_self), a);
     }

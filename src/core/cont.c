@@ -286,6 +286,13 @@ void fin_cont_instead(struct fin_awe *a, fin_cont *cont, const void *state, size
     set_continuation(record_of(a), cont, state, size);
 }
 
+void fin_cont_instead_of(struct fin_awe *a, struct fin_kept *k, fin_cont *cont, const void *state, size_t size) {
+    const struct fin_cont_record *e = record_of(a);
+    if (e->cont == k->cont)
+        fin_copy_state(k->state, e->data, k->size);
+    fin_cont_instead(a, cont, state, size);
+}
+
 void fin_cont_result(struct fin_awe *a, int result) {
     struct fin_cont_record *e = record_of(a);
     if (!(fin_state(a) & FIN_AWE_EXPLICIT))

@@ -168,6 +168,9 @@ void fin_cont_done_descriptor(struct fin_runtime *rt, struct fin_awe *a, int fd)
 void fin_cont_lost(struct fin_runtime *rt, void (*lost)(int fd));
 // It goes on with another continuation, while it waits so.
 void fin_cont_instead(struct fin_awe *a, fin_cont *cont, const void *state, size_t size);
+// The same with one of ours: what it waited with, k, is kept as it is by now, as its state may have been changed meanwhile.
+struct fin_kept;
+void fin_cont_instead_of(struct fin_awe *a, struct fin_kept *k, fin_cont *cont, const void *state, size_t size);
 // What the continuation will be told of one that waits so, from who alone may schedule it. Nothing to a stackful AWE.
 void fin_cont_result(struct fin_awe *a, int result);
 // Its continuation runs with that result: at the base of the stack that it has, where that is its own.

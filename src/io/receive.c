@@ -173,7 +173,7 @@ void fin_receiver_completed(struct io *io, struct waiter *w) {
     }
     if (n == LACKING) {
         struct late l = {&r->kept, t->on};
-        fin_cont_instead(t->awe, await_data, &l, sizeof l);
+        fin_cont_instead_of(t->awe, &r->kept, await_data, &l, sizeof l);
         fin_cont_done(io->rt, t->awe, 0);
         return;
     }

@@ -18,15 +18,18 @@ static struct fin_blocks waits(enum fin_reason reason) {
     return s.blocks[reason];
 }
 
+static long mark; // its state
 static void has(void *state, int n) {
-    (void)state;
+    mark = *(long *)state;
     result = n;
     fin_cont_end();
 }
 
 static void receive(void *state, int r) {
+    const long first = 1;
+    (void)state;
     CHECK_EQ(r, 0);
-    fin_chan_recv_on(b, buffer, MOST, &on, has, state, 0);
+    fin_chan_recv_on(b, buffer, MOST, &on, has, &first, sizeof first);
 }
 
 #define START() CHECK((result = 1) && (receiver = fin_async_cont(receive, NULL, 0)) != NULL)

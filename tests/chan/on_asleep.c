@@ -50,12 +50,15 @@ static void for_nothing(void) {
     fin_finish {
         START();
         until_asleep(1);
+        *(long *)fin_cont_state(receiver) = 2; // which it keeps when it looks again
         ring(1);
         until_asleep(2);
+        CHECK_EQ(*(long *)fin_cont_state(receiver), 2);
         ring(3);
         say();
     }
     heard();
+    CHECK_EQ(mark, 2);
     fin_finish {
         START();
         until_asleep(3); // what it had not heard yet may wake it
