@@ -51,8 +51,8 @@ int fin_chan_send_recv_on(struct fin_chan *c, const void *data, size_t size, voi
 
 // As fin_waitset_dispatch (fin/waitset.h): waits for an event without a stack, has one while its handler runs, and then the
 // continuation is called. With others that dispatch, in any way, in one line. The handler may block, but not give
-// up that stack: it is refused with -EBUSY; nor leave a mutex locked, which ends the program with a message. In a set that
-// the thread monitors (fin/alert.h) an alert runs it before all others.
+// up that stack: it is refused with -EBUSY; nor call fin_cont_end, or leave a mutex locked, which ends the program with a
+// message. In a set that the thread monitors (fin/alert.h) an alert runs it before all others.
 struct fin_waitset;
 FIN_BLOCKING int fin_waitset_dispatch_on(struct fin_waitset *w, struct fin_chan_on *on, fin_cont *cont, const void *state,
                                          size_t size);

@@ -3,8 +3,6 @@
 #include "chan/on.h"
 #include "chan/waitset.h"
 
-#include "core/locks.h"
-
 static int end(struct chan_on *on, int result) {
     fin_waitset_drop(on->set);
     return chan_on_end(on, result);
@@ -14,12 +12,13 @@ static int end(struct chan_on *on, int result) {
 // thread monitors has precedence: an alert finds only those in line.
 static FIN_BLOCKING void call(struct chan_on *on, struct fin_waitset_source *s) {
     bool monitors = on->set->monitor == fin_here();
-    const void **hold = hold_lock(); // it must not give up this stack
-    fin_waitset_call(on->set, s);
-    release_lock(hold);
+    fin_finish { // in which it cannot give up this stack, or end the AWE
+        fin_waitset_call(on->set, s);
+    }
     fin_waitset_drop(on->set);
     (monitors ? fin_cont_call_first : fin_cont_call)(FIN_FOR_MESSAGE, on->kept.cont, on->kept.state, on->kept.size, 0);
-    fin_host_die("a handler that fin_waitset_dispatch_on called left a mutex locked, a cancel item or a queue's entry behind, or an exception in flight");
+    fin_host_die("a handler that fin_waitset_dispatch_on called left a mutex locked, a cancel item or a queue's entry, or an "
+                 "exception in flight");
 }
 
 static FIN_INNER void woken(void *state, int result);

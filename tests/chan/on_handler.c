@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// The handler that fin_waitset_dispatch_on calls may block, with its stack; it may not give that up, nor leave what belongs
-// to frames: the first is refused, the second ends the program.
+// The handler that fin_waitset_dispatch_on calls may block, with its stack; it may not give that up, nor end the AWE, nor leave
+// what belongs to frames: the first is refused, the others end the program.
 #include <signal.h>
 
 #include "chan.h"
@@ -26,6 +26,11 @@ static void leaves_locked(void *unused) {
     static struct fin_mutex m = FIN_MUTEX_INIT;
     (void)unused;
     fin_mutex_lock_nc(&m);
+}
+
+static void ends(void *unused) {
+    (void)unused;
+    fin_cont_end();
 }
 
 static void over(void *state, int r) {
@@ -58,17 +63,17 @@ static void dispatched(void (*handler)(void *), bool first) {
     close_both();
 }
 
-static void dies(void *unused) {
-    (void)unused;
-    dispatched(leaves_locked, false);
-}
+static void dies(void *handler) { dispatched(*(void (**)(void *))handler, false); }
 
 int main(void) {
     alarm(60);
-    pid_t pid = child(dies, NULL);
-    int status;
-    CHECK_EQ(waitpid(pid, &status, 0), pid);
-    CHECK(WIFSIGNALED(status) && WTERMSIG(status) == SIGABRT);
+    void (*const handlers[])(void *) = {leaves_locked, ends};
+    for (int i = 0; i < 2; i++) {
+        pid_t pid = child(dies, (void *)(uintptr_t)&handlers[i]);
+        int status;
+        CHECK_EQ(waitpid(pid, &status, 0), pid);
+        CHECK(WIFSIGNALED(status) && WTERMSIG(status) == SIGABRT);
+    }
     for (int i = 0; i < 2; i++) {
         dispatched(gives_up, i);
         CHECK_EQ(refused, -EBUSY);
