@@ -12,6 +12,7 @@
 #include "forks.h"
 #include "io/message.h"
 #include "io/reap.h"
+#include "io/uring.h"
 
 static struct io *ios; // all that ever existed
 
@@ -181,6 +182,8 @@ static void forget_parent(void) {
         fin_rt(fin_self)->poller = NULL;
     while (ios) {
         struct io *io = ios;
+        if (io->backend == &fin_io_uring && io->fd >= 0)
+            fin_uring_forked(&io->uring.ring);
         close(io->wake_fd);
         close(io->fd);
         ios = io->next;
