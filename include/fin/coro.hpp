@@ -26,6 +26,10 @@
 #ifndef FIN_CORO_HPP
 #define FIN_CORO_HPP
 
+#if defined(__GNUC__) && !defined(FIN_WARN)
+#pragma GCC system_header // what blocks is called on the program's behalf: docs/blocking.md
+#endif
+
 #include <coroutine>
 #include <new>
 #include <optional>
@@ -145,9 +149,20 @@ private:
     throw std::logic_error("a fin::task is destroyed that waits, or runs");
 }
 
-template <class Start> auto sync_operation(Start s) { return operation<Start, fin_sync_on>(std::move(s)); }
-template <class Start> auto chan_operation(Start s) { return operation<Start, fin_chan_on>(std::move(s)); }
-template <class Start> auto rpc_operation(Start s) { return operation<Start, fin_rpc_on>(std::move(s)); }
+// Operation(args, the storage, continuation, state, size): all but those of <fin/on.h> whose storage comes first.
+template <class Storage, auto Operation, class... Args> auto stored_last(Args... args) {
+    auto start = [=](Storage *on, fin_cont *c, void *s, size_t n) { return Operation(args..., on, c, s, n); };
+    return operation<decltype(start), Storage>(start);
+}
+template <auto Operation, class... Args> auto sync_operation(Args... args) {
+    return stored_last<fin_sync_on, Operation>(args...);
+}
+template <auto Operation, class... Args> auto chan_operation(Args... args) {
+    return stored_last<fin_chan_on, Operation>(args...);
+}
+template <auto Operation, class... Args> auto rpc_operation(Args... args) {
+    return stored_last<fin_rpc_on, Operation>(args...);
+}
 
 } // namespace detail
 
@@ -302,78 +317,57 @@ inline auto openat(int dir, const char *path, int flags, mode_t mode = 0) {
         [=](fin_on *on, fin_cont *c, void *s, size_t n) { return fin_openat_on(on, dir, path, flags, mode, c, s, n); });
 }
 // <fin/stream.h>: the next connection, or piece.
-inline auto next(fin_acceptor *a) {
-    return detail::operation(
-        [=](fin_on *on, fin_cont *c, void *s, size_t n) { return fin_acceptor_next_on(a, on, c, s, n); });
-}
-inline auto next(fin_receiver *r, void *&piece) {
-    return detail::operation(
-        [r, &piece](fin_on *on, fin_cont *c, void *s, size_t n) { return fin_receiver_next_on(r, &piece, on, c, s, n); });
+inline auto next(fin_acceptor *a) { return detail::stored_last<fin_on, fin_acceptor_next_on>(a); }
+inline auto next(fin_receiver *r, void *&piece) { return detail::stored_last<fin_on, fin_receiver_next_on>(r, &piece); }
+inline auto recv(fin_buffers *b, int fd, void *&piece) {
+    return detail::stored_last<fin_buffers_on, fin_buffers_recv_on>(b, fd, &piece);
 }
 // <fin/chan.h> and <fin/waitset.h>
 inline auto recv(fin_chan *chan, void *buffer, size_t size) {
-    return detail::chan_operation(
-        [=](fin_chan_on *on, fin_cont *c, void *s, size_t n) { return fin_chan_recv_on(chan, buffer, size, on, c, s, n); });
+    return detail::chan_operation<fin_chan_recv_on>(chan, buffer, size);
 }
 inline auto send(fin_chan *chan, const void *data, size_t size) {
-    return detail::chan_operation(
-        [=](fin_chan_on *on, fin_cont *c, void *s, size_t n) { return fin_chan_send_on(chan, data, size, on, c, s, n); });
+    return detail::chan_operation<fin_chan_send_on>(chan, data, size);
 }
 inline auto send_recv(fin_chan *chan, const void *data, size_t size, void *buffer, size_t room) {
-    return detail::chan_operation([=](fin_chan_on *on, fin_cont *c, void *s, size_t n) {
-        return fin_chan_send_recv_on(chan, data, size, buffer, room, on, c, s, n);
-    });
+    return detail::chan_operation<fin_chan_send_recv_on>(chan, data, size, buffer, room);
 }
-inline auto dispatch(fin_waitset *w) {
-    return detail::chan_operation(
-        [=](fin_chan_on *on, fin_cont *c, void *s, size_t n) { return fin_waitset_dispatch_on(w, on, c, s, n); });
-}
+inline auto dispatch(fin_waitset *w) { return detail::chan_operation<fin_waitset_dispatch_on>(w); }
 // <fin/rpc.h>
 inline auto call(fin_rpc *r, const void *request, size_t size, void *answer, size_t room) {
-    return detail::rpc_operation([=](fin_rpc_on *on, fin_cont *c, void *s, size_t n) {
-        return fin_rpc_call_on(r, request, size, answer, room, on, c, s, n);
-    });
+    return detail::rpc_operation<fin_rpc_call_on>(r, request, size, answer, room);
+}
+inline auto recv(fin_rpc *r, uint32_t id, void *answer, size_t room) {
+    return detail::rpc_operation<fin_rpc_recv_on>(r, id, answer, room);
 }
 inline auto accept(fin_rpc *r, void *request, size_t room, uint32_t &id) {
-    return detail::rpc_operation([=, &id](fin_rpc_on *on, fin_cont *c, void *s, size_t n) {
-        return fin_rpc_accept_on(r, request, room, &id, on, c, s, n);
-    });
+    return detail::rpc_operation<fin_rpc_accept_on>(r, request, room, &id);
 }
-inline auto serve(fin_rpc *r, fin_rpc_fn *fn, void *arg) {
-    return detail::rpc_operation(
-        [=](fin_rpc_on *on, fin_cont *c, void *s, size_t n) { return fin_rpc_serve_on(r, fn, arg, on, c, s, n); });
-}
-// <fin/sync.h>: 0 or -ECANCELED. A mutex locked so is the task's, and may be kept while it awaits other things.
-inline auto lock(fin_mutex &m) {
-    return detail::sync_operation(
-        [&m](fin_sync_on *on, fin_cont *c, void *s, size_t n) { return fin_mutex_lock_on(&m, on, c, s, n); });
-}
-inline auto wait(fin_cond &cond, fin_mutex &m) {
-    return detail::sync_operation(
-        [&](fin_sync_on *on, fin_cont *c, void *s, size_t n) { return fin_cond_wait_on(&cond, &m, on, c, s, n); });
-}
-inline auto wait(fin_sem &sem) {
-    return detail::sync_operation(
-        [&sem](fin_sync_on *on, fin_cont *c, void *s, size_t n) { return fin_sem_wait_on(&sem, on, c, s, n); });
-}
-inline auto await(fin_event &e, uint64_t count) {
-    return detail::sync_operation(
-        [&e, count](fin_sync_on *on, fin_cont *c, void *s, size_t n) { return fin_event_await_on(&e, count, on, c, s, n); });
-}
-inline auto await_turn(fin_queue &q, fin_queue_entry &entry) {
-    return detail::sync_operation(
-        [&](fin_sync_on *on, fin_cont *c, void *s, size_t n) { return fin_queue_await_turn_on(&q, &entry, on, c, s, n); });
+inline auto serve(fin_rpc *r, fin_rpc_fn *fn, void *arg) { return detail::rpc_operation<fin_rpc_serve_on>(r, fn, arg); }
+// <fin/sync.h>: 0 or -ECANCELED. A mutex locked so is the task's, and may be kept while it awaits other things. Those whose
+// names end in _nc are not cancelled.
+inline auto lock(fin_mutex &m) { return detail::sync_operation<fin_mutex_lock_on>(&m); }
+inline auto lock_nc(fin_mutex &m) { return detail::sync_operation<fin_mutex_lock_on_nc>(&m); }
+inline auto wait(fin_cond &c, fin_mutex &m) { return detail::sync_operation<fin_cond_wait_on>(&c, &m); }
+inline auto wait_nc(fin_cond &c, fin_mutex &m) { return detail::sync_operation<fin_cond_wait_on_nc>(&c, &m); }
+inline auto wait(fin_sem &s) { return detail::sync_operation<fin_sem_wait_on>(&s); }
+inline auto wait_nc(fin_sem &s) { return detail::sync_operation<fin_sem_wait_on_nc>(&s); }
+inline auto await(fin_event &e, uint64_t count) { return detail::sync_operation<fin_event_await_on>(&e, count); }
+inline auto await_nc(fin_event &e, uint64_t count) { return detail::sync_operation<fin_event_await_on_nc>(&e, count); }
+inline auto await_turn(fin_queue &q, fin_queue_entry &e) { return detail::sync_operation<fin_queue_await_turn_on>(&q, &e); }
+inline auto await_turn_nc(fin_queue &q, fin_queue_entry &e) {
+    return detail::sync_operation<fin_queue_await_turn_on_nc>(&q, &e);
 }
 // <fin/thread.h>: until it has ended; fin_thread_join does not wait then.
-inline auto ended(fin_thread_handle &thread) {
-    return detail::sync_operation(
-        [&thread](fin_sync_on *on, fin_cont *c, void *s, size_t n) { return fin_thread_ended_on(&thread, on, c, s, n); });
-}
+inline auto ended(fin_thread_handle &thread) { return detail::sync_operation<fin_thread_ended_on>(&thread); }
 // The classes of <fin/sync.hpp>. A lock around a co_await takes over what was locked so: std::lock_guard hold(m,
 // std::adopt_lock). One that has locked the mutex itself makes the co_await give -EBUSY.
 inline auto lock(mutex &m) { return lock(*m.native_handle()); }
 inline auto wait(condition_variable &c, mutex &m) { return wait(*c.native_handle(), *m.native_handle()); }
 inline auto wait(semaphore &s) { return wait(*s.native_handle()); }
+inline auto lock_nc(mutex &m) { return lock_nc(*m.native_handle()); }
+inline auto wait_nc(condition_variable &c, mutex &m) { return wait_nc(*c.native_handle(), *m.native_handle()); }
+inline auto wait_nc(semaphore &s) { return wait_nc(*s.native_handle()); }
 // The task goes to the tail of the run queue.
 inline auto yield() {
     return detail::operation([](fin_on *, fin_cont *c, void *s, size_t n) { return fin_yield_on(c, s, n); });
@@ -385,7 +379,13 @@ inline auto suspend(fin_awe *&slot) {
         return fin_block_on(c, s, n);
     });
 }
-// The same where another thread may be quick: then(arg) runs once the task can be scheduled, as that of fin_suspend_then.
+inline auto suspend_nc(fin_awe *&slot) { // whatever becomes of the block
+    return detail::operation([&slot](fin_on *, fin_cont *c, void *s, size_t n) {
+        slot = fin_awe_self();
+        return fin_block_on_nc(c, s, n);
+    });
+}
+// co::suspend where another thread may be quick: then(arg) runs once the task can be scheduled, as that of fin_suspend_then.
 inline auto suspend(fin_awe *&slot, void (*then)(void *), void *arg) {
     return detail::operation([&slot, t = fin_then_{then, arg}](fin_on *, fin_cont *c, void *s, size_t n) {
         auto run = [](fin_awe *, void *p) { static_cast<const fin_then_ *>(p)->fn(static_cast<const fin_then_ *>(p)->arg); };
