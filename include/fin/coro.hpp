@@ -12,9 +12,12 @@
 //
 // What co_await gives is what the function of <fin/io.h> would return: a count, or a negative errno, -ECANCELED after the
 // finish block was cancelled. A task may co_await another. An exception that leaves a task goes to who awaits it; that of
-// the outermost cancels the finish block and is rethrown where the block ends. Functions that block may be called too; the
-// coroutine then keeps a stack for that time. Inside a coroutine a finish block is fin::finish: Clang refuses the macro
-// there, and a co_await inside the block would give -EBUSY.
+// the outermost cancels the finish block and is rethrown where the block ends. Inside a coroutine a finish block is
+// fin::finish: Clang refuses the macro there, and a co_await inside the block would give -EBUSY.
+//
+// What has no function in fin::co is waited for with a stack, which the task keeps for that time:
+//
+//     int error = co_await fin::co::with_stack([&] { return fin_connect(fd, address, length); });
 //
 // A task begins when its turn has come: what it refers to must be there then, and until its end. Of a coroutine that is a
 // lambda that includes the closure with its captures: give it parameters instead, which the coroutine keeps.
@@ -144,6 +147,52 @@ private:
     routine *running_ = nullptr;
 };
 
+// co_await of a callable. The coroutine is suspended, as always; the step that resumed it makes the call, at the base of its
+// stack. So it is the task's AWE that waits in there, in the task's block: nothing is started, there is nothing to wake, and
+// a cancel finds what the callable waits for. An AWE beside would need a stack more: that of a step is kept until what has
+// been started in it has ended.
+template <class Body> class [[nodiscard]] stackful : public awaited {
+    using result = std::invoke_result_t<Body &>;
+    static_assert(!std::is_base_of_v<awaited, std::remove_reference_t<result>> && !std::is_same_v<result, next>,
+                  "fin::co::with_stack makes a call: what that returns is not waited for");
+
+#if !defined(__clang__) && __GNUC__ < 13
+    static_assert(std::is_lvalue_reference_v<Body> || std::is_trivially_copyable_v<Body>,
+                  "what a closure in a co_await owns, GCC 12 destroys twice: give the closure a name");
+#endif
+
+public:
+    explicit stackful(Body &&b) : body_(std::forward<Body>(b)) {}
+    bool await_ready() const noexcept { return false; }
+    template <class Promise> void await_suspend(std::coroutine_handle<Promise> h) noexcept {
+        routine *r = h.promise().running;
+        r->current = h;
+        r->awaiter = this;
+        r->start = [](void *self, routine *) noexcept {
+            static_cast<stackful *>(self)->run();
+            return 0;
+        };
+    }
+    result await_resume() {
+        if (error_)
+            std::rethrow_exception(std::move(error_));
+        return result_.take();
+    }
+
+private:
+    void run() noexcept {
+        try {
+            result_.run(body_);
+        } catch (...) {
+            error_ = std::current_exception();
+        }
+    }
+
+    Body body_; // a reference where it has a name
+    holder<result> result_;
+    std::exception_ptr error_;
+};
+
 // From a destructor: so that ends the program, with this message.
 [[noreturn]] __attribute__((noinline, cold)) inline void destroyed() {
     throw std::logic_error("a fin::task is destroyed that waits, or runs");
@@ -265,6 +314,22 @@ inline void scope::async(task<void> &&t) { detail::start_task(block_->raw(), std
 #endif
 
 namespace co {
+
+// Whatever else there is to wait for: calls body(), an ordinary function or closure that may block, and co_await gives what
+// it returns: an object that can be moved, a reference, or nothing. (As in "stackful": what the callable has, and a waiting
+// task has not, is a stack. Nothing is spawned, and no thread is involved.)
+//
+// The call is the task's own, in its finish block. The task goes on when the callable has ended, never before, so that may
+// refer to what the coroutine has ([&]; one with a name is called where it is); where it does not block, at once. An
+// exception that leaves it is thrown by the co_await, and cancels nothing by itself. It runs also where the block has been
+// cancelled: what it waits for says so, as everywhere. What it locks it unlocks, or the next co_await gives -EBUSY; the same
+// of a mutex of the task that it gives up for a while (fin_cond_wait). It must not end otherwise, with fin_cont_end or a
+// function that ends in _on: the task would never go on.
+//
+// While it waits it takes the stack that the task runs on anyway. So it cannot lack memory: a task for which there is no
+// stack does not run until one is spare, and has it when it comes here. A plain call in the coroutine does the same; this
+// one says where the task waits, and has the whole stack, whatever the number of the coroutines that await this one.
+template <class Body> auto with_stack(Body &&body) { return detail::stackful<Body>(std::forward<Body>(body)); }
 
 // What a task may wait for without a stack: co_await gives what the function of that name returns.
 inline auto sleep(uint64_t ns) {

@@ -1,33 +1,11 @@
 // SPDX-License-Identifier: BSD-2-Clause
 // There is no memory for another stack: AWEs without one that are resumed run one after the other, on the stack that is kept
 // for them, and where that is in use they wait until it is spare. Nothing is lost.
-#include <string.h>
-#include <sys/mman.h>
-#include <sys/resource.h>
-#include <unistd.h>
-
 #include <fin.h>
 
-#include "process.h"
+#include "memory.h"
 
 enum { N = 100, TURNS = 20 };
-
-static struct rlimit before;
-
-static void limit(void) {
-    long pages = 0;
-    FILE *f = fopen("/proc/self/statm", "r");
-    if (!f || fscanf(f, "%ld", &pages) != 1)
-        SKIP("no /proc/self/statm");
-    fclose(f);
-    struct rlimit now = before;
-    now.rlim_cur = (rlim_t)pages * (rlim_t)sysconf(_SC_PAGESIZE);
-    CHECK_EQ(setrlimit(RLIMIT_AS, &now), 0);
-    if (mmap(NULL, 1 << 20, PROT_READ, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0) != MAP_FAILED)
-        SKIP("the limit of the address space is not kept");
-}
-
-static void unlimit(void) { CHECK_EQ(setrlimit(RLIMIT_AS, &before), 0); }
 
 // ---- who holds the stacks
 
@@ -36,12 +14,6 @@ static struct fin_event go = FIN_EVENT_INIT;
 static void holds(void *p) {
     (void)p;
     fin_event_await(&go, 1);
-}
-
-static size_t spare(void) {
-    struct fin_stats s;
-    fin_stats(&s);
-    return s.stacks - s.stacks_used - 1; // one is kept
 }
 
 // ---- who needs one
@@ -81,9 +53,7 @@ static void keeps(void *p, int result) {
 }
 
 int main(void) {
-    if (FIN_SANITIZED || on_valgrind())
-        SKIP("what watches needs memory itself");
-    CHECK_EQ(getrlimit(RLIMIT_AS, &before), 0);
+    skip_where_watched();
     alarm(60); // where somebody is lost
     fin_finish {
         long n = TURNS;
@@ -92,9 +62,9 @@ int main(void) {
         fin_yield();
         for (int i = 0; i < N; i++)
             CHECK(fin_async_cont(turns, &n, sizeof n));
-        while (spare() > 0)
+        while (spare_stacks() > 0)
             fin_async_eager_call(holds, NULL);
-        limit();
+        limit_memory();
         for (int i = 0; i < 2 * TURNS; i++)
             fin_yield();
         CHECK_EQ(ran, N); // one after the other
@@ -120,7 +90,7 @@ int main(void) {
         fin_yield();
         fin_yield_to(waiter); // starved, and others run
         CHECK_EQ(fin_schedule(waiter), -EALREADY);
-        unlimit(); // somebody else gave memory back
+        unlimit_memory();                 // somebody else gave memory back
         while (fin_schedule(waiter) != 0) // until it has run, and waits
             fin_sleep(100000);
         CHECK_EQ(held, 1);

@@ -30,7 +30,10 @@ REASON = {'async': 'fin_async_must_be_inside_fin_finish', 'cancel': 'fin_cancel_
           'argument_not_bytes': 'what a continuation waits for is copied as bytes',
           'capture_not_bytes': 'the state of a continuation is copied as bytes',
           'awaits_other': 'a fin::task awaits operations of fin::co and other tasks',
-          'awaits_twice': 'a fin::task awaits each operation and task once: std::move it'}
+          'awaits_twice': 'a fin::task awaits each operation and task once: std::move it',
+          'awaits_call_of_task': 'fin::co::with_stack makes a call',
+          'awaits_call_of_step': 'fin::co::with_stack makes a call',
+          'awaits_owning_call': 'what a closure in a co_await owns, GCC 12 destroys twice'}
 
 split = sys.argv.index('--')
 include, compiler, files = sys.argv[1], sys.argv[2:split], sys.argv[split + 1:]
