@@ -235,6 +235,11 @@ public:
         handle_.destroy();
     }
 
+    // Where a block's async takes it for a closure.
+    friend void invoke(task &, int) {
+        static_assert(std::is_void_v<T>, "a finish block owns a fin::task<>: nobody would take another's value");
+    }
+
     bool await_ready() const {
         if (!can_begin())
             throw std::logic_error("a fin::task is awaited that has been given away, or awaited before");

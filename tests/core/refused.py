@@ -31,6 +31,7 @@ REASON = {'async': 'fin_async_must_be_inside_fin_finish', 'cancel': 'fin_cancel_
           'capture_not_bytes': 'the state of a continuation is copied as bytes',
           'awaits_other': 'a fin::task awaits operations of fin::co and other tasks',
           'awaits_twice': 'a fin::task awaits each operation and task once: std::move it',
+          'awaits_no_value': "a finish block owns a fin::task<>: nobody would take another's value",
           'awaits_call_of_task': 'fin::co::with_stack makes a call',
           'awaits_call_of_step': 'fin::co::with_stack makes a call',
           'awaits_owning_call': 'what a closure in a co_await owns, GCC 12 destroys twice'}
