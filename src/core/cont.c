@@ -184,10 +184,9 @@ void fin_cont_cancel(void *item) {
         decides->fn(decides->arg);
         return;
     }
-    struct fin_runtime *rt = fin_here();
-    if (e->cancellable && fin_claim(rt, awe_of(e), fin_state(awe_of(e)), FIN_AWE_SUSPENDED)) {
+    if (e->cancellable && fin_claim(awe_of(e), FIN_AWE_QUEUED)) {
         e->result = -ECANCELED;
-        fin_link_back(&rt->queue, &e->link);
+        fin_link_back(&fin_here()->queue, &e->link);
     }
 }
 

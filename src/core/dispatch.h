@@ -324,13 +324,6 @@ static inline void run_plain(struct fin_runtime *rt, struct fin_awe *next) {
     resume_plain(rt, next);
 }
 
-// A word of one of this thread's AWEs that waits changes, if it still is *from, before another thread changes it; otherwise
-// *from is what it is by then. A process of one thread locks nothing for that.
-#define FIN_CHANGE_OWN_(rt, word, from, to)                                                                                 \
-    (FIN_LIKELY(__atomic_load_n((rt)->alone, __ATOMIC_RELAXED)) && __atomic_load_n(word, __ATOMIC_RELAXED) == *(from)       \
-         ? (__atomic_store_n(word, to, __ATOMIC_RELEASE), true)                                                             \
-         : __atomic_compare_exchange_n(word, from, to, false, __ATOMIC_ACQ_REL, __ATOMIC_RELAXED))
-
 // Takes an AWE that waits in one way for this caller alone, and makes it another kind: another thread may try the same.
 // *from: the state that it had, which decided.
 static inline bool fin_claim_from(struct fin_awe *a, uint32_t *from, uint32_t way, uint32_t kind) {
@@ -342,12 +335,9 @@ static inline bool fin_claim_from(struct fin_awe *a, uint32_t *from, uint32_t wa
     return false;
 }
 
-// The same of one that is known to be of this thread: then its state need not be asked whether it is an AWE's.
-static inline bool fin_claim(const struct fin_runtime *rt, struct fin_awe *a, uint32_t from, uint32_t way) {
-    while ((from & FIN_AWE_KIND) == way && fin_state_here(rt, from))
-        if (FIN_CHANGE_OWN_(rt, &a->state, &from, (from & ~(uint32_t)FIN_AWE_KIND) | FIN_AWE_QUEUED))
-            return true;
-    return false;
+static inline bool fin_claim(struct fin_awe *a, uint32_t kind) {
+    uint32_t from;
+    return fin_claim_from(a, &from, FIN_AWE_SUSPENDED, kind);
 }
 
 // Takes an AWE of this thread that waits off whatever list it is on.
@@ -356,7 +346,7 @@ static inline void take(struct fin_runtime *rt, struct fin_awe *to) {
     if (kind == FIN_AWE_SAVED)
         return;
     if (kind != FIN_AWE_QUEUED) {
-        if (fin_claim(rt, to, fin_state(to), FIN_AWE_SUSPENDED)) {
+        if (fin_claim(to, FIN_AWE_QUEUED)) {
             fin_link_remove(&to->link);
             return;
         }
@@ -418,7 +408,7 @@ static inline __attribute__((always_inline)) void fin_hand_over(struct fin_runti
 // Makes one of this thread that is suspended one that take_plain_for() can take, before another thread wakes it.
 static inline bool claim_plain(struct fin_runtime *rt, struct fin_awe *to) {
     uint32_t from = rt->tag | FIN_AWE_SUSPENDED;
-    if (!FIN_CHANGE_OWN_(rt, &to->state, &from, rt->tag | FIN_AWE_SAVED))
+    if (!__atomic_compare_exchange_n(&to->state, &from, rt->tag | FIN_AWE_SAVED, false, __ATOMIC_ACQ_REL, __ATOMIC_RELAXED))
         return false;
     if (FIN_UNLIKELY(!fin_link_listed(&to->link))) {
         to->state = FIN_AWE_RUNNING; // a copy: nobody runs it

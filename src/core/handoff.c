@@ -138,7 +138,8 @@ static inline __attribute__((always_inline)) bool hand_over(struct fin_runtime *
     uint64_t waits = rt->tag | FIN_AWE_SUSPENDED | FIN_AWE_EXPLICIT;
     struct fin_cont_record *e = running_plain(rt);
     if (FIN_UNLIKELY(!e || !e->item.link.next || !to) || rt->ticks == 1 || !may_set_plain(cont, size) ||
-        FIN_UNLIKELY(!FIN_CHANGE_OWN_(rt, &FIN_STATE_WORD(to), &waits, (fin_state_word)FIN_AWE_RUNNING_CONT)))
+        FIN_UNLIKELY(!__atomic_compare_exchange_n(&FIN_STATE_WORD(to), &waits, FIN_AWE_RUNNING_CONT, false, __ATOMIC_ACQ_REL,
+                                                  __ATOMIC_RELAXED)))
         return false;
     rt->ticks--;
     set_plain(e, cont, state, size);

@@ -30,8 +30,6 @@ void fin_host_sleep(struct fin_runtime *rt);
 // Any thread.
 void fin_host_wake(struct fin_runtime *rt);
 
-// A byte, not 0 while the process has one thread, for certain: it is written before there is a second, by who begins it.
-const char *fin_host_alone(void);
 // Lets another thread have the CPU.
 void fin_host_give_way(void);
 // Sleeps for about a millisecond.

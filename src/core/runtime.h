@@ -72,7 +72,6 @@ struct fin_runtime {
     uint32_t ticks;
     uint32_t turn;                // how many there are between two looks: FIN_TICKS, or 1 in a thread that is traced
     uint32_t watched;             // FIN_WATCHED_...
-    const char *alone;            // fin_host_alone()
     uint64_t finish_waits;        // a counter of `stats`, on a line that is in use
     const char *name;             // of what runs outside any async
     struct fin_finish_block root; // what `current` is outside any finish block

@@ -68,7 +68,6 @@ struct fin_thread *fin_thread_begin_(void) {
     rt->hungry = false;
     rt->ticks = rt->turn = FIN_TICKS;
     rt->watched = 0;
-    rt->alone = fin_host_alone();
     rt->waits_for = FIN_FOR_IO;
     fin_id_begin(rt);
     rt->body = NULL;

@@ -20,8 +20,7 @@ FEW = 50  # passes in 300 runs, below which it belongs to the beginning of a thr
 
 # In a line of which file, and why nothing shows.
 REDUNDANT = (
-    ('src/core/dispatch.h', 'FIN_CHANGE_OWN_(rt, &a->state', 'what goes with an AWE goes by the slot that named it, and by the '
-     'inbox'),
+    ('src/core/awe.c', '&a->state, &from', 'what goes with an AWE goes by the slot that named it, and by the inbox'),
     ('src/core/dispatch.h', '&a->state, from', 'the same'),
     ('src/core/cont.h', 'tag | kind | FIN_AWE_EXPLICIT', 'the same'),
     ('src/core/thread.c', '&rt->poller', 'here threads begin to use I/O before the first run'),

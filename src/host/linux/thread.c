@@ -5,9 +5,6 @@
 #include <stdbool.h>
 #include <stdlib.h>
 #include <time.h>
-#if __has_include(<sys/single_threaded.h>)
-#include <sys/single_threaded.h>
-#endif
 
 #include "core/host.h"
 #include "sync/host.h"
@@ -72,16 +69,6 @@ int fin_host_thread_start(uintptr_t *thread, void (*fn)(void *), void (*ended)(v
 }
 
 void fin_host_thread_reap(uintptr_t thread) { pthread_join((pthread_t)thread, NULL); }
-
-// glibc keeps one for its own sake.
-const char *fin_host_alone(void) {
-#if __has_include(<sys/single_threaded.h>)
-    return &__libc_single_threaded;
-#else
-    static const char never;
-    return &never;
-#endif
-}
 
 void fin_host_give_way(void) { sched_yield(); }
 
