@@ -125,10 +125,12 @@ void fin_cont_feed(struct fin_runtime *rt) {
         return;
     }
     fin_stack_put(rt, top);
-    while (!fin_link_empty(&rt->starved)) { // to the head, in their order
-        struct fin_link *last = rt->starved.prev;
-        fin_link_remove(last);
-        fin_link_front(&rt->queue, last);
+    struct fin_link *after = &rt->queue; // to the head, in their order, as many as find a stack
+    for (size_t n = rt->thread.spares; n && !fin_link_empty(&rt->starved); n--) {
+        struct fin_link *first = rt->starved.next;
+        fin_link_remove(first);
+        fin_link_between(first, after, after->next);
+        after = first;
     }
 }
 
