@@ -19,8 +19,8 @@ int main(int argc, char **argv) {
             return 2;
         }
     }
-    calls_begin();
     bench_begin("fin-bench-cont");
+    far_begin();
     table_rpc();
     table_calls();
     table_blocks();
