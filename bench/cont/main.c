@@ -21,6 +21,7 @@ int main(int argc, char **argv) {
     }
     bench_begin("fin-bench-cont");
     far_begin();
+    service_begin();
     table_rpc();
     table_calls();
     table_blocks();

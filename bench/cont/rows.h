@@ -12,6 +12,7 @@ extern "C" {
 
 // Fork: before anything of Fin is used.
 void far_begin(void);
+void service_begin(void);
 
 void table_calls(void);
 void table_rpc(void);
