@@ -13,7 +13,7 @@ import tempfile
 TOP = sys.argv[1]
 RECORDED = os.path.join(TOP, 'tests', 'docs', 'report')
 sys.path.insert(0, os.path.join(TOP, 'tools', 'report'))
-from outputs import pick  # noqa: E402
+from outputs import pick, targets  # noqa: E402
 from pages import Found  # noqa: E402
 from papers import AC, EXT, HTM, ITEMS, MACH, SHOWN_OTHERWISE  # noqa: E402
 
@@ -103,6 +103,19 @@ def check_plots():
                 sys.exit(f'{item.paper}, {item.name}: a plot has no figures')
 
 
+def check_aims():
+    """What the benchmarks of continuations say is met or missed, some table of their paper counts."""
+    outputs = {name: open(os.path.join(RECORDED, name + '.txt')).read() for name in ('cont', 'components')}
+    said = [len(re.findall(word, '\n'.join(outputs.values()))) for word in (r'\bmet\b', r'\bMISSED\b')]
+    found = {item.name: Found(item, outputs) for item in ITEMS if item.paper == MACH}
+    counted = [sum(n) for n in zip(*(targets(f.ours) for f in found.values()))]
+    if said != counted:
+        sys.exit(f'met and missed: {said} in the benchmarks, {counted} in the report')
+    silent = [name for name in ('Table 1', 'Table 2', 'Table 3', 'Table 5') if not found[name].verdict]
+    if silent:
+        sys.exit(f'{silent}: no verdict')
+
+
 def report(recorded, directory):
     at = [os.path.join(directory, name) for name in ('page.html', 'page.md')]
     command = [sys.executable, os.path.join(TOP, 'tools', 'report', 'report.py'), '--recorded', recorded]
@@ -149,6 +162,7 @@ def main():
     check_items()
     check_numbered()
     check_plots()
+    check_aims()
     with tempfile.TemporaryDirectory() as directory:
         check_pages(directory)
         check_incomplete(directory)
