@@ -60,16 +60,16 @@ COMPONENTS = [
     ('block, handoff or switch', r'^(fin_cont_|fin_block_|fin_thread_|fin_core_|fin_arch_|fin_awe_|fin_schedule|'
                                  r'fin_call_con|hand_over|fin_here|fin_yield|fin_suspend|dispatch|fin_resume|'
                                  r'block_on|begin_slowly|fin_stack|fin_find|fin_look|give_stack|work$|leave_body|fin_holds|'
-                                 r'fin_cancel_item|call_with|done_slow)'),
+                                 r'fin_cancel_item|call_with|done_slow|leave_step|fin_watch_switch)'),
     ('client and server', r'^(call_|serve|begin|answer|queued_|handed_|switching_|recogniz|waiting_|stacks|end$|here_|'
                           r'here$|reply|cancellable|hand_and)'),
     ('sleep and wake', r'^(look$|sleep_|fin_ump_arm|fin_ump_disarm|fin_ump_barrier|fin_bell_|fin_event_|fin_io_|'
                        r'fin_uring_|fin_on_|io_uring_|fin_timer|poll|reap|submit|wait_for$|__io_uring|fin_waiter|fin_how|'
                        r'syscall|epoll|again|over|completed|packet_came|ppoll|fin_message_|fin_track_written|fin_owned|'
-                       r'fin_recvmsg|there$|fin_drain|enter$|may_wait|run$|woken)'),
+                       r'fin_recvmsg|there$|arm$|fin_drain|enter$|may_wait|run$|woken)'),
     ('send and receive', r'^(fin_chan_|fin_lmp_|fin_ump_|fin_rpc_|fin_calls_|take|try_|next_|in_|out_|recv|send|put|'
                          r'read|peek|await|wait_|start_|memcpy|__mem|waits|turn|fin_turn|fin_mutex|fin_sem|fin_latch|'
-                         r'fin_cancel|fin_waitset|give_and_end|nothing$|hear|rung|other_work|skip$)'),
+                         r'fin_cancel|fin_waitset|give_and_end|nothing$|hear|rung|other_work|skip$|call$|ended$)'),
 ]
 
 

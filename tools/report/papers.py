@@ -127,8 +127,7 @@ ITEMS = [
     Item(MACH, 'Table 1', 'blocks with a continuation, by reason', '98.4%, 99.9% and 100.0% of all (compilation, kernel '
          'build, DOS emulation)', [('cont', 'by reason', 'compression total', 'aim: 99% with compression', 'no compression',
                                     'blocks')], (),
-         'No rival: programs of ours instead of an operating system\'s load. A turn is given to others of the thread before '
-         'a wait is one.', plots=SIX),
+         'No rival: programs of ours instead of an operating system\'s load.', plots=SIX),
     Item(MACH, 'Table 2', 'continuations recognized, stacks handed off', '60.2 to 85.9% and 96.8 to 100.0%',
          [('cont', 'by reason', 'recognition', 'aim: 60% with recognition', 'stack handoff', 'stacks in use')], (),
          'No rival: nothing else here hands stacks off.', plots=SIX),
