@@ -17,8 +17,8 @@ static FIN_BLOCKING void call(struct chan_on *on, struct fin_waitset_source *s) 
     }
     fin_waitset_drop(on->set);
     (monitors ? fin_cont_call_first : fin_cont_call)(FIN_FOR_MESSAGE, on->kept.cont, on->kept.state, on->kept.size, 0);
-    fin_host_die("a handler that fin_waitset_dispatch_on called left a mutex locked, a cancel item or a queue's entry, or an "
-                 "exception in flight");
+    fin_host_die("a handler that fin_waitset_dispatch_on called left a mutex locked, a cancel item or a queue's entry, or "
+                 "an exception in flight");
 }
 
 static FIN_INNER void woken(void *state, int result);

@@ -15,8 +15,8 @@ struct chan_on;
 
 // Of one that peeks, where its wait is ended on this thread.
 struct chan_peek {
-    // By who sends, closes or cancels, or hears of a message: with that, or why there is none (both with the turn). Makes the
-    // AWE run, which is on no list but, perhaps, one with its item.
+    // By who sends, closes or cancels, or hears of a message: with that, or why there is none (both with the turn). Makes
+    // the AWE run, which is on no list but, perhaps, one with its item.
     void (*peeked)(struct chan_on *on, struct fin_awe *a, ssize_t n);
     // By who sends what it can take as it is (lmp.h), for which nothing has gone through the ring.
     bool (*take)(struct lmp_waiter *w, uint64_t word, const void *data, size_t size);

@@ -30,8 +30,8 @@ void fin_rpc_decided_on(struct fin_rpc *r, struct waiting *w) {
     recognized(w->on, a, w->result);
 }
 
-// Of one that reads what another AWE of the thread sends, or what this thread hears of: who sends or hears does what it would
-// do.
+// Of one that reads what another AWE of the thread sends, or what this thread hears of: who sends or hears does what it
+// would do.
 static void peeked(struct chan_on *chan, struct fin_awe *a, ssize_t n) {
     struct rpc_on *on = (struct rpc_on *)((char *)chan - offsetof(struct rpc_on, chan));
     struct fin_rpc *r = on->rpc;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
 // While they count, each block is in one counter only: with_continuation without those handed off, these without those
-// recognized; and what suspends with its stack for the program's own reasons is `suspended` less the others. Looks yield, and
-// are in both.
+// recognized; and what suspends with its stack for the program's own reasons is `suspended` less the others. Looks yield,
+// and are in both.
 #include "core/runtime.h"
 
 static void of(const struct fin_runtime *rt, struct fin_stats *out) {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// The handler that fin_waitset_dispatch_on calls may block, with its stack; it may not give that up, nor end the AWE, nor leave
-// what belongs to frames: the first is refused, the others end the program.
+// The handler that fin_waitset_dispatch_on calls may block, with its stack; it may not give that up, nor end the AWE, nor
+// leave what belongs to frames: the first is refused, the others end the program.
 #include <signal.h>
 
 #include "chan.h"

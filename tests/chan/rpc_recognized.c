@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// Calls and requests that are waited for with a continuation, asleep: who hears that a message has come, or sends it on the same
-// thread, does what the waiter would do, and its continuation has nothing left to do.
+// Calls and requests that are waited for with a continuation, asleep: who hears that a message has come, or sends it on the
+// same thread, does what the waiter would do, and its continuation has nothing left to do.
 #include "rpc.h"
 
 enum { CALLS = 20 };

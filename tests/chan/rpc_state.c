@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// The state of an AWE that waits in a call, for an answer, for a request or in a dispatch loop may be changed by others while
-// it waits, as any other's: its continuation finds what was put there, however the wait ends.
+// The state of an AWE that waits in a call, for an answer, for a request or in a dispatch loop may be changed by others
+// while it waits, as any other's: its continuation finds what was put there, however the wait ends.
 #include "rpc.h"
 
 enum what { CALLS, RECEIVES, ACCEPTS, SERVES, WHATS };

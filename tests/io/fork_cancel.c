@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// A child of fork cancels what its parent waits for, which the parent has submitted or not: in the child it is cancelled, and in
-// the parent it goes on undisturbed. The child's own I/O works afterwards.
+// A child of fork cancels what its parent waits for, which the parent has submitted or not: in the child it is cancelled,
+// and in the parent it goes on undisturbed. The child's own I/O works afterwards.
 #include <fcntl.h>
 #include <sys/wait.h>
 
