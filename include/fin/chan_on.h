@@ -49,6 +49,12 @@ int fin_chan_send_on(struct fin_chan *c, const void *data, size_t size, struct f
 int fin_chan_send_recv_on(struct fin_chan *c, const void *data, size_t size, void *buffer, size_t room,
                           struct fin_chan_on *on, fin_cont *cont, const void *state, size_t state_size);
 
+// As fin_chan_accept; *out is set when the continuation runs. While no client is there nothing is held but the AWE. A
+// shortage of descriptors is reported at once, and the client, if there is one, stays in line: who goes on after one pauses
+// first. A client that has been accepted is not given up by a cancel.
+int fin_chan_accept_on(struct fin_chan_listener *l, struct fin_chan **out, struct fin_chan_on *on, fin_cont *cont,
+                       const void *state, size_t size);
+
 // As fin_waitset_dispatch (fin/waitset.h): waits for an event without a stack, has one while its handler runs, and then the
 // continuation is called. With others that dispatch, in any way, in one line. The handler may block, but not give
 // up that stack: it is refused with -EBUSY; nor call fin_cont_end, or leave a mutex locked, which ends the program with a
@@ -56,6 +62,11 @@ int fin_chan_send_recv_on(struct fin_chan *c, const void *data, size_t size, voi
 struct fin_waitset;
 FIN_BLOCKING int fin_waitset_dispatch_on(struct fin_waitset *w, struct fin_chan_on *on, fin_cont *cont, const void *state,
                                          size_t size);
+
+// As fin_waitset_next: the next event without its handler; *arg is set when the continuation runs, which is before any other
+// AWE of the thread runs. So it takes the message with a call that does not wait (fin_chan_try_recv).
+int fin_waitset_next_on(struct fin_waitset *w, void **arg, struct fin_chan_on *on, fin_cont *cont, const void *state,
+                        size_t size);
 
 #ifdef __cplusplus
 }

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// Dispatching a waitset with a continuation: as await() and dispatch_one() in dispatch.c, but who waits has no stack.
+// Dispatching a waitset with a continuation: as await(), dispatch_one() and next() in dispatch.c, but who waits has no
+// stack.
 #include "chan/on.h"
 #include "chan/waitset.h"
 
@@ -21,10 +22,8 @@ static FIN_BLOCKING void call(struct chan_on *on, struct fin_waitset_source *s) 
                  "an exception in flight");
 }
 
-static FIN_INNER void woken(void *state, int result);
-
-// With the latch; without it afterwards.
-static int sleep_in(struct chan_on *on) {
+// With the latch; without it afterwards. `woken`: what it goes on with
+static int sleep_in(struct chan_on *on, fin_cont *woken) {
     struct fin_waitset *w = on->set;
     on->leads = !(w->epoll < 0 || w->led || w->monitor);
     if (!on->leads) {
@@ -51,8 +50,9 @@ static void no_longer_leads(struct chan_on *on) {
     fin_waitset_release(w);
 }
 
-// Calls a handler, or sleeps; before that it looks for a while, and others have turns.
-static FIN_BLOCKING int dispatch_or_sleep(struct chan_on *on) {
+// The event, with the latch; or it sleeps, or ends, and this does not return. Before it sleeps it looks for a while, and
+// others have turns.
+static struct fin_waitset_source *find_or_sleep(struct chan_on *on, fin_cont *woken, int *refused) {
     struct fin_waitset *w = on->set;
     struct patience p = {.yields = on->turns};
     for (;;) {
@@ -61,7 +61,7 @@ static FIN_BLOCKING int dispatch_or_sleep(struct chan_on *on) {
         int r = w->closed ? -ESHUTDOWN : cancelled ? -ECANCELED : 0;
         struct fin_waitset_source *s = r == 0 ? fin_waitset_find(w, false) : NULL;
         if (s)
-            call(on, s); // does not return
+            return s;
         if (r == 0 && fin_waitset_try_again(w, &p)) {
             bool alerted = w->monitor == fin_here();
             fin_waitset_release(w);
@@ -71,20 +71,34 @@ static FIN_BLOCKING int dispatch_or_sleep(struct chan_on *on) {
                 continue;
             }
             on->turns++;
-            return end(on, fin_cont_go_on(FIN_FOR_LOOK, woken, &on, sizeof on, 0));
+            *refused = end(on, fin_cont_go_on(FIN_FOR_LOOK, woken, &on, sizeof on, 0));
+            return NULL;
         }
         if (r == 0)
             fin_waitset_arm_all(w);
         if (r == 0 && !fin_waitset_any(w, PENDING)) {
             on->turns = SPIN_YIELDS; // a ring for nothing is no reason to look again
-            r = sleep_in(on);
+            r = sleep_in(on, woken);
             no_longer_leads(on); // it was refused
-            return end(on, r);
+            *refused = end(on, r);
+            return NULL;
         }
         fin_waitset_release(w);
-        if (r != 0)
-            return end(on, r);
+        if (r != 0) {
+            *refused = end(on, r);
+            return NULL;
+        }
     }
+}
+
+static FIN_INNER void woken(void *state, int result);
+
+static FIN_BLOCKING int dispatch_or_sleep(struct chan_on *on) {
+    int r;
+    struct fin_waitset_source *s = find_or_sleep(on, woken, &r);
+    if (s)
+        call(on, s); // does not return
+    return r;
 }
 
 static FIN_INNER FIN_BLOCKING void woken(void *state, int result) {
@@ -96,16 +110,65 @@ static FIN_INNER FIN_BLOCKING void woken(void *state, int result) {
         dispatch_or_sleep(on);
 }
 
+static void begin(struct chan_on *on, struct fin_waitset *w, fin_cont *cont, const void *state, size_t size) {
+    on->set = w;
+    on->leads = false;
+    on->turns = 0;
+    fin_keep(&on->kept, cont, state, size);
+    fin_waitset_retain(w);
+}
+
 int fin_waitset_dispatch_on(struct fin_waitset *w, struct fin_chan_on *storage, fin_cont *cont, const void *state,
                             size_t size) {
     struct chan_on *on = chan_on_of(storage);
     int r = fin_cont_begin(cont, size, true);
     if (r < 0)
         return r;
-    on->set = w;
-    on->leads = false;
-    on->turns = 0;
-    fin_keep(&on->kept, cont, state, size);
-    fin_waitset_retain(w);
+    begin(on, w, cont, state, size);
     return r > 0 ? end(on, -ECANCELED) : dispatch_or_sleep(on);
+}
+
+// ---- the event alone. It is one still until it is received: nobody else of the thread looks for it before who was told
+// runs.
+
+enum { TURNS = 16 }; // events between two turns of others
+
+static FIN_INNER void woken_for_next(void *state, int result);
+
+static int next_or_sleep(struct chan_on *on) {
+    int r;
+    struct fin_waitset_source *s = find_or_sleep(on, woken_for_next, &r);
+    if (!s)
+        return r;
+    *(void **)on->buffer = s->arg;
+    fin_waitset_place(on->set, s);
+    fin_waitset_release(on->set);
+    fin_waitset_drop(on->set);
+    return fin_cont_call_first(FIN_FOR_MESSAGE, on->kept.cont, on->kept.state, on->kept.size, 0);
+}
+
+static FIN_INNER void woken_for_next(void *state, int result) {
+    struct chan_on *on = *(struct chan_on **)state;
+    no_longer_leads(on);
+    if (result < 0)
+        end(on, result);
+    else
+        next_or_sleep(on);
+}
+
+// A set that always has an event keeps nobody else from running: others have turns before one is looked for.
+int fin_waitset_next_on(struct fin_waitset *w, void **arg, struct fin_chan_on *storage, fin_cont *cont, const void *state,
+                        size_t size) {
+    static __thread unsigned events;
+    struct chan_on *on = chan_on_of(storage);
+    int r = fin_cont_begin(cont, size, true);
+    if (r < 0)
+        return r;
+    begin(on, w, cont, state, size);
+    on->buffer = arg;
+    if (r > 0)
+        return end(on, -ECANCELED);
+    if (++events % TURNS == 0 && !w->monitor)
+        return end(on, fin_cont_go_on(FIN_FOR_TURN, woken_for_next, &on, sizeof on, 0));
+    return next_or_sleep(on);
 }

@@ -1,16 +1,19 @@
 // SPDX-License-Identifier: BSD-2-Clause
 // Channels by name: Unix sockets, over which an end is offered to each that connects.
 #define _GNU_SOURCE
+#include <poll.h>
 #include <stdlib.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/un.h>
 #include <unistd.h>
 
+#include <fin/chan_on.h>
 #include <fin/io.h>
 
 #include "chan/chan.h"
 #include "chan/offer.h"
+#include "core/told.h"
 
 enum { BACKLOG = 128 };
 
@@ -69,7 +72,7 @@ int fin_chan_listen(struct fin_chan_listener **out, const char *name, const stru
     *l = (struct fin_chan_listener){.fd = -1, .options = o};
     r = o.flags & FIN_CHAN_LOCAL ? -EINVAL : address_of(name, &l->address, &size);
     if (r == 0) {
-        l->fd = new_socket(0);
+        l->fd = new_socket(SOCK_NONBLOCK); // several may wait for one client
         r = l->fd < 0 ? l->fd : bind_it(l->fd, &l->address, size);
     }
     if (r == 0 && listen(l->fd, BACKLOG) != 0) {
@@ -90,43 +93,84 @@ int fin_chan_listen(struct fin_chan_listener **out, const char *name, const stru
 static bool is_gone(int error) { return error == -EPIPE || error == -ECONNRESET || error == -ENOTCONN; }
 static bool may_pass(int error) { return error == -ETOOMANYREFS || error == -ENOBUFS || error == -ENOMEM; }
 
-// A user may have only so many descriptors under way between processes.
-static FIN_BLOCKING int send_patiently(struct offer *o, int fd, bool nc) {
+// A user may have only so many descriptors under way between processes. Who has been accepted is not given up by a cancel.
+static FIN_BLOCKING int send_patiently(struct offer *o, int fd) {
     int r = fin_offer_send(o, fd);
     for (uint64_t ns = FIN_MS; may_pass(r) && ns <= 64 * FIN_MS; ns *= 2) {
-        int cancelled = nc ? fin_sleep_nc(ns) : fin_sleep(ns);
-        r = cancelled ? cancelled : fin_offer_send(o, fd);
+        fin_sleep_nc(ns);
+        r = fin_offer_send(o, fd);
     }
+    if (r != 0)
+        close(fd);
     return r;
 }
 
-// The end is made first: who was accepted is not turned away for a lack of descriptors or memory.
-static FIN_BLOCKING int accept_it(struct fin_chan_listener *l, struct fin_chan **out, bool nc) {
+enum how { WAITS, WAITS_NC, TRIES };
+
+static FIN_BLOCKING int next_client(const struct fin_chan_listener *l, enum how how) {
+    if (how != TRIES)
+        return how == WAITS ? fin_accept4(l->fd, NULL, NULL, SOCK_CLOEXEC) : fin_accept4_nc(l->fd, NULL, NULL, SOCK_CLOEXEC);
+    int fd;
+    do
+        fd = accept4(l->fd, NULL, NULL, SOCK_CLOEXEC);
+    while (fd < 0 && (errno == EINTR || errno == ECONNABORTED));
+    return fd < 0 ? -errno : fd;
+}
+
+// The end is made first: who was accepted is not turned away for a lack of descriptors or memory. -EAGAIN where it tries:
+// nobody is in line.
+static FIN_BLOCKING int accept_it(struct fin_chan_listener *l, struct fin_chan **out, enum how how) {
     struct offer o;
     int r = fin_offer_make(&o, &l->options);
     if (r != 0)
         return r;
-    for (;;) {
-        int fd = nc ? fin_accept4_nc(l->fd, NULL, NULL, SOCK_CLOEXEC) : fin_accept4(l->fd, NULL, NULL, SOCK_CLOEXEC);
-        if (fd < 0) {
-            fin_offer_drop(&o);
-            return fd;
-        }
-        r = send_patiently(&o, fd, nc);
-        if (r == 0)
-            break;
-        close(fd);
-        if (!is_gone(r)) {
-            fin_offer_drop(&o);
-            return r;
-        }
-    }
-    *out = o.chan;
-    return 0;
+    do {
+        r = next_client(l, how);
+        if (r >= 0)
+            r = send_patiently(&o, r);
+    } while (is_gone(r));
+    if (r == 0)
+        *out = o.chan;
+    else
+        fin_offer_drop(&o);
+    return r;
 }
 
-int fin_chan_accept(struct fin_chan_listener *l, struct fin_chan **out) { return accept_it(l, out, false); }
-int fin_chan_accept_nc(struct fin_chan_listener *l, struct fin_chan **out) { return accept_it(l, out, true); }
+int fin_chan_accept(struct fin_chan_listener *l, struct fin_chan **out) { return accept_it(l, out, WAITS); }
+int fin_chan_accept_nc(struct fin_chan_listener *l, struct fin_chan **out) { return accept_it(l, out, WAITS_NC); }
+
+// With a continuation: it waits until somebody is in line. What is made for that one is made then, and not kept while the
+// AWE waits.
+struct accept_on {
+    struct fin_kept kept; // first: the address of this is the state of our continuation
+    struct fin_chan_listener *listener;
+    struct fin_chan **out;
+    struct fin_on on;
+};
+_Static_assert(sizeof(struct accept_on) <= sizeof(struct fin_chan_on), "room for a wait");
+
+static FIN_INNER FIN_BLOCKING void arrived(void *state, int result) {
+    struct accept_on *w = *(struct accept_on **)state;
+    if (result >= 0)
+        result = accept_it(w->listener, w->out, TRIES);
+    if (result == -EAGAIN) // another's
+        result = fin_poll_on(&w->on, w->listener->fd, POLLIN, arrived, &w, sizeof w);
+    fin_cont_tell(&w->kept, result);
+}
+
+int fin_chan_accept_on(struct fin_chan_listener *l, struct fin_chan **out, struct fin_chan_on *storage, fin_cont *cont,
+                       const void *state, size_t size) {
+    struct accept_on *w = (struct accept_on *)(void *)storage;
+    int r = fin_cont_begin(cont, size, true);
+    if (r < 0)
+        return r;
+    if (r > 0)
+        return fin_cont_call(FIN_FOR_IO, cont, state, size, -ECANCELED);
+    fin_keep(&w->kept, cont, state, size);
+    w->listener = l;
+    w->out = out;
+    return fin_poll_on(&w->on, l->fd, POLLIN, arrived, &w, sizeof w);
+}
 
 void fin_chan_listener_close(struct fin_chan_listener *l) {
     if (l->address.sun_path[0])
