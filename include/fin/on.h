@@ -75,6 +75,30 @@ struct fin_buffers_on {
 int fin_buffers_recv_on(struct fin_buffers *b, int fd, void **piece, struct fin_buffers_on *on, fin_cont *cont,
                         const void *state, size_t size);
 
+// What takes more than a request: a wait as a struct fin_on is.
+struct fin_more_on {
+    uint64_t room[52];
+};
+
+// As fin_recvmsg and fin_recvfrom (fin/socket.h): *message, what it names, *from and *from_size are looked at and written
+// until the continuation runs. -ENOMEM, for want of memory for control data, is a refusal.
+struct msghdr;
+struct sockaddr;
+int fin_recvmsg_on(struct fin_more_on *on, int fd, struct msghdr *message, int flags, fin_cont *cont, const void *state,
+                   size_t size);
+int fin_recvfrom_on(struct fin_more_on *on, int fd, void *buffer, size_t bytes, int flags, struct sockaddr *from,
+                    socklen_t *from_size, fin_cont *cont, const void *state, size_t size);
+
+// As fin_signals_next (fin/signals.h); *info is set when the continuation runs.
+struct fin_signals;
+struct fin_signal_info;
+int fin_signals_next_on(struct fin_signals *s, struct fin_signal_info *info, struct fin_more_on *on, fin_cont *cont,
+                        const void *state, size_t size);
+
+// As fin_wait (fin/process.h); *status is set when the continuation runs. The handle must stay where it is until then.
+struct fin_process;
+int fin_wait_on(struct fin_process *p, int *status, struct fin_more_on *on, fin_cont *cont, const void *state, size_t size);
+
 #ifdef __cplusplus
 }
 #endif

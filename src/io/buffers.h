@@ -35,8 +35,7 @@ uint32_t fin_buffers_taken(struct fin_buffers *b, int result, uint32_t flags);
 void fin_buffers_put_index(struct fin_buffers *b, uint32_t index);
 static inline void *fin_buffers_at(struct fin_buffers *b, uint32_t index) { return b->memory + index * b->size; }
 
-// on.c: receives with a continuation into a buffer that the kernel takes from the group; which, say the flags.
-int fin_on_receive(struct fin_on *on, int fd, uint32_t most, uint16_t group, fin_cont *cont, const void *state, size_t size);
+// on.c: which buffer the kernel has taken for a receive
 uint32_t fin_on_flags(struct fin_on *on);
 
 // What no data can come to says so, where a wait for data would not end: that it is no socket, or that it listens. Or 0.

@@ -59,5 +59,7 @@ int fin_buffers_recv_on(struct fin_buffers *b, int fd, void **piece, struct fin_
     b->users++;
     if (!b->ring)
         return await_data(w);
-    return end(w, fin_on_receive(&w->on, fd, (uint32_t)b->size, b->group, received, &w, sizeof w));
+    const struct call c = {
+        .op = IORING_OP_RECV, .fd = fd, .len = (uint32_t)b->size, .sqe_flags = IOSQE_BUFFER_SELECT, .buf_index = b->group};
+    return end(w, fin_on_call(&w->on, &c, received, &w, sizeof w));
 }

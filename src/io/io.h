@@ -214,7 +214,10 @@ static inline bool fin_io_nothing(const struct call *c) {
     bool moves = c->op == IORING_OP_READ || c->op == IORING_OP_READV || c->op == IORING_OP_SPLICE || c->op == IORING_OP_TEE;
     return moves && c->len == 0 && !(c->sqe_flags & IOSQE_FIXED_FILE);
 }
-// on.c: a waiter without an AWE is that of a struct fin_on.
+// on.c: a call with a continuation
+struct fin_on;
+int fin_on_call(struct fin_on *on, const struct call *c, void (*cont)(void *, int), const void *state, size_t size);
+// A waiter without an AWE is that of a struct fin_on.
 void fin_on_completed(struct io *io, struct waiter *w);
 static inline void fin_io_resume(struct io *io, struct waiter *w, int result) { // own thread
     w->result = result;

@@ -11,7 +11,7 @@
 
 enum { ROOM = 256 }; // enough for most, of which one is kept
 
-static void dispose(struct message *own) {
+void fin_message_end(struct message *own) {
     struct io *io = own->owned.io;
     fin_owned_remove(&own->owned);
     if (io->message || own->room > ROOM)
@@ -24,10 +24,10 @@ static void lost(struct owned *o) {
     struct message *own = FIN_OF(struct message, owned, o);
     if (own->came)
         fin_descriptors_close(&own->m);
-    dispose(own);
+    fin_message_end(own);
 }
 
-static struct message *new_message(struct io *io, const struct msghdr *m) {
+struct message *fin_message_new(struct io *io, const struct msghdr *m) {
     struct message *own = io->message;
     if (own && m->msg_controllen <= own->room) {
         io->message = NULL;
@@ -46,7 +46,7 @@ static struct message *new_message(struct io *io, const struct msghdr *m) {
     return own;
 }
 
-static void copy(struct msghdr *m, const struct message *own) {
+void fin_message_copy(struct msghdr *m, const struct message *own) {
     m->msg_namelen = own->m.msg_namelen;
     m->msg_flags = own->m.msg_flags;
     m->msg_controllen = own->m.msg_controllen;
@@ -61,15 +61,15 @@ ssize_t fin_message_recv(struct call c, struct msghdr *m) {
         return error;
     if (io->backend != &fin_io_uring)
         return run(c);
-    struct message *own = new_message(io, m);
+    struct message *own = fin_message_new(io, m);
     if (!own)
         return -ENOMEM;
     c.addr = &own->m;
     c.message = true;
     ssize_t n = run(c);
     if (n >= 0)
-        copy(m, own);
-    dispose(own);
+        fin_message_copy(m, own);
+    fin_message_end(own);
     return n;
 }
 

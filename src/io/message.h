@@ -19,6 +19,9 @@ struct message {
     char control[] __attribute__((aligned(16)));
 };
 
+struct message *fin_message_new(struct io *io, const struct msghdr *m); // NULL: no memory
+void fin_message_copy(struct msghdr *m, const struct message *own);
+void fin_message_end(struct message *own);
 static inline struct message *fin_message_of(const struct call *c) { return FIN_OF(struct message, m, c->addr); }
 
 // c is a receive of *m, which has room for control data.

@@ -10,6 +10,7 @@
 #include "core/cont.h"
 #include "io/buffers.h"
 #include "io/call.h"
+#include "io/message.h"
 #include "io/uring.h"
 
 // Of a wait of the library's: who ends it goes on with this, and makes the AWE run. NULL: that is all there is to do.
@@ -52,7 +53,9 @@ static struct on *on_of(struct fin_on *storage) {
 
 static void start_call(struct on *on) {
     on->request.call = &on->call;
-    fin_uring_start(&on->request, TO_REQUEST);
+    if (FIN_UNLIKELY(on->call.message))
+        fin_message_of(&on->call)->request = &on->request;
+    fin_uring_start(&on->request, on->call.message ? TO_MESSAGE : TO_REQUEST);
 }
 
 static void start_poll(struct on *on) {
@@ -103,6 +106,8 @@ static int try_now(const struct call *c, enum fin_io_kind kind, bool waited) {
         else
             r = fin_io_try(c, kind, waited);
     } while (r == -EINTR);
+    if (c->message)
+        fin_message_of(c)->came = r >= 0;
     return r == 0 && c->op == IORING_OP_POLL_ADD ? -EAGAIN : r;
 }
 
@@ -427,11 +432,8 @@ int fin_on_readable_then(struct fin_on *storage, int fd, void (*fn)(void *arg, s
     return fin_cont_suspend(FIN_FOR_MESSAGE, cont, state, size, cancelled_by(&r->waiter, fin_uring_cancel, r), begin, on);
 }
 
-int fin_on_receive(struct fin_on *on, int fd, uint32_t most, uint16_t group, fin_cont *cont, const void *state,
-                   size_t size) {
-    const struct call c = {
-        .op = IORING_OP_RECV, .fd = fd, .len = most, .sqe_flags = IOSQE_BUFFER_SELECT, .buf_index = group};
-    return wait_for(FIN_FOR_IO, on, &c, cont, state, size);
+int fin_on_call(struct fin_on *on, const struct call *c, fin_cont *cont, const void *state, size_t size) {
+    return wait_for(FIN_FOR_IO, on, c, cont, state, size);
 }
 
 static __attribute__((noinline)) FIN_LEAVES_FRAME int bad_offset(struct fin_on *on, fin_cont *cont, const void *state,

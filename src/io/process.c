@@ -15,7 +15,9 @@
 #include <unistd.h>
 
 #include <fin/io.h>
+#include <fin/on.h>
 
+#include "core/told.h"
 #include "file_limit.h"
 #include "io/io.h"
 #include "io/reap.h"
@@ -62,10 +64,8 @@ static FIN_BLOCKING int wait_for_end(struct fin_process *p, int *status, bool nc
 static bool claim(struct fin_process *p) { return __atomic_exchange_n(&p->waited, 1, __ATOMIC_ACQ_REL) == 0; }
 static void unclaim(struct fin_process *p) { __atomic_store_n(&p->waited, 0, __ATOMIC_RELEASE); }
 
-static FIN_BLOCKING int wait_and_reap(struct fin_process *p, int *status, bool nc) {
-    if (!claim(p))
-        return -EBUSY;
-    int r = p->fd < 0 ? -ECHILD : wait_for_end(p, status, nc);
+// The claim is over. 1 or -ECHILD: so is the process.
+static int waited(struct fin_process *p, int r) {
     if (r >= 0 || r == -ECHILD) {
         if (p->fd >= 0)
             close(p->fd);
@@ -75,8 +75,58 @@ static FIN_BLOCKING int wait_and_reap(struct fin_process *p, int *status, bool n
     return r > 0 ? 0 : r;
 }
 
+static FIN_BLOCKING int wait_and_reap(struct fin_process *p, int *status, bool nc) {
+    return claim(p) ? waited(p, p->fd < 0 ? -ECHILD : wait_for_end(p, status, nc)) : -EBUSY;
+}
+
 int fin_wait(struct fin_process *p, int *status) { return wait_and_reap(p, status, false); }
 int fin_wait_nc(struct fin_process *p, int *status) { return wait_and_reap(p, status, true); }
+
+// With a continuation: in the program's struct fin_more_on.
+struct process_on {
+    struct fin_kept kept; // first: the address of this is the state of our continuations
+    struct fin_process *process;
+    int *status;
+    struct fin_on on;
+};
+_Static_assert(sizeof(struct process_on) <= sizeof(struct fin_more_on), "room for a wait");
+
+static FIN_INNER void ended(void *state, int result);
+
+static int await_end(struct process_on *w) { return fin_poll_on(&w->on, w->process->fd, POLLIN, ended, &w, sizeof w); }
+
+static FIN_INNER void paused(void *state, int result) {
+    struct process_on *w = *(struct process_on **)state;
+    if (result == 0)
+        result = await_end(w);
+    fin_cont_tell(&w->kept, waited(w->process, result));
+}
+
+// As wait_for_end().
+static FIN_INNER void ended(void *state, int result) {
+    struct process_on *w = *(struct process_on **)state;
+    if (result >= 0)
+        result = fin_reap(w->process, w->status, WNOHANG);
+    if (result == 0)
+        result = fin_sleep_on(&w->on, FIN_MS, paused, &w, sizeof w);
+    fin_cont_tell(&w->kept, waited(w->process, result));
+}
+
+int fin_wait_on(struct fin_process *p, int *status, struct fin_more_on *storage, fin_cont *cont, const void *state,
+                size_t size) {
+    struct process_on *w = (struct process_on *)(void *)storage;
+    int begun = fin_cont_begin(cont, size, true);
+    if (begun < 0)
+        return begun;
+    if (begun > 0 || !claim(p))
+        return fin_cont_call(FIN_FOR_IO, cont, state, size, begun > 0 ? -ECANCELED : -EBUSY);
+    if (p->fd < 0)
+        return fin_cont_call(FIN_FOR_IO, cont, state, size, waited(p, -ECHILD));
+    fin_keep(&w->kept, cont, state, size);
+    w->process = p;
+    w->status = status;
+    return waited(p, await_end(w)); // it was refused
+}
 
 int fin_kill(const struct fin_process *p, int signal) {
     if (p->fd < 0)

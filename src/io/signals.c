@@ -14,7 +14,9 @@
 #include <unistd.h>
 
 #include <fin/io.h>
+#include <fin/on.h>
 
+#include "core/told.h"
 #include "forks.h"
 
 enum { REAL_TIME_MOST = 1024, SIGNALS = 64 };
@@ -220,11 +222,7 @@ void fin_signals_close(struct fin_signals *out) {
 }
 
 // What comes from here on is a new signal: before, it would have been part of the one read.
-static FIN_BLOCKING int next(struct fin_signals *out, struct fin_signal_info *info, bool nc) {
-    struct fin_signal_set *s = out->set;
-    if (!s || !s->in_use)
-        return -EBADF;
-    ssize_t n = nc ? fin_read_nc(s->pipe[0], info, sizeof *info) : fin_read(s->pipe[0], info, sizeof *info);
+static int taken(struct fin_signal_set *s, const struct fin_signal_info *info, ssize_t n) {
     if (n != (ssize_t)sizeof *info)
         return n < 0 ? (int)n : -EIO;
     if (info->signal < SIGRTMIN)
@@ -234,8 +232,43 @@ static FIN_BLOCKING int next(struct fin_signals *out, struct fin_signal_info *in
     return 0;
 }
 
+static FIN_BLOCKING int next(struct fin_signals *out, struct fin_signal_info *info, bool nc) {
+    struct fin_signal_set *s = out->set;
+    if (!s || !s->in_use)
+        return -EBADF;
+    return taken(s, info, nc ? fin_read_nc(s->pipe[0], info, sizeof *info) : fin_read(s->pipe[0], info, sizeof *info));
+}
+
 int fin_signals_next(struct fin_signals *s, struct fin_signal_info *info) { return next(s, info, false); }
 int fin_signals_next_nc(struct fin_signals *s, struct fin_signal_info *info) { return next(s, info, true); }
+
+// With a continuation: in the program's struct fin_more_on.
+struct signals_on {
+    struct fin_kept kept; // first: the address of this is the state of our continuation
+    struct fin_signal_set *set;
+    struct fin_signal_info *info;
+    struct fin_on on;
+};
+_Static_assert(sizeof(struct signals_on) <= sizeof(struct fin_more_on), "room for a wait");
+
+static FIN_INNER void received(void *state, int n) {
+    const struct signals_on *w = *(struct signals_on **)state;
+    fin_cont_tell(&w->kept, taken(w->set, w->info, n));
+}
+
+int fin_signals_next_on(struct fin_signals *s, struct fin_signal_info *info, struct fin_more_on *storage, fin_cont *cont,
+                        const void *state, size_t size) {
+    struct signals_on *w = (struct signals_on *)(void *)storage;
+    int begun = fin_cont_begin(cont, size, true);
+    if (begun < 0)
+        return begun;
+    if (begun > 0 || !s->set || !s->set->in_use)
+        return fin_cont_call(FIN_FOR_IO, cont, state, size, begun > 0 ? -ECANCELED : -EBADF);
+    fin_keep(&w->kept, cont, state, size);
+    w->set = s->set;
+    w->info = info;
+    return fin_read_on(&w->on, s->set->pipe[0], info, sizeof *info, received, &w, sizeof w);
+}
 
 uint64_t fin_signals_lost(const struct fin_signals *s) {
     return s->set ? __atomic_load_n(&s->set->lost, __ATOMIC_RELAXED) : 0;
