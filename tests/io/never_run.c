@@ -9,7 +9,7 @@
 
 #include "net.h"
 
-enum { EACH = 20, YIELDS = 70 };
+enum { EACH = 20, YIELDS = 140 };
 
 static int listener;
 static struct sockaddr_in address;
