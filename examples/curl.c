@@ -17,6 +17,7 @@
 
 #include <fin.h>
 
+#include "door.h"
 #include "example.h"
 
 // ---- libcurl and Fin
@@ -146,10 +147,6 @@ static FIN_BLOCKING int fetch(struct loop *l, const char *url, size_t *bytes, co
 
 // ---- a server: /N has N bytes; /slow has no end
 
-struct connection {
-    int fd;
-};
-
 static FIN_BLOCKING bool answer(int fd, const char *path) {
     static const char block[4096];
     char head[128];
@@ -168,9 +165,9 @@ static FIN_BLOCKING bool answer(int fd, const char *path) {
     return true;
 }
 
-static FIN_BLOCKING void converse(void *connection) {
-    int fd = ((struct connection *)connection)->fd;
+static FIN_BLOCKING void converse(int fd, void *unused) {
     char request[2048];
+    (void)unused;
     size_t have = 0;
     for (ssize_t n; (n = fin_recv(fd, request + have, sizeof request - 1 - have, 0)) > 0;) {
         have += (size_t)n;
@@ -182,17 +179,6 @@ static FIN_BLOCKING void converse(void *connection) {
             break;
     }
     close(fd);
-}
-
-static FIN_BLOCKING void serve(int listener) {
-    fin_finish {
-        for (struct connection c; (c.fd = fin_accept(listener, NULL, NULL)) >= 0;) {
-            fin_async {
-                struct connection mine = c;
-                converse(&mine);
-            };
-        }
-    }
 }
 
 static int listen_somewhere(int *port) {
@@ -259,11 +245,12 @@ FIN_BLOCKING int main(int argc, char **argv) {
     struct loop loop, *l = &loop;
     bool quick = has_option(argc, argv, "--short");
     int port, listener = listen_somewhere(&port);
+    struct door door = {.listener = listener, .serve = converse}, *d = &door;
     fin_shared int failed = 0;
     EXPECT(curl_global_init(CURL_GLOBAL_DEFAULT) == CURLE_OK);
     loop_open(l);
     fin_finish_as(all) {
-        fin_async { serve(listener); };
+        EXPECT(fin_async_cont(keep_door, &d, sizeof d));
         fin_async { drive(l); };
         if (argc > 1 && !quick)
             failed = from_elsewhere(l, argc - 1, argv + 1);

@@ -17,6 +17,7 @@
 
 #include <fin.h>
 
+#include "door.h"
 #include "example.h"
 
 struct question {
@@ -139,7 +140,8 @@ static uint32_t address_of(const char *name) {
 }
 
 // Each question is answered after the server's delay; the next is read meanwhile.
-static FIN_BLOCKING void serve_client(int fd, uint64_t delay) {
+static FIN_BLOCKING void serve_client(int fd, void *server) {
+    uint64_t delay = ((struct server *)server)->delay;
     struct question question;
     fin_finish {
         while (fin_recv(fd, &question, sizeof question, 0) == sizeof question) {
@@ -155,12 +157,12 @@ static FIN_BLOCKING void serve_client(int fd, uint64_t delay) {
     fin_close(fd);
 }
 
+// The next client is waited for without a stack.
 static FIN_BLOCKING void serve(void *arg) {
     struct server *s = arg;
+    struct door door = {.listener = s->listener, .serve = serve_client, .with = s}, *d = &door;
     fin_finish {
-        for (int fd; (fd = fin_accept(s->listener, NULL, NULL)) >= 0;) {
-            fin_async { serve_client(fd, s->delay); };
-        }
+        EXPECT(fin_async_cont(keep_door, &d, sizeof d));
     }
 }
 

@@ -98,19 +98,35 @@ static void address_name(char *text, size_t size, const char *server, pid_t prog
     snprintf(text, size, "@fin-names-%d-%s", (int)program, server);
 }
 
+// Clients are waited for, and their requests, without a stack; each request has one while it is answered.
+struct door {
+    struct fin_chan_on on;
+    struct fin_chan_listener *listener;
+    struct fin_chan *client;
+    struct server *server;
+};
+
+static void accepted(void *state, int result) {
+    struct door *d = *(struct door **)state;
+    EXPECT(result == 0);
+    struct peer_service *p = peer_service(d->client, answer, d->server);
+    EXPECT(fin_async_cont_beside(serve_peer, &p, sizeof p));
+    fin_chan_accept_on(d->listener, &d->client, &d->on, accepted, &d, sizeof d);
+}
+
+static void open_door(void *state, int result) {
+    struct door *d = *(struct door **)state;
+    (void)result;
+    fin_chan_accept_on(d->listener, &d->client, &d->on, accepted, &d, sizeof d);
+}
+
 static FIN_BLOCKING void serve(void *server) {
-    struct server *s = server;
-    struct fin_chan_listener *l;
+    struct door door = {.server = server}, *d = &door;
     char text[64];
-    address_name(text, sizeof text, s->name, getppid());
-    EXPECT(fin_chan_listen(&l, text, NULL) == 0);
+    address_name(text, sizeof text, door.server->name, getppid());
+    EXPECT(fin_chan_listen(&door.listener, text, NULL) == 0);
     fin_finish {
-        for (;;) {
-            struct fin_chan *c;
-            EXPECT(fin_chan_accept(l, &c) == 0);
-            struct peer_service *p = peer_service(c, answer, s);
-            EXPECT(fin_async_cont(serve_peer, &p, sizeof p));
-        }
+        EXPECT(fin_async_cont(open_door, &d, sizeof d));
     }
 }
 

@@ -32,11 +32,11 @@ static FIN_BLOCKING void add_ten(struct fin_rpc *from, uint32_t id, void *reques
 }
 
 static FIN_BLOCKING void third(struct fin_chan *to_2, struct peer *unused) {
-    struct fin_rpc *r;
+    struct peer_service *s = peer_service(to_2, add_ten, NULL);
     (void)unused;
-    EXPECT(fin_rpc_open(&r, to_2, 0) == 0);
-    EXPECT(fin_rpc_serve(r, add_ten, NULL) == -ESHUTDOWN);
-    fin_rpc_close(r);
+    fin_finish {
+        EXPECT(fin_async_cont(serve_peer, &s, sizeof s));
+    }
 }
 
 // ---- process 2: adds one, or passes on. Each request has an async of its own, so waiting for the third process is a call
@@ -51,14 +51,15 @@ static FIN_BLOCKING void add_one_or_pass_on(struct fin_rpc *from, uint32_t id, v
 static struct peer third_process;
 
 static FIN_BLOCKING void second(struct fin_chan *to_1, struct peer *unused) {
-    struct fin_rpc *first, *third;
+    struct fin_rpc *third;
     (void)unused;
     peer_open(&third_process);
     EXPECT(fin_rpc_open(&third, third_process.chan, FIN_RPC_CLIENT) == 0);
-    EXPECT(fin_rpc_open(&first, to_1, 0) == 0);
-    EXPECT(fin_rpc_serve(first, add_one_or_pass_on, third) == -ESHUTDOWN);
+    struct peer_service *s = peer_service(to_1, add_one_or_pass_on, third);
+    fin_finish {
+        EXPECT(fin_async_cont(serve_peer, &s, sizeof s));
+    }
     fin_rpc_close(third);
-    fin_rpc_close(first);
 }
 
 // ---- process 1

@@ -8,6 +8,7 @@
 #include <fin/tls.h>
 
 #include "certificate.h"
+#include "door.h"
 #include "example.h"
 
 enum { CLIENTS = 20 };
@@ -32,7 +33,8 @@ static FIN_BLOCKING int echo(struct fin_tls *t) {
     return n == 0 ? fin_tls_shutdown(t) : (int)n;
 }
 
-static FIN_BLOCKING void converse(struct server *s, int fd) {
+static FIN_BLOCKING void converse(int fd, void *server) {
+    struct server *s = server;
     struct fin_tls *t;
     EXPECT(fin_tls_new(&t, s->context, fd) == 0);
     int r = echo(t);
@@ -41,17 +43,6 @@ static FIN_BLOCKING void converse(struct server *s, int fd) {
         printf("  server: %s (%s)\n", strerror(-r), fin_tls_error(t));
     fin_tls_free(t);
     close(fd);
-}
-
-static FIN_BLOCKING void serve(struct server *s) {
-    fin_finish {
-        for (int fd; (fd = fin_accept(s->listener, NULL, NULL)) >= 0;) {
-            fin_async {
-                int mine = fd;
-                converse(s, mine);
-            };
-        }
-    }
 }
 
 static FIN_BLOCKING int connect_to(const struct server *s) {
@@ -123,9 +114,10 @@ FIN_BLOCKING int main(int argc, char **argv) {
     EXPECT(certificate_make(&certificate));
     begin(s, &certificate);
     SSL_CTX *trusting = client_context(&certificate), *distrusting = client_context(NULL);
+    struct door door = {.listener = s->listener, .serve = converse, .with = s}, *d = &door;
     uint64_t start = fin_now();
     fin_finish_as(all) {
-        fin_async { serve(s); };
+        EXPECT(fin_async_cont(keep_door, &d, sizeof d));
         fin_finish {
             for (int i = 0; i < CLIENTS; i++) {
                 fin_async { EXPECT(client(s, trusting, lines) == 0); };

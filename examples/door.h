@@ -1,0 +1,55 @@
+// SPDX-License-Identifier: BSD-2-Clause
+// The accept loop of a server whose connections are sequential code: it waits for the next one without a stack, and each has
+// a stack of its own. Connections that are idle for long can do without, too: examples/hello.c.
+//
+//     struct door door = {.listener = listener, .serve = converse, .with = server}, *d = &door;
+//     fin_finish {
+//         fin_async_cont(keep_door, &d, sizeof d);
+//     }
+#ifndef FIN_EXAMPLES_DOOR_H
+#define FIN_EXAMPLES_DOOR_H
+
+#include <errno.h>
+
+#include <fin.h>
+
+#include "example.h"
+
+struct door {
+    struct fin_on on;
+    int listener;
+    void (*serve)(int fd, void *with);
+    void *with;
+};
+
+struct visitor {
+    const struct door *door;
+    int fd;
+};
+
+static inline FIN_BLOCKING void visit(void *state, int result) {
+    struct visitor v = *(struct visitor *)state;
+    (void)result;
+    v.door->serve(v.fd, v.door->with);
+    fin_cont_end();
+}
+
+// Until it is cancelled. Where descriptors run out, some connection has to end first.
+static inline FIN_BLOCKING void opened(void *state, int fd) {
+    struct door *d = *(struct door **)state;
+    if (fd == -ECANCELED)
+        fin_cont_end();
+    if (fd < 0)
+        fin_sleep(10 * FIN_MS);
+    struct visitor v = {d, fd};
+    EXPECT(fd < 0 || fin_async_cont_beside(visit, &v, sizeof v));
+    fin_accept_on(&d->on, d->listener, 0, opened, &d, sizeof d);
+}
+
+static inline void keep_door(void *state, int result) {
+    struct door *d = *(struct door **)state;
+    (void)result;
+    fin_accept_on(&d->on, d->listener, 0, opened, &d, sizeof d);
+}
+
+#endif
