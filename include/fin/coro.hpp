@@ -386,6 +386,23 @@ inline auto openat(int dir, const char *path, int flags, mode_t mode = 0) {
     return detail::operation(
         [=](fin_on *on, fin_cont *c, void *s, size_t n) { return fin_openat_on(on, dir, path, flags, mode, c, s, n); });
 }
+inline auto recvmsg(int fd, msghdr &message, int flags = 0) {
+    auto start = [=, &message](fin_more_on *on, fin_cont *c, void *s, size_t n) {
+        return fin_recvmsg_on(on, fd, &message, flags, c, s, n);
+    };
+    return detail::operation<decltype(start), fin_more_on>(start);
+}
+inline auto recvfrom(int fd, void *buffer, size_t size, int flags, sockaddr *from, socklen_t *from_size) {
+    auto start = [=](fin_more_on *on, fin_cont *c, void *s, size_t n) {
+        return fin_recvfrom_on(on, fd, buffer, size, flags, from, from_size, c, s, n);
+    };
+    return detail::operation<decltype(start), fin_more_on>(start);
+}
+// <fin/signals.h>, <fin/process.h>: the next signal; the end of a child.
+inline auto next(fin_signals &set, fin_signal_info &info) {
+    return detail::stored_last<fin_more_on, fin_signals_next_on>(&set, &info);
+}
+inline auto wait(fin_process &p, int &status) { return detail::stored_last<fin_more_on, fin_wait_on>(&p, &status); }
 // <fin/stream.h>: the next connection, or piece.
 inline auto next(fin_acceptor *a) { return detail::stored_last<fin_on, fin_acceptor_next_on>(a); }
 inline auto next(fin_receiver *r, void *&piece) { return detail::stored_last<fin_on, fin_receiver_next_on>(r, &piece); }
@@ -402,6 +419,8 @@ inline auto send(fin_chan *chan, const void *data, size_t size) {
 inline auto send_recv(fin_chan *chan, const void *data, size_t size, void *buffer, size_t room) {
     return detail::chan_operation<fin_chan_send_recv_on>(chan, data, size, buffer, room);
 }
+inline auto accept(fin_chan_listener *l, fin_chan *&out) { return detail::chan_operation<fin_chan_accept_on>(l, &out); }
+inline auto next(fin_waitset *w, void *&arg) { return detail::chan_operation<fin_waitset_next_on>(w, &arg); }
 inline auto dispatch(fin_waitset *w) { return detail::chan_operation<fin_waitset_dispatch_on>(w); }
 // <fin/rpc.h>
 inline auto call(fin_rpc *r, const void *request, size_t size, void *answer, size_t room) {
