@@ -405,13 +405,26 @@ struct fin_awe *fin_async_cont_beside(fin_cont *cont, const void *state, size_t 
     return e ? fin_cont_start_(e->block, cont, state, size) : NULL;
 }
 
-void fin_cont_over(struct fin_runtime *rt, struct fin_body *body) {
-    struct fin_cont_record *e = body->resume;
+static void end_record(struct fin_runtime *rt, struct fin_cont_record *e) {
     if (may_hold_locks(rt))
         fin_holds_forget(rt, e);
     e->block->count--; // the step still counts
     record_free(rt, e);
+}
+
+void fin_cont_over(struct fin_runtime *rt, struct fin_body *body) {
+    end_record(rt, body->resume);
     fin_cont_leave(rt, body);
+}
+
+// The explicit AWE that runs next, which is to have the stack of the one that has ended, where the block of that one is not
+// over: its step, which counts, is not all that is left.
+static inline struct fin_link *may_inherit(struct fin_runtime *rt, const struct fin_body *body) {
+    const struct fin_finish_block *block = body->block->parent;
+    struct fin_link *l = rt->queue.next;
+    bool may = l != &rt->queue && (FIN_AWE_OF(l)->state & FIN_AWE_EXTRA) == FIN_AWE_EXPLICIT && body->inner == 0 &&
+               (block->count > 1 || FIN_AWE_OF(l)->block == block) && !fin_tracking(rt);
+    return FIN_LIKELY(may) && tick(rt) ? l : NULL;
 }
 
 void fin_cont_end(void) {
@@ -423,6 +436,11 @@ void fin_cont_end(void) {
         fin_host_die("fin_cont_end inside a finish block of its own");
     if (exception_in_flight(rt))
         fin_host_die("fin_cont_end where a C++ exception is in flight");
-    fin_cont_over(rt, body);
+    end_record(rt, body->resume);
+    struct fin_link *next = may_inherit(rt, body);
+    if (FIN_UNLIKELY(!next))
+        fin_cont_leave(rt, body);
+    unqueue_first(rt, next);
+    hand_stack(body, RECORD_OF(next));
     __builtin_unreachable();
 }

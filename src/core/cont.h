@@ -230,7 +230,7 @@ static inline void let_cancel(struct fin_cont_record *e, struct fin_cancel_item 
 }
 
 // The step at the base of the stack is over, and that of `e`, which is on no list, begins there.
-static inline void hand_stack(struct fin_body *body, struct fin_cont_record *e) {
+static inline __attribute__((always_inline)) void hand_stack(struct fin_body *body, struct fin_cont_record *e) {
     fin_link_init(&e->link);
     fin_set_state_word(awe_of(e), FIN_AWE_RUNNING_CONT);
     take_over(e, body->block);

@@ -75,7 +75,36 @@ static void nothing(void *p, int result) {
     fin_cont_end();
 }
 
+// One that ends gives its stack to the next, which may be of another block: its own block ends all the same.
+static bool stop;
+static void turns(void *state, int result) {
+    CHECK_EQ(result, 0);
+    if (stop)
+        fin_cont_end();
+    fin_yield_on(turns, state, 0);
+}
+static void ends(void *state, int result) {
+    CHECK_EQ(result, 0);
+    ++**(int **)state;
+    fin_cont_end();
+}
+static void blocks_of_those_that_end(void) {
+    int ended = 0, *p = &ended;
+    fin_finish {
+        CHECK(fin_async_cont(turns, NULL, 0) != NULL);
+        for (int i = 1; i <= 50; i++) {
+            fin_finish {
+                for (int k = 0; k < i % 3 + 1; k++)
+                    CHECK(fin_async_cont(ends, &p, sizeof p) != NULL);
+            }
+        }
+        stop = true;
+    }
+    CHECK_EQ(ended, 101);
+}
+
 int main(void) {
+    blocks_of_those_that_end();
     CHECK(fin_awe_self() == NULL);
     rounds();
     check_log[0] = 0;
