@@ -34,12 +34,13 @@ static inline FIN_BLOCKING void visit(void *state, int result) {
     fin_cont_end();
 }
 
-// Until it is cancelled. Where descriptors run out, some connection has to end first.
+// Until it is cancelled, or the listener is at fault. Where descriptors run out, some connection has to end first.
 static inline FIN_BLOCKING void opened(void *state, int fd) {
     struct door *d = *(struct door **)state;
-    if (fd == -ECANCELED)
+    bool short_of = fd == -EMFILE || fd == -ENFILE || fd == -ENOBUFS || fd == -ENOMEM;
+    if (fd < 0 && !short_of && fd != -ECONNABORTED)
         fin_cont_end();
-    if (fd < 0)
+    if (short_of)
         fin_sleep(10 * FIN_MS);
     struct visitor v = {d, fd};
     EXPECT(fd < 0 || fin_async_cont_beside(visit, &v, sizeof v));

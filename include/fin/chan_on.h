@@ -64,7 +64,8 @@ FIN_BLOCKING int fin_waitset_dispatch_on(struct fin_waitset *w, struct fin_chan_
                                          size_t size);
 
 // As fin_waitset_next: the next event without its handler; *arg is set when the continuation runs, which is before any other
-// AWE of the thread runs. So it takes the message with a call that does not wait (fin_chan_try_recv).
+// AWE of the thread runs, unless those lacked memory for a stack. So it takes the message with a call that does not wait
+// (fin_chan_try_recv).
 int fin_waitset_next_on(struct fin_waitset *w, void **arg, struct fin_chan_on *on, fin_cont *cont, const void *state,
                         size_t size);
 

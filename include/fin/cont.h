@@ -15,11 +15,11 @@
 //
 // What looks as if it does not return does so where it is refused, as execve does, with a negative errno: -EINVAL outside
 // any async body, or without a continuation; -E2BIG for more state than there is room for; -EBUSY where the frames that
-// would be lost still own something: a finish block begun in this body, a fin_mutex that they locked, a fin_cancel_item or
-// an entry of a fin_queue in one of them, or a C++ exception in flight; -ENOMEM. Then nothing has happened. (A mutex to
-// keep is locked with fin_mutex_lock_on, see fin/sync_on.h. One that an AWE leaves locked at its end, for another to
-// unlock, may count as locked by a later AWE of the thread until then. What is not Fin's nobody knows of: a
-// pthread_mutex_t, memory, a file.)
+// would be lost still own something: a finish block begun in this body, a fin_mutex that they locked, a fin_cancel_item in
+// one of them that they added, an entry of a fin_queue in one that they entered, or a C++ exception in flight; -ENOMEM.
+// Then nothing has happened. (A mutex to keep is locked with fin_mutex_lock_on, see fin/sync_on.h. One that an AWE leaves
+// locked at its end, for another to unlock, may count as locked by a later AWE of the thread until then. What is not Fin's
+// nobody knows of: a pthread_mutex_t, memory, a file.)
 //
 // All of it concerns the calling thread and does not wait for anything else, unless it says so.
 #ifndef FIN_CONT_H

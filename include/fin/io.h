@@ -24,7 +24,8 @@
 // with another file that has got the number, as long as fin_close is used.
 //
 // The child of a fork begins I/O of its own. What its parent's AWEs wait for does not end in the child, unless it is
-// cancelled there, of which the parent hears nothing.
+// cancelled there, of which the parent hears nothing; and what the parent had cancelled already, or what the pool had begun,
+// never does.
 //
 // All functions may block and may be called from any thread, also outside any finish block. Beside the errors of the system
 // call they return -EMFILE, -ENFILE or -ENOMEM where the thread cannot get what it waits with, and -EAGAIN or -ENOMEM where

@@ -3,6 +3,7 @@
 // stack.
 #include "chan/on.h"
 #include "chan/waitset.h"
+#include "core/cont.h"
 
 static int end(struct chan_on *on, int result) {
     fin_waitset_drop(on->set);
@@ -18,8 +19,8 @@ static FIN_BLOCKING void call(struct chan_on *on, struct fin_waitset_source *s) 
     }
     fin_waitset_drop(on->set);
     (monitors ? fin_cont_call_first : fin_cont_call)(FIN_FOR_MESSAGE, on->kept.cont, on->kept.state, on->kept.size, 0);
-    fin_host_die("a handler that fin_waitset_dispatch_on called left a mutex locked, a cancel item or a queue's entry, or "
-                 "an exception in flight");
+    fin_host_die("a handler that fin_waitset_dispatch_on called left a mutex locked, an entry in a queue, or an "
+                 "exception in flight");
 }
 
 // With the latch; without it afterwards. `woken`: what it goes on with
@@ -168,7 +169,8 @@ int fin_waitset_next_on(struct fin_waitset *w, void **arg, struct fin_chan_on *s
     on->buffer = arg;
     if (r > 0)
         return end(on, -ECANCELED);
-    if (++events % TURNS == 0 && !w->monitor)
+    bool has_stack = !running_record(here(fin_here())); // whose owner would go on first
+    if (has_stack || (++events % TURNS == 0 && !__atomic_load_n(&w->monitor, __ATOMIC_RELAXED)))
         return end(on, fin_cont_go_on(FIN_FOR_TURN, woken_for_next, &on, sizeof on, 0));
     return next_or_sleep(on);
 }

@@ -121,7 +121,7 @@ static void cancelled(void *waiting) {
 static FIN_BLOCKING void stop_here(struct waiting *w, bool nc) {
     struct fin_cancel_item item;
     if (!nc)
-        fin_cancel_item_add(&item, cancelled, w);
+        fin_cancel_add(&item, cancelled, w);
     if (!w->cancelled) {
         fin_here()->stats.blocks[FIN_FOR_MESSAGE].with_stack++;
         fin_suspend(&w->awe);

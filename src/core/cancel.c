@@ -74,7 +74,7 @@ bool fin_frames_have_items(const struct fin_runtime *rt, struct fin_body *body) 
     return false;
 }
 
-void fin_cancel_item_add(struct fin_cancel_item *item, void (*fn)(void *), void *arg) {
+void fin_cancel_add(struct fin_cancel_item *item, void (*fn)(void *), void *arg) {
     struct fin_runtime *rt = fin_here();
     struct fin_finish_block *b = written_block(rt->thread.current);
     item->fn = fn;
@@ -85,8 +85,12 @@ void fin_cancel_item_add(struct fin_cancel_item *item, void (*fn)(void *), void 
         fn(arg);
         return;
     }
-    note_in_frames(rt, item);
     cancel_link(b, item);
+}
+
+void fin_cancel_item_add(struct fin_cancel_item *item, void (*fn)(void *), void *arg) {
+    note_in_frames(fin_here(), item);
+    fin_cancel_add(item, fn, arg);
 }
 
 bool fin_cancel_item_remove(struct fin_cancel_item *item) {

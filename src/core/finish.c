@@ -86,6 +86,7 @@ static __attribute__((noinline)) void done_slow(struct fin_runtime *rt, struct f
         body->ended = 1;
         if (FIN_UNLIKELY(fin_on_valgrind))
             fin_track_keep(body);
+        block->pending = (void *)((uintptr_t)block->pending & ~(uintptr_t)FIN_PENDING_ITEMS);
         fin_continue_pending(rt, block);
         return;
     }

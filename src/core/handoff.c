@@ -66,11 +66,11 @@ static int give_stack(struct fin_runtime *rt, struct fin_awe *to, fin_cont *cont
     bool midst = fin_is_inner((const void *)(uintptr_t)next->cont); // of a wait of the library's, which is to go on
     if (midst || next->cancellable == DESCRIPTOR || (next->result != 0 && !next->cancellable)) // of which it is to hear
         return -EINVAL;
-    if (body && (!running_record(body) || body->inner))
+    if (body && !running_record(body))
         return -EBUSY;
     int error = record_for(rt, body, cont, size, out);
-    if (error)
-        return error;
+    if (error || body->inner)
+        return error ? error : -EBUSY;
     take(rt, to);
     fin_link_init(&to->link);
     if (to->id)

@@ -27,10 +27,15 @@ static const void **row_of(struct fin_hold_level *l, const void *holder) {
     return l->row[(uint64_t)hash * l->rows >> 32];
 }
 
+// Whose it is, whatever it is.
+static const void *holder_at(const void *const *place) {
+    return (const void *)((uintptr_t)__atomic_load_n(place, __ATOMIC_RELAXED) & ~FIN_HOLD_NO_LOCK);
+}
+
 // The first place of a row that has this, or NULL.
 static const void **find(const void **row, size_t places, const void *holder) {
     for (const void **p = row; p < row + places; p++)
-        if (__atomic_load_n(p, __ATOMIC_RELAXED) == holder)
+        if (holder_at(p) == holder)
             return p;
     return NULL;
 }
@@ -108,7 +113,7 @@ bool fin_holds_any(const struct fin_runtime *rt, const void *holder) {
 static void forget(const void **places, size_t count, const void *holder, const void *instead) {
     for (const void **p = places; p < places + count; p++) {
         const void *was = __atomic_load_n(p, __ATOMIC_RELAXED);
-        if (was && (!holder || was == holder))
+        if (was && (!holder || holder_at(p) == holder))
             __atomic_compare_exchange_n(p, &was, instead, false, __ATOMIC_RELAXED, __ATOMIC_RELAXED);
     }
 }
@@ -131,7 +136,7 @@ static unsigned count(const void *const *places, size_t n) {
     unsigned taken = 0;
     for (const void *const *p = places; p < places + n; p++) {
         const void *holder = __atomic_load_n(p, __ATOMIC_RELAXED);
-        taken += holder && holder != &nobody;
+        taken += holder && holder != &nobody && !((uintptr_t)holder & FIN_HOLD_NO_LOCK);
     }
     return taken;
 }

@@ -76,11 +76,15 @@ static inline bool has_had_items(const struct fin_body *body) {
 }
 bool fin_frames_have_items(const struct fin_runtime *rt, struct fin_body *body); // cancel.c
 
-// What lies there and others know of: as a lock; NULL where it does not.
+// What lies there and others know of has a place as a lock has, which says that it is none; NULL where it does not.
+#define FIN_HOLD_NO_LOCK ((uintptr_t)1)
 static inline const void **hold_in_frames(const void *p) {
     struct fin_runtime *rt = fin_rt(fin_self);
     const struct fin_body *body = FIN_LIKELY(rt != NULL) ? running_body(rt, pending_of(rt->thread.current)) : NULL;
-    return body && lies_in_frames(rt, body, p) ? hold_lock() : NULL;
+    const void **place = body && lies_in_frames(rt, body, p) ? hold_lock() : NULL;
+    if (place)
+        __atomic_store_n(place, (const void *)((uintptr_t)holder_of(body) | FIN_HOLD_NO_LOCK), __ATOMIC_RELAXED);
+    return place;
 }
 
 #endif

@@ -142,6 +142,8 @@ void fin_look_now(struct fin_runtime *rt); // the same where nobody is queued, a
 void fin_drain_until(struct fin_runtime *rt, const struct fin_awe *woken); // it is queued
 
 // cancel.c
+// fin_cancel_item_add of the library's own, which are removed before the program goes on: no frame keeps them.
+void fin_cancel_add(struct fin_cancel_item *item, void (*fn)(void *), void *arg);
 void fin_cancel_leave(struct fin_finish_block *b);
 void fin_cancel_begin(struct fin_finish_block *b); // its list of items comes into use
 

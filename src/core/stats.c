@@ -4,6 +4,9 @@
 // and are in both.
 #include "core/runtime.h"
 
+// Another thread's may be read in the midst of being counted.
+static void less(uint64_t *n, uint64_t m) { *n -= m < *n ? m : *n; }
+
 static void of(const struct fin_runtime *rt, struct fin_stats *out) {
     *out = rt->stats;
     out->switches += rt->turn - rt->ticks;
@@ -22,8 +25,10 @@ static void of(const struct fin_runtime *rt, struct fin_stats *out) {
         out->recognized += b->recognized;
         suspended += i == FIN_FOR_FINISH || i == FIN_FOR_TURN ? 0 : b->with_stack;
     }
-    out->blocks[FIN_FOR_TURN].with_stack -= out->blocks[FIN_FOR_LOOK].with_stack;
-    out->blocks[FIN_FOR_PROGRAM].with_stack += out->suspended - suspended;
+    less(&out->blocks[FIN_FOR_TURN].with_stack, out->blocks[FIN_FOR_LOOK].with_stack);
+    uint64_t others = out->suspended;
+    less(&others, suspended);
+    out->blocks[FIN_FOR_PROGRAM].with_stack += others;
 }
 
 static void add(struct fin_stats *sum, const struct fin_stats *s) {

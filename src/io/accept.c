@@ -130,7 +130,7 @@ static void cancel_take(void *taker) {
 static FIN_BLOCKING int wait_for_one(struct fin_acceptor *a, bool nc) {
     struct taker t = {.io = a->owned.io};
     if (!nc) {
-        fin_cancel_item_add(&t.waiter.item, cancel_take, &t);
+        fin_cancel_add(&t.waiter.item, cancel_take, &t);
         if (fin_cancel_item_ran(&t.waiter.item))
             return -ECANCELED;
     }

@@ -41,7 +41,7 @@ static FIN_BLOCKING int wait_for_buffer(struct fin_buffers *b, bool nc) {
     if (b->used < b->count)
         return 0;
     if (!nc) {
-        fin_cancel_item_add(&l.waiter.item, cancel, &l);
+        fin_cancel_add(&l.waiter.item, cancel, &l);
         if (fin_cancel_item_ran(&l.waiter.item))
             return -ECANCELED;
     }

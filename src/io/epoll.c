@@ -95,7 +95,7 @@ int fin_epoll_watch(struct ready_waiter *r, int fd) {
 static FIN_BLOCKING int wait_ready(struct io *io, int fd, uint32_t events, bool nc) {
     struct ready_waiter r = {.io = io, .events = events};
     if (!nc) {
-        fin_cancel_item_add(&r.waiter.item, fin_epoll_cancel, &r);
+        fin_cancel_add(&r.waiter.item, fin_epoll_cancel, &r);
         if (fin_cancel_item_ran(&r.waiter.item))
             return -ECANCELED;
     }

@@ -183,7 +183,7 @@ static void forget_parent(void) {
     while (ios) {
         struct io *io = ios;
         if (io->backend == &fin_io_uring && io->fd >= 0)
-            fin_uring_forked(&io->uring.ring);
+            fin_uring_forked(io);
         close(io->wake_fd);
         close(io->fd);
         ios = io->next;

@@ -73,6 +73,7 @@ struct uring {
     uint64_t wake_value;
     uint64_t in_flight; // completions to come
     bool wake_armed;
+    bool forked; // it is the parent's
     uint16_t groups; // of buffers: the next number to try
     bool has_slots;  // for registered memory; a bit each where used
     uint64_t slots;

@@ -66,6 +66,8 @@ void fin_linked_completed(struct step *s, bool cancellation, int result) {
 
 static void withdraw(struct chain *chain) {
     for (unsigned i = 0; i < chain->count; i++) {
+        if (!(chain->steps[i].request.pending & RESULT))
+            continue; // in the child of a fork
         fin_uring_withdraw(&chain->steps[i].request);
         chain->steps[i].request.waiter.result = -ECANCELED;
     }
@@ -191,7 +193,7 @@ static FIN_BLOCKING int run_chain(struct io *io, struct call *calls, struct fin_
     if (!chain)
         return -ENOMEM;
     if (!calls->nc)
-        fin_cancel_item_add(&chain->waiter.item, cancel, chain);
+        fin_cancel_add(&chain->waiter.item, cancel, chain);
     if (!chain->cancelled) {
         submit(chain, calls);
         for (unsigned i = 0; i < count; i++) {

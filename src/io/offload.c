@@ -202,7 +202,7 @@ static void cancel(void *arg) {
 int fin_io_offload(struct io *io, void (*fn)(void *), void *arg, bool nc) {
     struct job job = {.io = io, .fn = fn, .arg = arg};
     if (!nc) {
-        fin_cancel_item_add(&job.waiter.item, cancel, &job);
+        fin_cancel_add(&job.waiter.item, cancel, &job);
         if (fin_cancel_item_ran(&job.waiter.item))
             return -ECANCELED;
     }

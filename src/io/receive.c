@@ -65,7 +65,7 @@ void fin_receiver_cancel(void *receiver) { wake_taker(receiver, -ECANCELED); }
 static FIN_BLOCKING int wait_for_piece(struct fin_receiver *r, bool nc) {
     struct waiter w;
     if (!nc) {
-        fin_cancel_item_add(&w.item, fin_receiver_cancel, r);
+        fin_cancel_add(&w.item, fin_receiver_cancel, r);
         if (fin_cancel_item_ran(&w.item))
             return -ECANCELED;
     }

@@ -114,7 +114,7 @@ int fin_uring_run(struct io *io, const struct call *c, uint32_t *flags) {
     r.cancelled = r.withdrawn = false;
     *flags = r.flags = 0;
     if (!c->nc) {
-        fin_cancel_item_add(&r.waiter.item, fin_uring_cancel, &r);
+        fin_cancel_add(&r.waiter.item, fin_uring_cancel, &r);
         if (fin_cancel_item_ran(&r.waiter.item))
             return -ECANCELED;
     }

@@ -97,15 +97,14 @@ static void make_own(void *p, size_t size) {
     mmap(p, size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED, -1, 0);
 }
 
-enum { LATEST = 1 << 30 }; // of all requests that there ever were: those among which some may still wait
-
-void fin_uring_forked(struct io_uring *ring) {
+void fin_uring_forked(struct io *io) {
+    struct io_uring *ring = &io->uring.ring;
     struct io_uring_sq *sq = &ring->sq;
+    io->uring.forked = true;
     make_own(sq->sqes, sq->ring_entries * sizeof *sq->sqes);
     make_own(sq->ring_ptr, sq->ring_sz);
     if (ring->cq.ring_ptr != sq->ring_ptr)
         make_own(ring->cq.ring_ptr, ring->cq.ring_sz);
-    *sq->khead = sq->sqe_tail - LATEST;
 }
 
 int fin_uring_begin(struct io *io) {

@@ -185,7 +185,7 @@ static FIN_BLOCKING int sleep_until(uint64_t when, bool nc) {
         return error;
     s.timer.order = 0;
     if (!nc) {
-        fin_cancel_item_add(&s.waiter.item, fin_io_cancel_sleep, &s);
+        fin_cancel_add(&s.waiter.item, fin_io_cancel_sleep, &s);
         if (fin_cancel_item_ran(&s.waiter.item))
             return -ECANCELED;
     }

@@ -50,7 +50,9 @@ void fin_uring_send_cancel(struct request *r) {
 
 static void try_again(struct fin_timer *t) { fin_uring_send_cancel(FIN_OF(struct request, again, t)); }
 
-bool fin_uring_unseen(const struct request *r) { return (int)(r->position - *r->io->uring.ring.sq.khead) >= 0; }
+bool fin_uring_unseen(const struct request *r) {
+    return FIN_UNLIKELY(r->io->uring.forked) || (int)(r->position - *r->io->uring.ring.sq.khead) >= 0;
+}
 
 static void make_nothing(struct io_uring_sqe *e) {
     memset(e, 0, sizeof *e);
@@ -63,8 +65,8 @@ bool fin_uring_withdraw(struct request *r) {
     struct io_uring_sq *sq = &r->io->uring.ring.sq;
     if (!fin_uring_unseen(r))
         return false;
-    struct io_uring_sqe *e = &sq->sqes[r->position & *sq->kring_mask];
-    make_nothing(e);
+    if (FIN_LIKELY(!r->io->uring.forked))
+        make_nothing(&sq->sqes[r->position & *sq->kring_mask]);
     r->pending = 0;
     r->withdrawn = true;
     return true;

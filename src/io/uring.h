@@ -68,10 +68,10 @@ FIN_BLOCKING int fin_uring_call(struct io *io, const struct call *c);
 int fin_uring_begin(struct io *io); // 0 or a negative errno: there is no ring, or one that is too old
 int fin_uring_map(struct io_uring *ring, unsigned entries, struct io_uring_params *p); // 0 or a negative errno
 void fin_uring_unmap(struct io_uring *ring);
-// In the child of a fork, which shares the queues with its parent: they become memory of its own, in which all requests
-// look as if the kernel had not seen them. So the child can take them back, as far as it is concerned, and its parent hears
+// In the child of a fork, which shares the queues with its parent: they become memory of its own, and to the child all
+// requests are as if the kernel had not seen them. So it can take them back, as far as it is concerned, and its parent hears
 // nothing.
-void fin_uring_forked(struct io_uring *ring);
+void fin_uring_forked(struct io *io);
 
 // uring.c
 void fin_uring_make_room(struct io *io);

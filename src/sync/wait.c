@@ -70,7 +70,7 @@ static void stopped(void *arg) {
     struct fin_waiter *w = arg;
     fin_latch_release(&w->at->latch);
     if (w->cancellable)
-        fin_cancel_item_add(&w->item, cancel, w);
+        fin_cancel_add(&w->item, cancel, w);
     if (w->kind == FIN_WAITS_WITH_MUTEX)
         fin_mutex_unlock(w->mutex);
 }

@@ -125,6 +125,34 @@ static void together(bool others) {
         CHECK_EQ(loops[i].result, -ECANCELED);
 }
 
+// A body that has a stack until then: its owner goes on, and takes what was there.
+static void becomes_one(void *loop) {
+    struct loop *l = loop;
+    fin_waitset_next_on(w, &l->event, &l->on, next, &l, sizeof l);
+    CHECK(false);
+}
+
+static void from_stack(void) {
+    void *event;
+    for (int eager = 0; eager < 2; eager++) {
+        unsigned before = received;
+        send_one();
+        fin_finish {
+            if (eager)
+                fin_async_eager_call(becomes_one, &loops[0]);
+            else
+                fin_async_call(becomes_one, &loops[0]);
+            CHECK_EQ(fin_waitset_next(w, &event), 0);
+            receive(event);
+            send_one();
+            while (received < before + 2)
+                CHECK_EQ(fin_sleep_nc(FIN_MS / 10), 0);
+            fin_cancel();
+        }
+        CHECK_EQ(loops[0].result, -ECANCELED);
+    }
+}
+
 static struct fin_waitset_source sources[2];
 static bool others_ran;
 static unsigned events;
@@ -209,6 +237,7 @@ int main(void) {
         open_all(kind);
         together(false);
         together(true);
+        from_stack();
         fin_finish {
             start(FIN_CONT_BLOCK_);
             fin_async_call(with_stack, NULL);

@@ -94,6 +94,57 @@ static void outer_body(void) {
     }
 }
 
+// The same where the outer body ends, or goes on without a stack, while the inner one is blocked.
+static FIN_BLOCKING void had_an_item(void) {
+    struct fin_cancel_item item;
+    fin_cancel_item_add(&item, runs, &item);
+    CHECK(fin_cancel_item_remove(&item));
+}
+static void outer_body_ends(void) {
+    fin_finish {
+        fin_async {
+            had_an_item();
+            fin_async { fin_yield(); };
+        };
+        fin_async_eager {
+            had_an_item();
+            fin_async { fin_yield(); };
+        };
+        fin_async {
+            had_an_item();
+            fin_async { fin_yield(); };
+            fin_yield_on(over, NULL, 0);
+        };
+    }
+}
+
+// What a step had does not keep it from handing over.
+static struct fin_awe *partner;
+static void partner_step(void *p, int result) {
+    CHECK_EQ(result, 0);
+    over(p, result);
+}
+static void begin_partner(void *p, int result) {
+    CHECK_EQ(result, 0);
+    partner = fin_awe_self();
+    fin_block_on(partner_step, p, 0);
+}
+static void hands_over(void *p, int result) {
+    CHECK_EQ(result, 0);
+    had_an_item();
+    CHECK_EQ(fin_sleep(1), 0);
+    CHECK_EQ(fin_thread_handoff(over, p, 0, partner), 0);
+    partner_step(NULL, 0); // this is the partner now
+}
+static void handed_over(void) {
+    fin_finish {
+        CHECK(fin_async_cont(begin_partner, NULL, 0) != NULL);
+        struct fin_awe *first = fin_async_cont(hands_over, NULL, 0);
+        while (fin_schedule(first) != 0) // when it waits with `over`
+            CHECK_EQ(fin_sleep(FIN_MS), 0);
+    }
+}
+
 static void of_a_cancelled_block(void *p) {
     struct fin_cancel_item item;
     fin_cancel_item_add(&item, runs, &item); // runs at once, or when the block is cancelled
@@ -119,6 +170,8 @@ static void items(void) {
         CHECK(fin_async_cont(over, NULL, 0) != NULL);
     }
     outer_body();
+    outer_body_ends();
+    handed_over();
     CHECK_EQ(ran, 0);
     fin_finish_as(all) {
         fin_async_call(of_a_cancelled_block, NULL);
@@ -207,15 +260,15 @@ static void many(void) {
 
 int main(void) {
     items();
-    CHECK_EQ(ended, 8);
+    CHECK_EQ(ended, 11);
     fin_finish {
         fin_async_call(turns, NULL);
         fin_queue_leave(&q, &kept);
         CHECK(fin_async_cont(step_with_a_turn, NULL, 0) != NULL);
         fin_async_call(left_by_another, NULL);
     }
-    CHECK_EQ(ended, 11);
+    CHECK_EQ(ended, 14);
     many();
-    CHECK_EQ(ended, 11 + 2 * MANY);
+    CHECK_EQ(ended, 14 + 2 * MANY);
     return 0;
 }
