@@ -71,6 +71,8 @@ static void back_to_site(struct fin_runtime *rt, struct fin_finish_block *block,
     const struct fin_awe *a = &block->awe; // where the eager site left the owner's registers
     bool eager = block->flags & FIN_FINISH_EAGER;
     block->pending = body;
+    if (FIN_UNLIKELY(fin_on_valgrind)) // the return has left it
+        fin_track_written((void **)body - 1, sizeof(void *));
     go(rt, fin_arch_site(body), body, eager ? a->context.fp : block->fp, eager ? a->bx : block->bx);
 }
 

@@ -65,6 +65,8 @@ bool fin_hold_is(const struct fin_runtime *rt, const void *const *place); // is 
 
 // Does something lie in the frames of the body that runs? Below it there are no others on its stack.
 static inline bool lies_in_frames(const struct fin_runtime *rt, const struct fin_body *body, const void *p) {
+    if (fin_tracking(rt))
+        p = fin_track_in_stack(p);
     bool same = (((uintptr_t)p ^ (uintptr_t)body) & ~(uintptr_t)(rt->stack_size - 1)) == 0; // plain arithmetic elsewhere
     return p < (const void *)body && (same || p >= __builtin_frame_address(0));
 }

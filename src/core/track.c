@@ -18,6 +18,8 @@
 
 #define WEAK __attribute__((weak))
 WEAK void __asan_handle_no_return(void);
+WEAK void *__asan_get_current_fake_stack(void);
+WEAK void *__asan_addr_is_in_fake_stack(void *fake_stack, void *addr, void **begin, void **end);
 WEAK void __lsan_register_root_region(const void *p, size_t size);
 WEAK void __lsan_unregister_root_region(const void *p, size_t size);
 WEAK void __sanitizer_start_switch_fiber(void **save, const void *lo, size_t size);
@@ -94,6 +96,13 @@ void fin_track_stack(struct fin_stack *s, void *lo, size_t size) {
     s->size = size;
     if (__lsan_register_root_region)
         __lsan_register_root_region(lo, size);
+}
+
+// ASan may have a frame's variables elsewhere: then the frame.
+const void *fin_track_in_stack(const void *p) {
+    void *fake = __asan_get_current_fake_stack ? __asan_get_current_fake_stack() : NULL, *begin, *end;
+    void *frame = fake ? __asan_addr_is_in_fake_stack(fake, (void *)(uintptr_t)p, &begin, &end) : NULL;
+    return frame ? frame : p;
 }
 
 // Memory that is no stack and may hold the only pointer to something.
