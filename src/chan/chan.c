@@ -64,9 +64,9 @@ static ssize_t take_next(struct fin_chan *c, const struct place *p) {
         *p->count = 0;
     }
     if (size <= UMP_FIRST)
-        ump_copy_line(p->buffer, ump_bytes(rx), size);
+        ump_copy_line(p->buffer, ump_bytes(rx, size), size);
     else
-        memcpy(p->buffer, ump_bytes(rx), size);
+        memcpy(p->buffer, ump_bytes(rx, size), size);
     if (FIN_UNLIKELY(fin_trace_on))
         fin_chan_trace(c, false);
     return (ssize_t)ump_taken(rx, size);
@@ -120,7 +120,7 @@ static inline uint64_t quick_header(const struct fin_chan *c, size_t room) {
 }
 
 static inline ssize_t take_quickly(struct ump_rx *rx, uint64_t header, void *buffer) {
-    const char *bytes = ump_bytes(rx);
+    const char *bytes = ump_bytes(rx, 0); // of any that is a line
     if (rx->ahead)
         __builtin_prefetch(bytes + rx->ahead);
     ump_copy_line(buffer, bytes, ump_size(header));
@@ -217,6 +217,10 @@ static inline ssize_t peeked(const struct fin_chan *c, ssize_t n) {
     return FIN_UNLIKELY(fin_trace_on) ? peek_traced(c, n) : n;
 }
 
+static inline const char *bytes_peeked(const struct fin_chan *c) {
+    return ump_bytes(&c->in.ump, ump_size(c->in.peeked));
+}
+
 static FIN_BLOCKING ssize_t peek(struct fin_chan *c, const void **bytes, bool nc) {
     int r = in_take(c, nc);
     if (r != 0)
@@ -233,7 +237,7 @@ static FIN_BLOCKING ssize_t peek(struct fin_chan *c, const void **bytes, bool nc
         in_give(c);
         return r;
     }
-    *bytes = ump_bytes(&c->in.ump);
+    *bytes = bytes_peeked(c);
     return peeked(c, (ssize_t)ump_size(c->in.peeked));
 }
 
@@ -245,7 +249,7 @@ static inline bool quick_peek(struct fin_chan *c) {
     if ((header & UMP_KIND) != UMP_MESSAGE || FIN_UNLIKELY(ump_size(header) > c->in.most))
         return false;
     if (rx->ahead)
-        __builtin_prefetch(ump_bytes(rx) + rx->ahead);
+        __builtin_prefetch(ump_bytes(rx, 0) + rx->ahead);
     c->in.peeked = header;
     c->in.turn.mutex.locked = true;
     c->in.quick = false;
@@ -256,7 +260,7 @@ static inline bool quick_peek(struct fin_chan *c) {
 static inline FIN_BLOCKING ssize_t quick_or_peek(struct fin_chan *c, const void **bytes, bool nc) {
     if (FIN_UNLIKELY(!quick_peek(c)) && (!c->in.quick || !fin_ump_spin(&c->in.ump) || !quick_peek(c)))
         return peek(c, bytes, nc);
-    *bytes = ump_bytes(&c->in.ump);
+    *bytes = bytes_peeked(c);
     return (ssize_t)ump_size(c->in.peeked);
 }
 
@@ -277,7 +281,7 @@ ssize_t fin_chan_try_peek(struct fin_chan *c, const void **bytes) {
     if (r == 0) {
         c->in.turn.mutex.locked = true;
         in_not_quick(c);
-        *bytes = ump_bytes(&c->in.ump);
+        *bytes = bytes_peeked(c);
     }
     in_leave(c);
     return peeked(c, r == 0 ? (ssize_t)ump_size(c->in.peeked) : r);
@@ -290,7 +294,7 @@ ssize_t fin_chan_peek_now(struct fin_chan *c, const void **bytes) {
         c->in.peeked = 0;
         return r != 0 ? r : gone ? fin_ump_end_of(&c->in.ump) : -EAGAIN;
     }
-    *bytes = ump_bytes(&c->in.ump);
+    *bytes = bytes_peeked(c);
     return peeked(c, (ssize_t)ump_size(c->in.peeked));
 }
 

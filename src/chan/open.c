@@ -30,7 +30,7 @@ struct hello {
     uint32_t version, lines;
 };
 
-static const struct hello greeting = {"fin-chan", 3, 0};
+static const struct hello greeting = {"fin-chan", 4, 0};
 
 static size_t page(void) { return (size_t)sysconf(_SC_PAGESIZE); }
 
@@ -111,7 +111,7 @@ static void chan_begin(struct fin_chan *c, struct shared_map *m, unsigned side, 
     bool barriers = fin_ump_barriers();
     c->map = m;
     __atomic_add_fetch(&m->users, 1, __ATOMIC_RELAXED);
-    c->out.most = c->in.most = (size_t)lines / 2 * UMP_LINE - UMP_HEADER;
+    c->out.most = c->in.most = (size_t)lines / 2 * UMP_LINE - UMP_LINE; // of half of the lines
     c->out.ump = (struct ump_tx){.ring = m->base + page() + out * ring,
                                  .peer = &control->receiver[out],
                                  .own = &control->sender[out],

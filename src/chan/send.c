@@ -41,8 +41,8 @@ static inline size_t whole_size(const struct message *m) { return m->size + (m->
 // Pre: room for its lines.
 static void put(struct fin_chan *c, const struct message *m) {
     struct ump_tx *tx = &c->out.ump;
-    char *at = ump_line(tx->ring, tx->head, tx->lines) + UMP_HEADER;
     size_t size = whole_size(m);
+    char *at = ump_line(tx->ring, tx->head, tx->lines) + ump_offset(size);
     uint32_t lines = ump_lines(size);
     if (m->word) {
         memcpy(at, m->word, sizeof *m->word);
@@ -246,7 +246,7 @@ static FIN_BLOCKING __attribute__((noinline)) int reserve_slowly(struct fin_chan
     if (ump_lines(size) > 1)
         tx->dirty = tx->head + ump_lines(size) + tx->lines;
     c->out.reserved = size + 1;
-    *room = ump_line(tx->ring, tx->head, tx->lines) + UMP_HEADER;
+    *room = ump_line(tx->ring, tx->head, tx->lines) + ump_offset(size);
     return 0;
 }
 
@@ -268,9 +268,17 @@ int fin_chan_reserve(struct fin_chan *c, size_t size, void **room) {
 
 int fin_chan_reserve_nc(struct fin_chan *c, size_t size, void **room) { return reserve(c, size, room, true); }
 
+// To where those of a message that is no longer a long one begin.
+static void move_bytes(const struct ump_tx *tx, size_t used) {
+    char *line = ump_line(tx->ring, tx->head, tx->lines);
+    memmove(line + UMP_HEADER, line + UMP_LINE, used);
+}
+
 static __attribute__((noinline)) int commit_slowly(struct fin_chan *c, size_t used) {
     if (used >= c->out.reserved)
         return -EINVAL;
+    if (ump_offset(used) != ump_offset(c->out.reserved - 1))
+        move_bytes(&c->out.ump, used);
     if (FIN_UNLIKELY(fin_trace_on))
         fin_chan_trace(c, true);
     c->out.reserved = 0;

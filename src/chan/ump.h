@@ -2,7 +2,8 @@
 // UMP: a ring of 64-byte lines in shared memory, from one sender to one receiver.
 //
 // A message begins with a line of its own: a header word, then its bytes, contiguous over as many lines as they need (the
-// ring is mapped twice in a row, so also over its end). The header says how often the ring has been gone around (the lap);
+// ring is mapped twice in a row, so also over its end). Those of long ones begin with the next line: behind the header every
+// other load or store of a copy would touch two lines, which takes a third longer. The header says how often the ring has been gone around (the lap);
 // the receiver looks at the one line where the next message would begin, and it has arrived when the lap there is the one
 // expected. The header is written last: a message is there as a whole or not at all, wherever the sender was stopped.
 //
@@ -40,6 +41,7 @@
 #include <string.h>
 
 enum { UMP_LINE = 64, UMP_HEADER = 8, UMP_FIRST = UMP_LINE - UMP_HEADER, UMP_FDS = 16, UMP_PARCELS = 2 };
+enum { UMP_LONG = 1024 }; // bytes
 enum { UMP_AHEAD = 24, UMP_WINDOW = 8 }; // lines
 
 struct sender_line {
@@ -111,7 +113,12 @@ struct ump_rx {
     uint64_t armed_at; // `tail` when it armed last, and what was skipped since
 } __attribute__((aligned(64)));
 
-static inline uint32_t ump_lines(size_t size) { return (uint32_t)((size + UMP_HEADER + UMP_LINE - 1) / UMP_LINE); }
+// Where its bytes begin, from its first line on.
+static inline uint32_t ump_offset(size_t size) { return __builtin_expect(size < UMP_LONG, 1) ? UMP_HEADER : UMP_LINE; }
+
+static inline uint32_t ump_lines(size_t size) {
+    return (uint32_t)((size + ump_offset(size) + UMP_LINE - 1) / UMP_LINE);
+}
 
 static inline char *ump_line(const char *ring, uint64_t position, uint32_t lines) {
     return (char *)ring + (position & (lines - 1)) * UMP_LINE;
@@ -218,7 +225,10 @@ static inline uint64_t ump_look(struct ump_rx *rx) {
     return __builtin_expect((h & UMP_KIND) == UMP_SKIP, 0) ? fin_ump_skip(rx, h) : h;
 }
 
-static inline const char *ump_bytes(const struct ump_rx *rx) { return ump_line(rx->ring, rx->tail, rx->lines) + UMP_HEADER; }
+// Of a message of that size.
+static inline const char *ump_bytes(const struct ump_rx *rx, size_t size) {
+    return ump_line(rx->ring, rx->tail, rx->lines) + ump_offset(size);
+}
 
 size_t fin_ump_acknowledge(struct ump_rx *rx, size_t size); // after a message; returns the size
 

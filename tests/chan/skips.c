@@ -18,8 +18,9 @@ static size_t size_of(unsigned number) {
 // What lies where lines have headers looks like those of the laps to come.
 static void disguise(const struct fin_chan *c, unsigned number, size_t size) {
     const struct ump_tx *tx = &c->out.ump;
-    for (size_t at = UMP_FIRST; at + 8 <= size; at += UMP_LINE) {
-        uint64_t position = tx->head + (at + UMP_HEADER) / UMP_LINE + (number % 16 + 1) * LINES;
+    uint32_t offset = ump_offset(size);
+    for (size_t at = UMP_LINE - offset; at + 8 <= size; at += UMP_LINE) {
+        uint64_t position = tx->head + (at + offset) / UMP_LINE + (number % 16 + 1) * LINES;
         *(uint64_t *)(bytes + at) = 8ull << 32 | ump_lap(position, tx->shift) | UMP_MESSAGE;
     }
 }
@@ -34,8 +35,9 @@ static bool say(struct fin_chan *c, unsigned number, size_t size) {
 
 static void hear(struct fin_chan *c, unsigned number, size_t size) {
     CHECK_EQ(fin_chan_recv(c, bytes, sizeof bytes), (ssize_t)size);
+    uint32_t offset = ump_offset(size);
     for (size_t i = 0; i < size; i++)
-        CHECK((i >= UMP_FIRST && (i + UMP_HEADER) % UMP_LINE < 8) || bytes[i] == (unsigned char)(number * 31 + i * 7));
+        CHECK((i + offset >= UMP_LINE && (i + offset) % UMP_LINE < 8) || bytes[i] == (unsigned char)(number * 31 + i * 7));
 }
 
 static void talk(unsigned trips) {

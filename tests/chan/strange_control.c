@@ -42,7 +42,7 @@ static void open_channel(int option) {
     const struct {
         char magic[8];
         uint32_t version, lines;
-    } greeting = {"fin-chan", 3, LINES};
+    } greeting = {"fin-chan", 4, LINES};
     int s[2], pair[2], memory = memfd_create("test", MFD_ALLOW_SEALING);
     CHECK_EQ(ftruncate(memory, sysconf(_SC_PAGESIZE) + 2 * LINES * 64), 0);
     CHECK_EQ(fcntl(memory, F_ADD_SEALS, F_SEAL_SHRINK | F_SEAL_GROW), 0);

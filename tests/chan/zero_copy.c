@@ -22,12 +22,14 @@ static void one(size_t reserved, size_t used, unsigned number) {
     void *room;
     const void *bytes;
     CHECK_EQ(fin_chan_reserve(a, reserved, &room), 0);
+    CHECK_EQ((uintptr_t)room % (reserved < 1024 ? 8 : 64), 0);
     memset(room, 0xff, reserved);
     CHECK_EQ(fin_chan_commit(a, reserved + 1), -EINVAL);
     CHECK_EQ(fin_chan_try_recv(b, room, reserved), -EAGAIN);
     fill(room, used, number);
     CHECK_EQ(fin_chan_commit(a, used), 0);
     CHECK_EQ(fin_chan_peek(b, &bytes), used);
+    CHECK_EQ((uintptr_t)bytes % (used < 1024 ? 8 : 64), 0);
     CHECK(filled(bytes, used, number));
     CHECK_EQ(fin_chan_release(b), 0);
     CHECK_EQ(fin_chan_try_recv(b, &bytes, sizeof bytes), -EAGAIN);
