@@ -69,10 +69,14 @@ built = {}
 
 
 def run(command, env, log):
+    """Whether it went well, and the seconds of a processor that it took."""
     with open(log, 'a') as f:
         f.write('$ ' + ' '.join(command) + '\n')
         f.flush()
-        return subprocess.run(command, cwd=TOP, env=env, stdout=f, stderr=subprocess.STDOUT).returncode
+        process = subprocess.Popen(command, cwd=TOP, env=env, stdout=f, stderr=subprocess.STDOUT)
+        _, status, used = os.wait4(process.pid, 0)
+        process.returncode = os.waitstatus_to_exitcode(status)
+        return process.returncode == 0, used.ru_utime + used.ru_stime
 
 
 def results(name, build):
@@ -92,22 +96,25 @@ def place(name):
 
 
 def compiled(name, ahead):
-    """Whether it compiles, and the seconds that it took."""
+    """Whether it compiles, and the seconds that it took, and those of a processor."""
     build, log, env = place(name)
     os.makedirs(os.path.dirname(build), exist_ok=True)
     open(log, 'w').close()
     if build in built:
-        return built[build], 0
+        return built[build], 0, 0
     shutil.rmtree(build, ignore_errors=True)
     bench = '-Dbench=' + ('true' if PROGRAMS.get(name, name) in TWICE else 'false')
     start = time.time()
     nice = ['nice', '-n', '10'] if ahead else []
-    built[build] = run([*nice, 'meson', 'setup', build, bench, *BUILDS[name][1]], env, log) == 0 and \
-        run([*nice, 'ninja', '-C', build], env, log) == 0
-    return built[build], time.time() - start
+    good, used = run([*nice, 'meson', 'setup', build, bench, *BUILDS[name][1]], env, log)
+    if good:
+        good, more = run([*nice, 'ninja', '-C', build], env, log)
+        used += more
+    built[build] = good
+    return good, time.time() - start, used
 
 
-def tested(name, good, seconds):
+def tested(name, good, seconds, used):
     build, log, env = place(name)
     if not good:
         print(f'{name}: does not build; the end of {os.path.relpath(log, TOP)}:', flush=True)
@@ -118,11 +125,11 @@ def tested(name, good, seconds):
     start = time.time()
     many = str(2 * os.cpu_count())
     once = [] if name == 'gcc' else ['--no-suite', 'once']
-    run(['meson', 'test', '-C', build, '--no-rebuild', '--print-errorlogs', '--num-processes', many, *once,
-         *BUILDS[name][2]], env, log)
+    _, tests_used = run(['meson', 'test', '-C', build, '--no-rebuild', '--print-errorlogs', '--num-processes', many, *once,
+                         *BUILDS[name][2]], env, log)
     passed, failed, skipped = results(name, build)
     print(f'{name}: {len(passed)} passed, {len(failed)} failed, {len(skipped)} skipped (compiled in {seconds:.0f} s, tested '
-          f'in {time.time() - start:.0f} s)', flush=True)
+          f'in {time.time() - start:.0f} s; {used:.0f} and {tests_used:.0f} s of a processor)', flush=True)
     for t in failed:
         text = f'  {t["name"]}: {t["result"]}\n' + (t.get('stdout') or '') + (t.get('stderr') or '')
         print(text, flush=True)

@@ -170,24 +170,36 @@ void Memory::fence_everywhere(int thread) {
     fence(thread, __ATOMIC_SEQ_CST);
 }
 
-// Is there an access of another thread that did not happen before, and is one of the two plain, and one a write?
-bool Memory::unordered(int thread, const Last &last, int kind) {
+// By who had a byte last, and how: the time up to which that has happened before, or what all times are below where it
+// does not matter: the thread's own, and what both only read, or do atomically.
+Memory::Last Memory::limits(int thread, int kind) const {
     const View &now = threads[thread].now;
-    for (int t = 0; t < most_threads; t++)
-        for (int k = 0; k < 4; k++) {
-            bool write = kind % 2 == PLAIN_WRITE || k % 2 == PLAIN_WRITE, plain = kind < ATOMIC_READ || k < ATOMIC_READ;
-            if (t != thread && write && plain && last.when[t][k] > now.clock[t])
-                return true;
-        }
-    return false;
+    Last limits;
+    for (int k = 0; k < 4; k++) {
+        bool write = kind % 2 == PLAIN_WRITE || k % 2 == PLAIN_WRITE, plain = kind < ATOMIC_READ || k < ATOMIC_READ;
+        for (int t = 0; t < most_threads; t++)
+            limits.when[k * most_threads + t] = write && plain && t != thread ? now.clock[t] : ~Time{0};
+    }
+    return limits;
+}
+
+// Most of the time goes here: there is no branch, so that the compiler takes several at once.
+bool Memory::unordered(const Last &last, const Last &limits) {
+    unsigned found = 0;
+    for (size_t i = 0; i < last.when.size(); i++)
+        found |= last.when[i] > limits.when[i];
+    return found;
 }
 
 const char *Memory::note(int thread, uintptr_t at, size_t size, int kind) {
+    const Last limits = this->limits(thread, kind);
     bool race = false;
-    for (uintptr_t i = at; i < at + size; i++) {
-        Last &l = lasts[i / 8][i % 8];
-        race |= unordered(thread, l, kind);
-        l.when[thread][kind] = threads[thread].now.clock[thread];
+    for (uintptr_t i = at; i < at + size;) {
+        auto &word = lasts[i / 8];
+        for (uintptr_t end = std::min((i | 7) + 1, at + size); i < end; i++) {
+            race |= unordered(word[i % 8], limits);
+            word[i % 8].when[static_cast<size_t>(kind * most_threads + thread)] = threads[thread].now.clock[thread];
+        }
     }
     return !race                     ? nullptr
            : kind % 2 == PLAIN_WRITE ? "a data race: writes what another thread may be using"
@@ -195,11 +207,12 @@ const char *Memory::note(int thread, uintptr_t at, size_t size, int kind) {
 }
 
 const char *Memory::gone(int thread, uintptr_t at, size_t size) {
+    const Last limits = this->limits(thread, PLAIN_WRITE);
     bool race = false;
     for (auto i = lasts.begin(); i != lasts.end();) {
         bool in = i->first * 8 >= at && i->first * 8 < at + size;
         for (const Last &l : i->second)
-            race |= in && unordered(thread, l, PLAIN_WRITE);
+            race |= in && unordered(l, limits);
         i = in ? lasts.erase(i) : std::next(i);
     }
     for (auto i = locations.begin(); i != locations.end();)

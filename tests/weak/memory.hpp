@@ -91,9 +91,9 @@ private:
         unsigned shift, size;
         int who;
     };
-    // Who had this byte last, and when: plainly or atomically, to read or to write.
+    // Who had this byte last, and when: each thread plainly or atomically, to read or to write.
     struct Last {
-        std::array<std::array<Time, 4>, most_threads> when{};
+        std::array<Time, most_threads * 4> when{};
     };
 
     Access reach(int thread, uintptr_t at, unsigned size);
@@ -104,7 +104,8 @@ private:
     uint64_t read(const Access &a, int order, const Message &m);
     void write(const Access &a, int order, uint64_t value, const View *read);
     const char *note(int thread, uintptr_t at, size_t size, int kind);
-    bool unordered(int thread, const Last &last, int kind);
+    Last limits(int thread, int kind) const;
+    static bool unordered(const Last &last, const Last &limits);
 
     Random random;
     unsigned stale; // of 8 loads, how many choose among all messages
