@@ -127,6 +127,21 @@ static inline ssize_t take_quickly(struct ump_rx *rx, uint64_t header, void *buf
     return (ssize_t)ump_taken(rx, ump_size(header));
 }
 
+// The same for messages of any length.
+static inline uint64_t quick_long_header(const struct fin_chan *c, size_t room) {
+    uint64_t header = c->in.quick ? ump_look_once(&c->in.ump) : 0;
+    size_t size = ump_size(header);
+    return FIN_LIKELY((header & UMP_KIND) == UMP_MESSAGE && size <= c->in.most && size <= room) ? header : 0;
+}
+
+static inline ssize_t take_long(struct ump_rx *rx, uint64_t header, void *buffer) {
+    size_t size = ump_size(header);
+    if (size <= UMP_FIRST)
+        return take_quickly(rx, header, buffer);
+    memcpy(buffer, ump_bytes(rx, size), size);
+    return (ssize_t)ump_taken(rx, size);
+}
+
 ssize_t fin_chan_take_now(struct fin_chan *c, void *buffer, size_t size) {
     uint64_t header = c->in.ump.broken || fin_trace_on ? 0 : header_of_line(c, size);
     if (FIN_LIKELY(header != 0))
@@ -173,8 +188,8 @@ ssize_t fin_chan_recv_there(struct fin_chan *c, void *buffer, size_t size, bool 
 }
 
 static FIN_BLOCKING __attribute__((noinline)) ssize_t recv_later(struct fin_chan *c, void *buffer, size_t size, bool nc) {
-    uint64_t header = c->in.quick && fin_ump_spin(&c->in.ump) ? quick_header(c, size) : 0; // it may take a moment
-    return FIN_LIKELY(header != 0) ? take_quickly(&c->in.ump, header, buffer) : recv_slowly(c, buffer, size, nc);
+    uint64_t header = c->in.quick && fin_ump_spin(&c->in.ump) ? quick_long_header(c, size) : 0; // it may take a moment
+    return FIN_LIKELY(header != 0) ? take_long(&c->in.ump, header, buffer) : recv_slowly(c, buffer, size, nc);
 }
 
 static inline FIN_BLOCKING ssize_t recv_quickly(struct fin_chan *c, void *buffer, size_t size, bool nc) {
@@ -191,6 +206,9 @@ ssize_t fin_chan_recv(struct fin_chan *c, void *buffer, size_t size) {
 ssize_t fin_chan_recv_nc(struct fin_chan *c, void *buffer, size_t size) { return recv_quickly(c, buffer, size, true); }
 
 static __attribute__((noinline)) ssize_t try_slowly(struct fin_chan *c, void *buffer, size_t size) {
+    uint64_t header = quick_long_header(c, size);
+    if (header != 0)
+        return take_long(&c->in.ump, header, buffer);
     return try_take(c, &(struct place){buffer, size, NULL, NULL});
 }
 
