@@ -34,8 +34,10 @@ int main(void) {
         size_t most = fin_chan_most(a);
         CHECK(most >= 32000 && most < sizeof p);
         CHECK_EQ(fin_chan_most(b), most);
-        for (size_t size = 0; size < 1200; size++)
+        for (size_t size = 0; size < 1200; size++) {
             one(size, (unsigned)size);
+            CHECK_EQ(fin_chan_send(a, p, most + 1), -EMSGSIZE); // also where there would be room
+        }
         for (int i = 0; i < 10; i++)
             one(most, (unsigned)i);
         to_no_buffer();
