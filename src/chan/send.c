@@ -79,7 +79,18 @@ static int put_now(struct fin_chan *c, const struct message *m) {
     return r;
 }
 
+// As quick() below, of any number of lines: the turn costs as much as to copy some hundred bytes. Pre: it is not too long,
+// and has no descriptors.
+static inline bool put_at_once(struct fin_chan *c, const struct message *m) {
+    bool can = c->out.quick && !c->out.reserved && FIN_LIKELY(ump_room(&c->out.ump, ump_lines(whole_size(m))));
+    if (can)
+        put(c, m);
+    return can;
+}
+
 static int try_put(struct fin_chan *c, const struct message *m) {
+    if (put_at_once(c, m))
+        return 0;
     out_settle(c);
     if (!turn_enter(&c->out.turn))
         return -EAGAIN;
@@ -139,21 +150,6 @@ static FIN_BLOCKING __attribute__((noinline)) int send_slowly(struct fin_chan *c
     return send_any(c, &(struct message){data, size, NULL, 0, NULL}, nc);
 }
 
-// A longer message, of which the same holds. What else there is to sending costs as much as to copy some hundred bytes.
-static inline bool quick_long(const struct fin_chan *c, size_t size) {
-    return c->out.quick && !c->out.reserved && size > UMP_FIRST && size <= c->out.most &&
-           FIN_LIKELY(ump_room(&c->out.ump, ump_lines(size)));
-}
-
-static int put_long(struct fin_chan *c, const void *data, size_t size) {
-    struct ump_tx *tx = &c->out.ump;
-    char *line = ump_line(tx->ring, tx->head, tx->lines);
-    uint64_t header = ump_header(tx, size, UMP_MESSAGE), next = tx->head + ump_lines(size);
-    memcpy(line + ump_offset(size), data, size);
-    tx->dirty = next + tx->lines;
-    return ump_publish_at(tx, line, header, next);
-}
-
 // The same half with the turn's latch, where several threads may send. False: it is not that simple.
 static inline bool put_in_turn(struct fin_chan *c, const void *data, size_t size, int *result) {
     if (size > UMP_FIRST || FIN_UNLIKELY(fin_trace_on) || !turn_enter(&c->out.turn))
@@ -167,8 +163,8 @@ static inline bool put_in_turn(struct fin_chan *c, const void *data, size_t size
 
 static FIN_BLOCKING __attribute__((noinline)) int send_other(struct fin_chan *c, const void *data, size_t size, bool nc) {
     int r = 0;
-    if (quick_long(c, size))
-        return put_long(c, data, size);
+    if (size <= c->out.most && put_at_once(c, &(struct message){data, size, NULL, 0, NULL}))
+        return 0;
     bool done = c->out.turn.shared ? put_in_turn(c, data, size, &r) : hand(c, data, size);
     return done ? r : send_slowly(c, data, size, nc);
 }
@@ -229,8 +225,6 @@ int fin_chan_send_behind_now(struct fin_chan *c, uint64_t word, const void *data
 }
 
 static __attribute__((noinline)) int try_send_slowly(struct fin_chan *c, const void *data, size_t size) {
-    if (quick_long(c, size))
-        return put_long(c, data, size);
     return size > c->out.most ? -EMSGSIZE : try_put(c, &(struct message){data, size, NULL, 0, NULL});
 }
 

@@ -19,7 +19,7 @@ NO_POINTS = {
         io_uring_free_probe io_uring_queue_exit io_uring_unregister_buf_ring __io_uring_get_cqe
         __libc_current_sigrtmax __libc_current_sigrtmin''',
     'no system call': '''
-        memcpy memset snprintf vsnprintf strcmp strcpy strcspn strerror strlen strncat strstr
+        memcpy memmove memset snprintf vsnprintf strcmp strcpy strcspn strerror strlen strncat strstr
         strtol strtoul strtoull
         __errno_location __cxa_get_globals __tls_get_addr _GLOBAL_OFFSET_TABLE_ __libc_stack_end environ stderr''',
     'the end of the process': '_exit abort',
