@@ -1,93 +1,21 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// OpenSSL never sees the socket: it reads from `in` and writes to `out`, which calls of Fin fill and empty between its
-// calls. So nothing blocks inside OpenSSL, and what a call of it has done is in the buffers, whatever becomes of the AWE
-// that made it.
-#include <fin/tls.h>
+// Nothing blocks inside OpenSSL (bio.c), and what a call of it has done is in the connection, whatever becomes of the AWE
+// that made it. Between its calls, those of Fin wait: until something has been received, and sent.
+#include "tls/tls.h"
 
 #include <openssl/err.h>
-#include <openssl/ssl.h>
 #include <openssl/x509v3.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include <fin/cancel.h>
 #include <fin/io.h>
-#include <fin/sync.h>
 
-// A record's data; that of a record as it is sent, however it is cut up, and an alert or the like behind it.
-enum { RECORD = 16 * 1024, OUT_SIZE = RECORD + 4096, IN_SIZE = RECORD + 1024 };
-
-struct fin_tls {
-    SSL *ssl;
-    int fd, error;
-    bool begun, ready, ended, in_eof;
-    struct fin_mutex reading, sending;
-    struct fin_event received; // advanced when there is more, or nobody receives any more
-    size_t in_at, in_end, out_at, out_end;
-    char text[120];
-    char in[IN_SIZE], out[OUT_SIZE];
-};
-
-static int give_in(BIO *b, char *p, int n) {
-    struct fin_tls *t = BIO_get_data(b);
-    size_t have = t->in_end - t->in_at, take = (size_t)n < have ? (size_t)n : have;
-    BIO_clear_retry_flags(b);
-    if (have == 0) {
-        if (!t->in_eof)
-            BIO_set_retry_read(b);
-        return t->in_eof ? 0 : -1;
-    }
-    memcpy(p, t->in + t->in_at, take);
-    t->in_at += take;
-    return (int)take;
-}
-
-static int take_out(BIO *b, const char *p, int n) {
-    struct fin_tls *t = BIO_get_data(b);
-    size_t room = OUT_SIZE - t->out_end, take = (size_t)n < room ? (size_t)n : room;
-    BIO_clear_retry_flags(b);
-    if (take == 0) {
-        BIO_set_retry_write(b);
-        return -1;
-    }
-    memcpy(t->out + t->out_end, p, take);
-    t->out_end += take;
-    return (int)take;
-}
-
-static long control(BIO *b, int command, long number, void *pointer) {
-    struct fin_tls *t = BIO_get_data(b);
-    (void)number;
-    (void)pointer;
-    return command == BIO_CTRL_FLUSH || (command == BIO_CTRL_EOF && t->in_eof && t->in_at == t->in_end);
-}
-
-// Where there is no memory for it, there may be later. Threads that come first at once each make one, of which one stays.
-static BIO_METHOD *the_method(void) {
-    static BIO_METHOD *method;
-    static int number;
-    BIO_METHOD *m = __atomic_load_n(&method, __ATOMIC_ACQUIRE), *none = NULL;
-    if (m)
-        return m;
-    int n = __atomic_load_n(&number, __ATOMIC_RELAXED), unknown = 0;
-    if (n <= 0 && (n = BIO_get_new_index()) > 0 && // they are few
-        !__atomic_compare_exchange_n(&number, &unknown, n, false, __ATOMIC_RELAXED, __ATOMIC_RELAXED))
-        n = unknown;
-    if (n <= 0 || !(m = BIO_meth_new(n | BIO_TYPE_SOURCE_SINK, "fin")))
-        return NULL;
-    BIO_meth_set_read(m, give_in);
-    BIO_meth_set_write(m, take_out);
-    BIO_meth_set_ctrl(m, control);
-    if (__atomic_compare_exchange_n(&method, &none, m, false, __ATOMIC_ACQ_REL, __ATOMIC_ACQUIRE))
-        return m;
-    BIO_meth_free(m);
-    return none;
-}
+enum { RECORD = 16 * 1024 }; // its data
 
 int fin_tls_new(struct fin_tls **out, SSL_CTX *context, int fd) {
-    BIO_METHOD *method = the_method();
     struct fin_tls *t = calloc(1, sizeof *t);
-    BIO *b = method ? BIO_new(method) : NULL;
+    BIO *b = fin_tls_bio(t);
     SSL *ssl = SSL_new(context);
     if (!t || !b || !ssl) {
         free(t);
@@ -100,13 +28,12 @@ int fin_tls_new(struct fin_tls **out, SSL_CTX *context, int fd) {
     fin_mutex_init(&t->reading);
     fin_mutex_init(&t->sending);
     fin_event_init(&t->received);
-    BIO_set_data(b, t);
-    BIO_set_init(b, 1);
     SSL_set_bio(ssl, b, b);
     // A write that needs a handshake of the peer's would be neither taken nor not.
     SSL_set_options(ssl, SSL_OP_NO_RENEGOTIATION);
     SSL_clear_options(ssl, SSL_OP_IGNORE_UNEXPECTED_EOF);
     SSL_set_mode(ssl, SSL_MODE_RELEASE_BUFFERS);
+    SSL_set_read_ahead(ssl, 1); // as much as there is in one call
     *out = t;
     return 0;
 }
@@ -115,26 +42,20 @@ void fin_tls_free(struct fin_tls *t) {
     if (!t)
         return;
     SSL_free(t->ssl);
+    free(t->out);
     free(t);
 }
 
 SSL *fin_tls_ssl(struct fin_tls *t) { return t->ssl; }
 const char *fin_tls_error(const struct fin_tls *t) { return t->text; }
 
-static bool all_sent(struct fin_tls *t) {
-    if (t->out_at != t->out_end)
-        return false;
-    t->out_at = t->out_end = 0;
-    return true;
-}
-
 int fin_tls_flush(struct fin_tls *t) {
-    if (all_sent(t))
+    if (fin_tls_all_sent(t))
         return 0;
     int r = fin_mutex_lock(&t->sending);
     if (r != 0)
         return r;
-    while (r >= 0 && !all_sent(t)) {
+    while (r >= 0 && !fin_tls_all_sent(t)) {
         r = (int)fin_send(t->fd, t->out + t->out_at, t->out_end - t->out_at, 0);
         t->out_at += r > 0 ? (size_t)r : 0;
     }
@@ -145,27 +66,39 @@ int fin_tls_flush(struct fin_tls *t) {
 // As much as can be sent without waiting. A reader that waited until the peer reads might wait for a peer that does the
 // same.
 static void send_some(struct fin_tls *t) {
-    if (all_sent(t) || fin_mutex_trylock(&t->sending) != 0)
+    if (fin_tls_all_sent(t) || fin_mutex_trylock(&t->sending) != 0)
         return;
     ssize_t n = send(t->fd, t->out + t->out_at, t->out_end - t->out_at, MSG_DONTWAIT | MSG_NOSIGNAL);
     t->out_at += n > 0 ? (size_t)n : 0;
-    all_sent(t);
+    fin_tls_all_sent(t);
     fin_mutex_unlock(&t->sending);
 }
 
-// Pre: t->reading is held, all that came has been taken.
+void fin_tls_received(struct fin_tls *t, size_t n) {
+    t->in_at = 0;
+    t->in_end = n;
+    t->in_eof = n == 0;
+    t->in_more = n == sizeof t->in;
+    fin_event_advance(&t->received, 1);
+}
+
+// An error of the socket that came in place of the rest, which OpenSSL has not been told of.
+static int socket_error(struct fin_tls *t) {
+    int r = t->in_error;
+    t->in_error = 0;
+    return r;
+}
+
+// Pre: t->reading is held, and OpenSSL has taken all that came: so while somebody waits here nobody else receives.
 static FIN_BLOCKING int receive(struct fin_tls *t) {
-    ssize_t n = fin_recv(t->fd, t->in, IN_SIZE, 0);
+    ssize_t n = fin_recv(t->fd, t->in, sizeof t->in, 0);
     if (n < 0)
         return (int)n;
-    t->in_eof = n == 0;
-    t->in_at = 0;
-    t->in_end = (size_t)n;
-    fin_event_advance(&t->received, 1);
+    fin_tls_received(t, (size_t)n);
     return 0;
 }
 
-static void leave_reading(struct fin_tls *t) {
+void fin_tls_leave_reading(struct fin_tls *t) {
     fin_mutex_unlock(&t->reading);
     fin_event_advance(&t->received, 1);
 }
@@ -192,14 +125,19 @@ static int failed(struct fin_tls *t) {
     return t->error;
 }
 
+// OpenSSL has more to write. Where all has been sent, there was no memory for it.
+static FIN_BLOCKING int make_way(struct fin_tls *t) { return fin_tls_all_sent(t) ? -ENOMEM : fin_tls_flush(t); }
+
 // Waits for what a call of OpenSSL lacks; `why` is from SSL_get_error, which knows it until the next AWE calls OpenSSL.
 // Returns 0: it is to be made again; 1: the peer has said that this was all; or -errno.
 static FIN_BLOCKING int wait_for_more(struct fin_tls *t, int why) {
+    int r;
     switch (why) {
     case SSL_ERROR_WANT_READ:
-        return receive(t);
+        r = socket_error(t);
+        return r ? r : receive(t);
     case SSL_ERROR_WANT_WRITE:
-        return fin_tls_flush(t);
+        return make_way(t);
     case SSL_ERROR_ZERO_RETURN:
         return 1;
     default:
@@ -223,7 +161,7 @@ static FIN_BLOCKING int handshake(struct fin_tls *t) {
     }
     if (r == 0)
         r = fin_tls_flush(t);
-    leave_reading(t);
+    fin_tls_leave_reading(t);
     return r == 1 ? -ECONNABORTED : r;
 }
 
@@ -253,21 +191,34 @@ int fin_tls_accept(struct fin_tls *t) {
     return handshake(t);
 }
 
-static FIN_BLOCKING ssize_t read_record(struct fin_tls *t, void *buffer, size_t size) {
+ssize_t fin_tls_try_read(struct fin_tls *t, void *buffer, size_t size) {
     size_t n;
     for (;;) {
         if (t->error)
             return t->error;
         ERR_clear_error();
-        int why = SSL_get_error(t->ssl, SSL_read_ex(t->ssl, buffer, size, &n));
+        int r, why = SSL_get_error(t->ssl, SSL_read_ex(t->ssl, buffer, size, &n));
         if (why == SSL_ERROR_NONE || why == SSL_ERROR_WANT_READ)
             send_some(t); // what it answered
-        if (why == SSL_ERROR_NONE)
+        if (why == SSL_ERROR_NONE) {
+            if (SSL_pending(t->ssl) == 0)
+                SSL_free_buffers(t->ssl); // that for writing, too, which a ticket before the data makes it get
             return (ssize_t)n;
-        int r = wait_for_more(t, why);
+        }
+        if (why == SSL_ERROR_WANT_READ)
+            return (r = socket_error(t)) != 0 ? r : -EAGAIN;
+        r = wait_for_more(t, why);
         if (r != 0)
             return r == 1 ? 0 : r;
     }
+}
+
+static FIN_BLOCKING ssize_t read_record(struct fin_tls *t, void *buffer, size_t size) {
+    ssize_t r;
+    while ((r = fin_tls_try_read(t, buffer, size)) == -EAGAIN)
+        if ((r = receive(t)) != 0)
+            break;
+    return r;
 }
 
 ssize_t fin_tls_read(struct fin_tls *t, void *buffer, size_t size) {
@@ -279,16 +230,19 @@ ssize_t fin_tls_read(struct fin_tls *t, void *buffer, size_t size) {
     if (r != 0)
         return r;
     r = read_record(t, buffer, size);
-    leave_reading(t);
+    fin_tls_leave_reading(t);
     return r;
 }
 
 // Until more has come: whoever reads receives it, else the caller does.
 static FIN_BLOCKING int await_more(struct fin_tls *t) {
+    int r = socket_error(t);
+    if (r != 0)
+        return r;
     if (fin_mutex_trylock(&t->reading) != 0)
         return fin_event_await(&t->received, fin_event_read(&t->received) + 1);
-    int r = receive(t);
-    leave_reading(t);
+    r = receive(t);
+    fin_tls_leave_reading(t);
     return r;
 }
 
@@ -299,7 +253,7 @@ static FIN_BLOCKING int finish_message(struct fin_tls *t) {
         return t->error;
     ERR_clear_error();
     int why = SSL_get_error(t->ssl, SSL_do_handshake(t->ssl));
-    if (why == SSL_ERROR_NONE || (why == SSL_ERROR_WANT_READ && !all_sent(t)))
+    if (why == SSL_ERROR_NONE || (why == SSL_ERROR_WANT_READ && !fin_tls_all_sent(t)))
         return 0;
     int r = why == SSL_ERROR_WANT_READ ? await_more(t) : wait_for_more(t, why);
     return r == 1 ? -ECONNABORTED : r;
@@ -308,8 +262,8 @@ static FIN_BLOCKING int finish_message(struct fin_tls *t) {
 // Until OpenSSL takes data and there is room for a record. Nothing blocks between that and the making of the record.
 static FIN_BLOCKING int make_room(struct fin_tls *t) {
     int r = !t->ready ? -ENOTCONN : fin_cancelled() ? -ECANCELED : 0;
-    while (r == 0 && (!all_sent(t) || SSL_in_init(t->ssl)))
-        r = all_sent(t) ? finish_message(t) : fin_tls_flush(t);
+    while (r == 0 && (!fin_tls_all_sent(t) || SSL_in_init(t->ssl)))
+        r = fin_tls_all_sent(t) ? finish_message(t) : fin_tls_flush(t);
     return r ? r : t->error;
 }
 
@@ -322,6 +276,8 @@ ssize_t fin_tls_write(struct fin_tls *t, const void *data, size_t size) {
         return -EPIPE;
     if (size == 0)
         return 0;
+    if (!fin_tls_has_out(t))
+        return -ENOMEM;
     ERR_clear_error();
     if (SSL_write_ex(t->ssl, data, size < RECORD ? size : RECORD, &n) != 1)
         return failed(t);
@@ -333,8 +289,12 @@ int fin_tls_shutdown(struct fin_tls *t) {
     int r = make_room(t);
     if (r != 0)
         return r;
+    if (t->ended)
+        return 0;
+    if (!fin_tls_has_out(t))
+        return -ENOMEM;
     ERR_clear_error();
-    if (!t->ended && SSL_shutdown(t->ssl) < 0)
+    if (SSL_shutdown(t->ssl) < 0)
         return failed(t);
     t->ended = true;
     return fin_tls_flush(t);

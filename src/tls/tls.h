@@ -1,0 +1,37 @@
+// SPDX-License-Identifier: BSD-2-Clause
+// What the files of libfin-tls share. They see of libfin what programs see.
+#ifndef FIN_TLS_TLS_H
+#define FIN_TLS_TLS_H
+
+#include <fin/tls.h>
+
+#include <openssl/ssl.h>
+
+#include <fin/sync.h>
+
+struct fin_tls {
+    SSL *ssl;
+    int fd, error;
+    int in_error; // of the socket, until somebody has heard of it
+    bool begun, ready, ended, in_eof;
+    bool in_more; // the last receive got all that it had room for
+    struct fin_mutex reading, sending;
+    struct fin_event received; // advanced when there is more, or nobody receives any more
+    size_t in_at, in_end, out_at, out_end;
+    char *out; // OUT_SIZE, while there is something in it
+    char in[256], text[120];
+};
+
+// bio.c. NULL: no memory
+BIO *fin_tls_bio(struct fin_tls *t);
+bool fin_tls_has_out(struct fin_tls *t);  // makes room for what OpenSSL writes; false: no memory
+bool fin_tls_all_sent(struct fin_tls *t); // then there is no buffer for it any more
+
+// tls.c. Pre: t->reading is held.
+// One attempt to take data. Returns as fin_tls_read; -EAGAIN: something is to be received into t->in first. It seldom
+// blocks: where what OpenSSL answers to the peer has no room.
+FIN_BLOCKING ssize_t fin_tls_try_read(struct fin_tls *t, void *buffer, size_t size);
+void fin_tls_received(struct fin_tls *t, size_t n); // in t->in; 0: the end
+void fin_tls_leave_reading(struct fin_tls *t);
+
+#endif

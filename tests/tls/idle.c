@@ -1,0 +1,205 @@
+// SPDX-License-Identifier: BSD-2-Clause
+// A connection has buffers while something is in them: one that is idle has none, be there somebody who waits to read or
+// not. Where there is no memory for one nothing has happened, and the next call does what was to be done. (The linker wraps
+// malloc and its like; OpenSSL is told of ours.)
+#include <openssl/crypto.h>
+
+#include "pair.h"
+
+enum { LARGE = 16384, MOST = 64 };
+
+void *__real_malloc(size_t n);
+void *__real_calloc(size_t n, size_t size);
+void *__real_realloc(void *p, size_t n);
+void __real_free(void *p);
+
+static void *large[MOST]; // what there is of that size
+static bool no_memory;    // for what is not OpenSSL's
+
+static void *note(void *p, size_t n) {
+    int i = 0;
+    if (!p || n < LARGE)
+        return p;
+    while (large[i])
+        CHECK(++i < MOST);
+    large[i] = p;
+    return p;
+}
+
+static void forget(const void *p) {
+    for (int i = 0; p && i < MOST; i++)
+        if (large[i] == p)
+            large[i] = NULL;
+}
+
+void *__wrap_malloc(size_t n) { return no_memory && n >= LARGE ? NULL : note(__real_malloc(n), n); }
+void *__wrap_calloc(size_t n, size_t size) { return note(__real_calloc(n, size), n * size); }
+void *__wrap_realloc(void *p, size_t n) {
+    forget(p);
+    return note(__real_realloc(p, n), n);
+}
+void __wrap_free(void *p) {
+    forget(p);
+    __real_free(p);
+}
+
+static void *get(size_t n, const char *file, int line) {
+    (void)file, (void)line;
+    return n ? note(__real_malloc(n), n) : NULL;
+}
+static void *resize(void *p, size_t n, const char *file, int line) {
+    (void)file, (void)line;
+    return __wrap_realloc(p, n);
+}
+static void give_back(void *p, const char *file, int line) {
+    (void)file, (void)line;
+    __wrap_free(p);
+}
+
+static int buffers(void) {
+    int n = 0;
+    for (int i = 0; i < MOST; i++)
+        n += large[i] != NULL;
+    return n;
+}
+
+static struct pair p;
+static char data[LARGE], got[LARGE];
+
+static FIN_BLOCKING void moves(struct fin_tls *from, struct fin_tls *to, size_t n) {
+    size_t at = 0;
+    fin_shared ssize_t written = 0;
+    fin_finish {
+        fin_async { written = fin_tls_write(from, data, n); };
+        while (at < n) {
+            ssize_t r = fin_tls_read(to, got + at, n - at);
+            CHECK(r > 0);
+            at += (size_t)r;
+        }
+    }
+    CHECK_EQ(written, n);
+    CHECK(memcmp(data, got, n) == 0);
+}
+
+static ssize_t results[2];
+
+static void reads(void *i) {
+    static char c;
+    results[i != NULL] = fin_tls_read(i ? p.client : p.server, &c, 1);
+}
+
+static void waits(int others) {
+    fin_finish {
+        fin_async_call(reads, NULL);
+        fin_async_call(reads, results);
+        CHECK_EQ(fin_sleep(FIN_MS), 0);
+        CHECK_EQ(buffers(), others);
+        fin_cancel();
+    }
+    CHECK_EQ(results[0], -ECANCELED);
+    CHECK_EQ(results[1], -ECANCELED);
+    CHECK_EQ(buffers(), others);
+}
+
+static void idle(int version) {
+    int others = buffers();
+    pair_open(&p, true, version);
+    pair_connect(&p);
+    for (size_t n = 1; n <= sizeof data; n *= 4) {
+        moves(p.client, p.server, n);
+        moves(p.server, p.client, n);
+        CHECK_EQ(buffers(), others);
+        waits(others);
+    }
+    CHECK_EQ(fin_tls_shutdown(p.client), 0);
+    CHECK_EQ(fin_tls_write(p.client, "", 0), -EPIPE);
+    CHECK_EQ(fin_tls_read(p.server, got, 1), 0);
+    pair_close(&p);
+    CHECK_EQ(buffers(), others);
+}
+
+// ---- no memory
+
+static void accepts(void *unused) {
+    (void)unused;
+    int r, lacked = 0;
+    while ((r = fin_tls_accept(p.server)) == -ENOMEM) {
+        lacked++;
+        no_memory = false;
+    }
+    CHECK_EQ(r, 0);
+    CHECK_EQ(lacked, 1);
+}
+
+static void handshake_lacks(void) {
+    pair_open(&p, true, TLS1_3_VERSION);
+    SSL_set_post_handshake_auth(fin_tls_ssl(p.client), 1);
+    no_memory = true;
+    for (int i = 0; i < 3; i++)
+        CHECK_EQ(fin_tls_connect(p.client, "localhost"), -ENOMEM);
+    no_memory = false;
+    fin_finish {
+        fin_async {
+            CHECK_EQ(fin_tls_connect(p.client, "localhost"), 0);
+            CHECK_EQ(fin_tls_write(p.client, "x", 1), 1);
+        };
+        fin_yield();
+        no_memory = true;
+        fin_async_call(accepts, NULL);
+    }
+    CHECK_EQ(fin_tls_read(p.server, got, 2), 1);
+}
+
+static void lacks(void) {
+    no_memory = true;
+    for (int i = 0; i < 3; i++)
+        CHECK_EQ(fin_tls_write(p.client, "lost", 4), -ENOMEM);
+    no_memory = false;
+    moves(p.client, p.server, 100); // and nothing else comes
+}
+
+// The peer wants an answer, which is written while data is read: here who the client is.
+static FIN_BLOCKING void answer_lacks(void) {
+    SSL *server = fin_tls_ssl(p.server);
+    SSL_set_verify(server, SSL_VERIFY_PEER, NULL);
+    CHECK_EQ(SSL_verify_client_post_handshake(server), 1);
+    CHECK_EQ(fin_tls_write(p.server, "abc", 3), 3);
+    no_memory = true;
+    for (int i = 0; i < 3; i++)
+        CHECK_EQ(fin_tls_read(p.client, got, sizeof got), -ENOMEM);
+    CHECK_EQ(fin_tls_write(p.client, "lost", 4), -ENOMEM);
+    no_memory = false;
+    CHECK_EQ(fin_tls_read(p.client, got, sizeof got), 3);
+    CHECK(memcmp(got, "abc", 3) == 0);
+    moves(p.client, p.server, 10); // the answer, too
+}
+
+static void shutdown_lacks(void) {
+    no_memory = true;
+    CHECK_EQ(fin_tls_shutdown(p.client), -ENOMEM);
+    no_memory = false;
+    moves(p.client, p.server, 10); // it is not said yet
+    CHECK_EQ(fin_tls_shutdown(p.client), 0);
+    no_memory = true;
+    CHECK_EQ(fin_tls_shutdown(p.client), 0);
+    no_memory = false;
+    CHECK_EQ(fin_tls_read(p.server, got, 1), 0);
+    pair_close(&p);
+}
+
+int main(void) {
+    CHECK_EQ(CRYPTO_set_mem_functions(get, resize, give_back), 1);
+    for (size_t i = 0; i < sizeof data; i++)
+        data[i] = (char)(i * 7);
+    CHECK_EQ(fin_sleep(1), 0);
+    pair_open(&p, true, 0); // what OpenSSL makes at its first use
+    pair_connect(&p);
+    pair_close(&p);
+    idle(TLS1_3_VERSION);
+    idle(TLS1_2_VERSION);
+    handshake_lacks();
+    lacks();
+    answer_lacks();
+    shutdown_lacks();
+    return 0;
+}
