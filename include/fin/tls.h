@@ -17,7 +17,7 @@
 #ifndef FIN_TLS_H
 #define FIN_TLS_H
 
-#include <fin/finish.h>
+#include <fin/on.h>
 
 #include <openssl/types.h>
 #include <sys/types.h>
@@ -49,6 +49,14 @@ FIN_BLOCKING int fin_tls_accept_nc(struct fin_tls *t);
 // handshake.
 FIN_BLOCKING ssize_t fin_tls_read(struct fin_tls *t, void *buffer, size_t size);
 FIN_BLOCKING ssize_t fin_tls_read_nc(struct fin_tls *t, void *buffer, size_t size);
+
+// As fin_tls_read, with a continuation (fin/on.h): it does not return; where it is refused it returns a negative errno, as
+// those functions do, and nothing has happened. Its turn comes as among those that wait with a stack. *buffer is written in
+// the step that the continuation then is, so connections of a thread may share one. Meanwhile fin_cont_of and reports show a
+// continuation of the library's, not the program's. Only where what OpenSSL answers to the peer has no room, which takes a
+// peer that reads nothing, is that waited for with the stack.
+int fin_tls_read_on(struct fin_tls *t, void *buffer, size_t bytes, struct fin_more_on *on, fin_cont *cont, const void *state,
+                    size_t size);
 
 // At most 16 KiB, one record. Returns the count when all of it has been given to the socket, or when cancelled meanwhile.
 // Where of a message of the peer's that is not data, such as a ticket for a session, only a part has come, it waits for the

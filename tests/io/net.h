@@ -17,7 +17,9 @@
 // A TCP socket of the loopback address, listening unless backlog is negative; `address` becomes its address.
 static inline int tcp_listen(struct sockaddr_in *address, int backlog) {
     socklen_t size = sizeof *address;
-    *address = (struct sockaddr_in){.sin_family = AF_INET, .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
+    memset(address, 0, size);
+    address->sin_family = AF_INET;
+    address->sin_addr.s_addr = htonl(INADDR_LOOPBACK);
     int fd = socket(AF_INET, SOCK_STREAM, 0);
     CHECK(fd >= 0);
     CHECK_EQ(bind(fd, (struct sockaddr *)address, sizeof *address), 0);
@@ -38,7 +40,8 @@ static inline int tcp_connect(const struct sockaddr_in *address) {
 static inline int unix_listen(struct sockaddr_un *address, socklen_t *size, int backlog) {
     int fd = socket(AF_UNIX, SOCK_STREAM, 0);
     CHECK(fd >= 0);
-    *address = (struct sockaddr_un){.sun_family = AF_UNIX};
+    memset(address, 0, sizeof *address);
+    address->sun_family = AF_UNIX;
     CHECK_EQ(bind(fd, (struct sockaddr *)address, sizeof address->sun_family), 0);
     *size = sizeof *address;
     CHECK_EQ(getsockname(fd, (struct sockaddr *)address, size), 0);

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// Reads and writes against cancellation: what they say was read and written is what was. A cancelled handshake goes on.
+// Reads, with a stack and with a continuation, and writes against cancellation: what they say was read and written is what
+// was. A cancelled handshake goes on.
 #include "pair.h"
 
 enum { CHUNK = 6000 };
@@ -25,10 +26,8 @@ static void write_one(void *unused) {
     count(n);
 }
 
-static void read_one(void *unused) {
-    unsigned char data[CHUNK], expected[CHUNK];
-    (void)unused;
-    ssize_t n = fin_tls_read(p.server, data, 1 + next_random(&seed) % CHUNK);
+static void take(const unsigned char *data, ssize_t n) {
+    unsigned char expected[CHUNK];
     CHECK(n > 0 || n == -ECANCELED);
     if (n > 0) {
         fill(expected, received);
@@ -38,6 +37,31 @@ static void read_one(void *unused) {
     count(n);
 }
 
+static void read_one(void *unused) {
+    unsigned char data[CHUNK];
+    (void)unused;
+    ssize_t n = fin_tls_read(p.server, data, 1 + next_random(&seed) % CHUNK);
+    take(data, n);
+}
+
+static struct fin_more_on on[2]; // two take turns
+static unsigned char shared[CHUNK];
+static int done_on[2];
+
+static void have_read(void *state, int n) {
+    (void)state;
+    take(shared, n);
+    done_on[n == -ECANCELED]++;
+    fin_cont_end();
+}
+
+static void read_one_on(void *state, int unused) {
+    int i = *(int *)state;
+    (void)unused;
+    fin_tls_read_on(p.server, shared, 1 + next_random(&seed) % CHUNK, &on[i], have_read, NULL, 0);
+    CHECK(false);
+}
+
 static void race(int rounds) {
     for (int i = 0; i < rounds; i++) {
         fin_finish {
@@ -45,6 +69,8 @@ static void race(int rounds) {
                 fin_async_call(write_one, NULL);
             if (next_random(&seed) % 3)
                 fin_async_call(read_one, NULL);
+            for (int k = (int)(next_random(&seed) % 3) - 1; k >= 0; k--)
+                CHECK(fin_async_cont(read_one_on, &k, sizeof k) != NULL);
             for (unsigned k = next_random(&seed) % 6; k > 0; k--)
                 fin_yield();
             if (next_random(&seed) % 4 == 0)
@@ -80,6 +106,8 @@ int main(void) {
     race(getenv("FIN_FEW") ? 300 : 20000);
     CHECK(done > 0);
     CHECK(cancelled > 0);
+    CHECK(done_on[0] > 0);
+    CHECK(done_on[1] > 0);
     fin_finish {
         fin_async {
             CHECK_EQ(fin_tls_flush(p.client), 0);

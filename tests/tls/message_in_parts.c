@@ -107,18 +107,37 @@ static void read_y(void *unused) {
     CHECK_EQ(c, 'y');
 }
 
+static struct fin_more_on on;
+static char taken;
+
+static void have_y(void *state, int n) {
+    (void)state;
+    CHECK_EQ(n, 1);
+    CHECK_EQ(taken, 'y');
+    fin_cont_end();
+}
+
+static void read_y_on(void *state, int unused) {
+    (void)state, (void)unused;
+    fin_tls_read_on(p.client, &taken, 1, &on, have_y, NULL, 0);
+    CHECK(false);
+}
+
 static void end_later(void *unused) {
     (void)unused;
     CHECK_EQ(fin_sleep(20 * FIN_MS), 0);
     end();
 }
 
-// Another AWE reads meanwhile.
-static void beside_a_reader(void) {
+// Another AWE reads meanwhile, with a stack or without.
+static void beside_a_reader(bool on_stack) {
     connected();
     begin();
     fin_finish {
-        fin_async_call(read_y, NULL);
+        if (on_stack)
+            fin_async_call(read_y, NULL);
+        else
+            CHECK(fin_async_cont(read_y_on, NULL, 0) != NULL);
         CHECK_EQ(fin_sleep(20 * FIN_MS), 0); // it has come as far as it can
         fin_async_call(end_later, NULL);
         CHECK_EQ(fin_tls_write(p.client, "x", 1), 1);
@@ -128,18 +147,37 @@ static void beside_a_reader(void) {
     over();
 }
 
+static ssize_t result;
+
+static void have_read(void *state, int n) {
+    (void)state;
+    result = n;
+    fin_cont_end();
+}
+
+static void read_on(void *state, int unused) {
+    (void)state, (void)unused;
+    fin_tls_read_on(p.client, &taken, 1, &on, have_read, NULL, 0);
+    CHECK(false);
+}
+
+static FIN_BLOCKING void reads_until(uint64_t timeout, bool on_stack) {
+    fin_timeout(timeout) {
+        if (on_stack)
+            result = fin_tls_read(p.client, &taken, 1);
+        else
+            CHECK(fin_async_cont(read_on, NULL, 0) != NULL);
+    }
+}
+
 // The reader goes away while the write waits.
-static void reader_leaves(void) {
-    static ssize_t n;
-    static char c;
+static void reader_leaves(bool on_stack) {
     connected();
     begin();
     fin_finish {
         fin_async {
-            fin_timeout(40 * FIN_MS) {
-                n = fin_tls_read(p.client, &c, 1);
-            }
-            CHECK_EQ(n, -ECANCELED);
+            reads_until(40 * FIN_MS, on_stack);
+            CHECK_EQ(result, -ECANCELED);
             end();
         };
         CHECK_EQ(fin_sleep(20 * FIN_MS), 0);
@@ -197,15 +235,17 @@ static void tampered(void) {
 }
 
 // The peer ends in the middle and does not say so.
-static void ends(bool reader) {
+static void ends(bool reader, bool on_stack) {
     static ssize_t n;
-    static char c;
     connected();
     begin();
     cancelled_read();
     fin_finish {
         if (reader) {
-            fin_async { CHECK_EQ(fin_tls_read(p.client, &c, 1), -ECONNABORTED); };
+            fin_async {
+                reads_until(10 * FIN_S, on_stack);
+                CHECK_EQ(result, -ECONNABORTED);
+            };
         }
         fin_async {
             CHECK_EQ(fin_sleep(20 * FIN_MS), 0);
@@ -218,12 +258,14 @@ static void ends(bool reader) {
 }
 
 int main(void) {
-    beside_a_reader();
-    reader_leaves();
+    for (int on_stack = 0; on_stack < 2; on_stack++) {
+        beside_a_reader(on_stack);
+        reader_leaves(on_stack);
+        ends(true, on_stack);
+    }
     alone();
     said_to_be_all();
     tampered();
-    ends(false);
-    ends(true);
+    ends(false, false);
     return 0;
 }
