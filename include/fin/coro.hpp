@@ -212,6 +212,8 @@ template <auto Operation, class... Args> auto chan_operation(Args... args) {
 template <auto Operation, class... Args> auto rpc_operation(Args... args) {
     return stored_last<fin_rpc_on, Operation>(args...);
 }
+template <class... T> using last = typename decltype((std::type_identity<T>(), ...))::type;
+template <class... T> std::remove_pointer_t<last<T...>> storage_of(list<T...>);
 
 } // namespace detail
 
@@ -457,6 +459,10 @@ inline auto wait(semaphore &s) { return wait(*s.native_handle()); }
 inline auto lock_nc(mutex &m) { return lock_nc(*m.native_handle()); }
 inline auto wait_nc(condition_variable &c, mutex &m) { return wait_nc(*c.native_handle(), *m.native_handle()); }
 inline auto wait_nc(semaphore &s) { return wait_nc(*s.native_handle()); }
+// Any other whose storage is the argument before the continuation: co_await co::wait_on<fin_tls_read_on>(t, buffer, size).
+template <auto Operation, class... Args> auto wait_on(Args... args) {
+    return detail::stored_last<decltype(detail::storage_of(detail::arguments_of<Operation>())), Operation>(args...);
+}
 // The task goes to the tail of the run queue.
 inline auto yield() {
     return detail::operation([](fin_on *, fin_cont *c, void *s, size_t n) { return fin_yield_on(c, s, n); });
