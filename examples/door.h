@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// The accept loop of a server whose connections are sequential code: it waits for the next one without a stack, and each has
-// a stack of its own. Connections that are idle for long can do without, too: examples/hello.c.
+// The accept loop of a server: it waits for the next connection without a stack. `serve` has one of its own, and may be
+// sequential code. Connections that are idle for long can do without, too: examples/tls.c, examples/hello.c.
 //
 //     struct door door = {.listener = listener, .serve = converse, .with = server}, *d = &door;
 //     fin_finish {

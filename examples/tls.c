@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// A TLS server and its clients in one thread: each connection is plain sequential code. One client reads and writes at once;
-// one does not trust the server, and one speaks no TLS at all.
+// A TLS server and its clients in one thread. The server's connections wait for records without a stack; clients are plain
+// sequential code. One client reads and writes at once; one does not trust the server, and one speaks no TLS at all.
 #include <arpa/inet.h>
 #include <netinet/in.h>
 
@@ -19,30 +19,55 @@ struct server {
     int listener, served, refused;
 };
 
+struct connection {
+    struct server *server;
+    struct fin_tls *tls;
+    int fd;
+    struct fin_more_on on;
+};
+
+static char heard[4096]; // by any connection, until its step waits
+
+static void over(struct connection *c, int r) {
+    ++*(r == 0 ? &c->server->served : &c->server->refused);
+    if (r != 0)
+        printf("  server: %s (%s)\n", strerror(-r), fin_tls_error(c->tls));
+    fin_tls_free(c->tls);
+    close(c->fd);
+    free(c);
+    fin_cont_end();
+}
+
+static FIN_BLOCKING void echo(void *state, int n);
+
+static FIN_BLOCKING void listen_to(struct connection *c) {
+    int refused = fin_tls_read_on(c->tls, heard, sizeof heard, &c->on, echo, &c, sizeof c);
+    over(c, refused); // otherwise it does not return
+}
+
 // Sends back what it gets, until the client says that this was all.
-static FIN_BLOCKING int echo(struct fin_tls *t) {
-    char buffer[4096];
-    ssize_t n = fin_tls_accept(t), sent;
-    if (n != 0)
-        return (int)n;
-    while ((n = fin_tls_read(t, buffer, sizeof buffer)) > 0) {
-        sent = fin_tls_write(t, buffer, (size_t)n); // never less: a record holds more
-        if (sent != n)
-            return (int)sent;
-    }
-    return n == 0 ? fin_tls_shutdown(t) : (int)n;
+static FIN_BLOCKING void echo(void *state, int n) {
+    struct connection *c = *(struct connection **)state;
+    char data[sizeof heard];
+    if (n <= 0)
+        over(c, n == 0 ? fin_tls_shutdown(c->tls) : n);
+    memcpy(data, heard, (size_t)n);
+    ssize_t sent = fin_tls_write(c->tls, data, (size_t)n); // never less: a record holds more
+    if (sent != n)
+        over(c, (int)sent);
+    listen_to(c);
 }
 
 static FIN_BLOCKING void converse(int fd, void *server) {
-    struct server *s = server;
-    struct fin_tls *t;
-    EXPECT(fin_tls_new(&t, s->context, fd) == 0);
-    int r = echo(t);
-    ++*(r == 0 ? &s->served : &s->refused);
+    struct connection *c = malloc(sizeof *c);
+    EXPECT(c);
+    c->server = server;
+    c->fd = fd;
+    EXPECT(fin_tls_new(&c->tls, c->server->context, fd) == 0);
+    int r = fin_tls_accept(c->tls);
     if (r != 0)
-        printf("  server: %s (%s)\n", strerror(-r), fin_tls_error(t));
-    fin_tls_free(t);
-    close(fd);
+        over(c, r);
+    listen_to(c);
 }
 
 static FIN_BLOCKING int connect_to(const struct server *s) {
