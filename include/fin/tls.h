@@ -9,6 +9,10 @@
 //   the next write, fin_tls_flush or fin_tls_shutdown;
 // - a cancelled handshake goes on where it was, with the next call.
 //
+// A connection that is idle, whether somebody waits to read or not, has less than a kilobyte beside what OpenSSL has for it.
+// What is to be sent has a buffer until it is; what came of a record lies in OpenSSL's until that has all of it. Where there
+// is no memory for the former, -ENOMEM, nothing has been read or written, and the call may be made again.
+//
 // A connection belongs to one thread. One AWE may read while another writes; several that read, or write, take turns. Errors
 // of a connection are final, those of its socket are as the socket has them: -EPROTO: the peer does not speak TLS, or what
 // came was tampered with; -EKEYREJECTED: its certificate is not one that is trusted; -ECONNABORTED: the connection ended
@@ -50,11 +54,11 @@ FIN_BLOCKING int fin_tls_accept_nc(struct fin_tls *t);
 FIN_BLOCKING ssize_t fin_tls_read(struct fin_tls *t, void *buffer, size_t size);
 FIN_BLOCKING ssize_t fin_tls_read_nc(struct fin_tls *t, void *buffer, size_t size);
 
-// As fin_tls_read, with a continuation (fin/on.h): it does not return; where it is refused it returns a negative errno, as
-// those functions do, and nothing has happened. Its turn comes as among those that wait with a stack. *buffer is written in
-// the step that the continuation then is, so connections of a thread may share one. Meanwhile fin_cont_of and reports show a
-// continuation of the library's, not the program's. Only where what OpenSSL answers to the peer has no room, which takes a
-// peer that reads nothing, is that waited for with the stack.
+// As fin_tls_read, with a continuation (fin/on.h). It does not return; where it is refused it returns a negative errno, as
+// the functions there do, and nothing has happened. Readers with and without a stack take turns as they came. *buffer is
+// written immediately before the continuation runs: connections of a thread may share one, and what is in it is to be used,
+// or copied, before that one waits. Only where an answer of OpenSSL's to the peer has no room, since the peer reads nothing,
+// is that waited for with the stack. Until the end fin_cont_of shows a continuation of the library's, and so do reports.
 int fin_tls_read_on(struct fin_tls *t, void *buffer, size_t bytes, struct fin_more_on *on, fin_cont *cont, const void *state,
                     size_t size);
 
