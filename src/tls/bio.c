@@ -38,12 +38,20 @@ static int give_in(BIO *b, char *p, int n) {
     return (int)got;
 }
 
-bool fin_tls_has_out(struct fin_tls *t) { return t->out || (t->out = malloc(OUT_SIZE)); }
+// The one used last, for any thread: malloc is not quick with that size.
+static char *spare;
+
+bool fin_tls_has_out(struct fin_tls *t) {
+    if (!t->out && !(t->out = __atomic_exchange_n(&spare, NULL, __ATOMIC_ACQUIRE)))
+        t->out = malloc(OUT_SIZE);
+    return t->out != NULL;
+}
 
 bool fin_tls_all_sent(struct fin_tls *t) {
     if (t->out_at != t->out_end)
         return false;
-    free(t->out);
+    if (t->out)
+        free(__atomic_exchange_n(&spare, t->out, __ATOMIC_ACQ_REL));
     t->out = NULL;
     t->out_at = t->out_end = 0;
     return true;

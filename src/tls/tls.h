@@ -25,7 +25,7 @@ struct fin_tls {
 // bio.c. NULL: no memory
 BIO *fin_tls_bio(struct fin_tls *t);
 bool fin_tls_has_out(struct fin_tls *t);  // makes room for what OpenSSL writes; false: no memory
-bool fin_tls_all_sent(struct fin_tls *t); // then there is no buffer for it any more
+bool fin_tls_all_sent(struct fin_tls *t); // then it has no buffer for it any more
 
 // tls.c. Pre: t->reading is held.
 // One attempt to take data. Returns as fin_tls_read; -EAGAIN: something is to be received into t->in first. It seldom

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
 // A connection has buffers while something is in them: one that is idle has none, be there somebody who waits to read or
-// not. Where there is no memory for one nothing has happened, and the next call does what was to be done. (The linker wraps
-// malloc and its like; OpenSSL is told of ours.)
+// not; one is kept by the library for the next. Where there is no memory nothing has happened, and the next call does what
+// was to be done. (The linker wraps malloc and its like; OpenSSL is told of ours.)
 #include <openssl/crypto.h>
 
 #include "pair.h"
@@ -143,10 +143,28 @@ static void accepts(void *unused) {
     CHECK_EQ(lacked, 1);
 }
 
+// From here on. A connection whose peer does not read has the one that the library keeps.
+static struct pair others[8];
+static int holders;
+
+static FIN_BLOCKING void lack_memory(void) {
+    static ssize_t n;
+    struct pair *o = &others[holders++];
+    pair_open(o, true, 0);
+    pair_connect(o);
+    do {
+        fin_timeout(FIN_MS) {
+            n = fin_tls_write(o->client, data, sizeof data);
+        }
+    } while (n > 0);
+    CHECK_EQ(n, -ECANCELED);
+    no_memory = true;
+}
+
 static void handshake_lacks(void) {
     pair_open(&p, true, TLS1_3_VERSION);
     SSL_set_post_handshake_auth(fin_tls_ssl(p.client), 1);
-    no_memory = true;
+    lack_memory();
     for (int i = 0; i < 3; i++)
         CHECK_EQ(fin_tls_connect(p.client, "localhost"), -ENOMEM);
     no_memory = false;
@@ -155,15 +173,14 @@ static void handshake_lacks(void) {
             CHECK_EQ(fin_tls_connect(p.client, "localhost"), 0);
             CHECK_EQ(fin_tls_write(p.client, "x", 1), 1);
         };
-        fin_yield();
-        no_memory = true;
+        lack_memory();
         fin_async_call(accepts, NULL);
     }
     CHECK_EQ(fin_tls_read(p.server, got, 2), 1);
 }
 
 static void lacks(void) {
-    no_memory = true;
+    lack_memory();
     for (int i = 0; i < 3; i++)
         CHECK_EQ(fin_tls_write(p.client, "lost", 4), -ENOMEM);
     no_memory = false;
@@ -188,7 +205,7 @@ static FIN_BLOCKING void answer_lacks(bool is_explicit) {
     SSL_set_verify(server, SSL_VERIFY_PEER, NULL);
     CHECK_EQ(SSL_verify_client_post_handshake(server), 1);
     CHECK_EQ(fin_tls_write(p.server, "abc", 3), 3);
-    no_memory = true;
+    lack_memory();
     reader = p.client;
     for (int i = 0; i < 3; i++)
         CHECK_EQ(read_once(is_explicit), -ENOMEM);
@@ -200,7 +217,7 @@ static FIN_BLOCKING void answer_lacks(bool is_explicit) {
 }
 
 static void shutdown_lacks(void) {
-    no_memory = true;
+    lack_memory();
     CHECK_EQ(fin_tls_shutdown(p.client), -ENOMEM);
     no_memory = false;
     moves(p.client, p.server, 10); // it is not said yet
@@ -220,6 +237,7 @@ int main(void) {
     pair_open(&p, true, 0); // what OpenSSL makes at its first use
     pair_connect(&p);
     pair_close(&p);
+    int kept = buffers();
     idle(TLS1_3_VERSION);
     idle(TLS1_2_VERSION);
     handshake_lacks();
@@ -227,5 +245,8 @@ int main(void) {
     answer_lacks(false);
     answer_lacks(true);
     shutdown_lacks();
+    while (holders)
+        pair_close(&others[--holders]);
+    CHECK_EQ(buffers(), kept);
     return 0;
 }
