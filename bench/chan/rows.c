@@ -238,6 +238,19 @@ static double stream(void (*near)(void *), void (*far)(void *), size_t size, lon
 double stream_chan(long n) { return stream(send_all, recv_all, MESSAGE, n); }
 double stream_large(long n) { return stream(send_all, recv_all, LARGE, n); }
 
+// Both ends in one hand: what is left when no line goes from one processor to another.
+double large_in_and_out(long n) {
+    static struct fin_chan *kept[2];
+    static char from[LARGE], to[LARGE];
+    use(kept, 0, 0);
+    uint64_t start = bench_ticks();
+    for (long i = 0; i < n; i++) {
+        check(fin_chan_send(ends[0], from, sizeof from) == 0);
+        check(fin_chan_recv(ends[1], to, sizeof to) == LARGE);
+    }
+    return bench_since(start, (double)n);
+}
+
 static double stream_wide(size_t size, long n) {
     static struct fin_chan *kept[2];
     count = n;

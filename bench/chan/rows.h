@@ -58,6 +58,7 @@ double stream_chan(long n);
 double stream_chan_wide(long n);
 double stream_in_place(long n);
 double stream_large(long n);
+double large_in_and_out(long n);
 double stream_large_wide(long n);
 double stream_large_in_place(long n); // made there, and used there
 double stream_fill(long n);           // the same on one processor
