@@ -50,13 +50,12 @@ class Look:
 
     def __init__(self, table, read, function, place, machine, strict):
         self.read, self.function, self.place, self.machine, self.strict = read, function, place, machine, strict
-        raw = read(table, 4096)
-        self.first, self.at = struct.unpack_from('<Q', raw)[0], {}
-        for i in range(8, 4096 - 31, 32):
-            name = raw[i:i + 28].split(b'\0')[0].decode()
-            if not name:
+        self.first, self.at = self.word(table), {}
+        for i in range(table + 8, table + 4096, 32):  # one by one: behind the table nothing need be mapped
+            name, at = struct.unpack('<28sI', read(i, 32))
+            if name[0] == 0:
                 break
-            self.at[name] = struct.unpack_from('<I', raw, i + 28)[0]
+            self.at[name.split(b'\0')[0].decode()] = at
 
     def word(self, at):
         return struct.unpack('<Q', self.read(at, 8))[0]

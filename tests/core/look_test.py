@@ -2,12 +2,14 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """tools/fin_look.py says nothing of a body that its thread has not yet written: look_test.py TOOLS
 
-Another thread may have been stopped at any instruction, and a debugger's calls do not take the address -1."""
+Another thread may have been stopped at any instruction, and a debugger's calls do not take the address -1. And it reads
+nothing behind the table in the program, which may be the last that is mapped there."""
 import collections
+import struct
 import sys
 
 sys.path.insert(0, sys.argv[1])
-from fin_look import Runtime  # noqa: E402
+from fin_look import Gone, Look, Runtime  # noqa: E402
 
 
 class Nothing:
@@ -33,3 +35,17 @@ for machine in ('x86_64', 'aarch64'):
     look.machine = machine
     if Runtime(look, 4096).entry(8192) is not None:
         sys.exit('a body that is not there yet has an entry')
+
+
+TABLE = struct.pack('<Q', 77) + b''.join(struct.pack('<28sI', name, at) for name, at in ((b'rt.next', 8), (b'', 0)))
+
+
+def read(at, size):
+    if at < 4096 or at + size > 4096 + len(TABLE):
+        raise Gone
+    return TABLE[at - 4096:at - 4096 + size]
+
+
+look = Look(4096, read, None, None, 'x86_64', True)
+if look.first != 77 or look.at != {'rt.next': 8}:
+    sys.exit('the table is read as %d, %r' % (look.first, look.at))
