@@ -44,7 +44,7 @@ BUILDS = {
     'gcc-O0': ({**GCC, **FEW}, ['-Doptimization=0', *THC], []),
     'gcc-O1-frame-pointers': ({**GCC, **FEW}, ['-Doptimization=1', '-Dc_args=-fno-omit-frame-pointer',
                                     '-Dcpp_args=-fno-omit-frame-pointer', *CORE], []),
-    'gcc-O3-lto-pie': ({**GCC, **FEW}, ['-Doptimization=3', '-Db_lto=true', '-Db_pie=true', *CORE], []),
+    'gcc-O3-lto-pie': ({**GCC, **FEW}, ['-Doptimization=3', '-Db_lto=true', '-Db_pie=true', *CORE, *LINES], []),
     'gcc-native-no-frame-pointers': ({**GCC, **FEW}, ['-Doptimization=2', '-Dc_args=-fomit-frame-pointer -march=native',
                                            '-Dcpp_args=-fomit-frame-pointer -march=native', *CORE], []),
     'clang-O0': ({**CLANG, **FEW}, ['-Doptimization=0', *THC], []),
