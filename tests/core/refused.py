@@ -1,9 +1,14 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-2-Clause
 """What must not compile does not, and the first error says why, in a name of Fin's the only one:
-refused.py INCLUDE COMPILER... -- FILE..."""
+refused.py INCLUDE COMPILER... -- FILE...
+
+The headers that the C++ cases share are compiled once for all of a kind: they are most of the work."""
+import functools
+import os
 import subprocess
 import sys
+import tempfile
 
 REASON = {'async': 'fin_async_must_be_inside_fin_finish', 'cancel': 'fin_cancel_must_be_inside_fin_finish',
           'cancel_as': 'fin_cancel_as_needs_fin_finish_as_queries', 'async_body': 'fin_async_must_be_inside_fin_finish',
@@ -38,14 +43,31 @@ REASON = {'async': 'fin_async_must_be_inside_fin_finish', 'cancel': 'fin_cancel_
 
 split = sys.argv.index('--')
 include, compiler, files = sys.argv[1], sys.argv[2:split], sys.argv[split + 1:]
+scratch = tempfile.TemporaryDirectory()
+clang = 'clang' in subprocess.run([*compiler, '--version'], capture_output=True, text=True, check=True).stdout
 bad = 0
+
+
+@functools.lru_cache(None)
+def precompiled(options):
+    """What makes a compiler begin with the headers of a C++ case."""
+    name = os.path.join(scratch.name, str(abs(hash(options))) + '.hpp')
+    with open(name, 'w') as f:
+        f.write('#include <fin.hpp>\n#include <mutex>\n' +
+                ('#include <fin/coro.hpp>\n' if '-std=c++20' in options else ''))
+    made = name + ('.pch' if clang else '.gch')
+    subprocess.run([*compiler, *options, '-x', 'c++-header', name, '-o', made], check=True)
+    return ['-include-pch', made] if clang else ['-include', name]
+
+
 for name in files:
     case, kind = name.rsplit('/', 1)[1].rsplit('.', 1)
     coroutine = case.startswith('awaits')
     for elide in ([], ['-DFIN_ELIDE'])[:1 if coroutine else 2]:
         std = '-std=c++20' if coroutine else '-std=c++17' if kind == 'cpp' else '-std=gnu11'
-        options = [std, '-Werror=unused-result', '-fsyntax-only', '-I' + include]
-        run = subprocess.run(compiler + [*options, *elide, name], capture_output=True, text=True)
+        options = [std, '-Werror=unused-result', '-I' + include, *elide]
+        before = precompiled(tuple(options)) if kind == 'cpp' and case != 'elided' else []  # which says it itself
+        run = subprocess.run([*compiler, *options, *before, '-fsyntax-only', name], capture_output=True, text=True)
         errors = [line for line in run.stderr.splitlines() if ' error: ' in line]
         reasons = [line for line in errors if REASON[case] in line]
         alone = REASON[case].startswith('fin_')
