@@ -277,6 +277,12 @@ void fin_bell_stop(struct ump_rx *rx) {
     }
 }
 
+// A child of a fork may have the socket, too: to close our copy of it would tell nobody.
+static void end_socket(int fd) {
+    shutdown(fd, SHUT_RDWR);
+    close(fd);
+}
+
 void fin_bell_end(struct ump_tx *tx, struct ump_rx *rx) {
     while (rx->parcels)
         fin_bell_drop_fds(rx);
@@ -286,8 +292,8 @@ void fin_bell_end(struct ump_tx *tx, struct ump_rx *rx) {
             fin_lmp_wake(tx->meeting);
         fin_event_advance(&rx->meeting->room, 1);
     } else {
-        close(tx->fd);
-        close(rx->fd);
+        end_socket(tx->fd);
+        end_socket(rx->fd);
     }
 }
 

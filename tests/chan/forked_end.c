@@ -1,0 +1,63 @@
+// SPDX-License-Identifier: BSD-2-Clause
+// The other process has forked a child, which has copies of all that it had, and lives on: when the process closes its end,
+// who waits at this one is told at once, in either direction.
+#include "chan.h"
+
+enum { LIVES = 60 }; // seconds, and no longer than this process
+
+static int told[2]; // a pipe: the child's number
+
+static void forks_then_ends(void *unused) {
+    struct fin_chan *c;
+    (void)unused;
+    if (fin_chan_take(&c, sockets[1], 0) != 0)
+        return;
+    pid_t child = fork();
+    if (child == 0) {
+        sleep(LIVES);
+        _exit(0);
+    }
+    CHECK_EQ(write(told[1], &child, sizeof child), sizeof child);
+    CHECK_EQ(fin_chan_send(c, "forked", 6), 0);
+    CHECK_EQ(fin_sleep(20 * FIN_MS), 0); // the other one waits by now
+    CHECK_EQ(fin_chan_close(c), 0);
+    pause();
+}
+
+static int send_until(void) {
+    char p[1000] = {0};
+    int r;
+    while ((r = fin_chan_send(a, p, sizeof p)) == 0) {
+    }
+    return r;
+}
+
+static int receive(void) {
+    char p[8];
+    return (int)fin_chan_recv(a, p, sizeof p);
+}
+
+static void one(int (*wait)(void), int expected) {
+    pid_t grandchild, pid = child(forks_then_ends, NULL);
+    char p[8];
+    int r = -ECANCELED;
+    CHECK_EQ(fin_chan_offer(&a, sockets[0], &(struct fin_chan_options){4096, 0}), 0);
+    CHECK_EQ(read(told[0], &grandchild, sizeof grandchild), sizeof grandchild);
+    CHECK_EQ(fin_chan_recv(a, p, sizeof p), 6);
+    fin_timeout(20 * FIN_S) {
+        r = wait();
+    }
+    CHECK_EQ(kill(grandchild, SIGKILL), 0);
+    CHECK_EQ(kill(pid, SIGKILL), 0);
+    CHECK_EQ(waitpid(pid, NULL, 0), pid);
+    CHECK_EQ(r, expected);
+    CHECK_EQ(fin_chan_close(a), 0);
+}
+
+int main(void) {
+    alarm(50);
+    CHECK_EQ(pipe(told), 0);
+    one(receive, -ESHUTDOWN);
+    one(send_until, -EPIPE);
+    return 0;
+}
