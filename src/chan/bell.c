@@ -297,6 +297,16 @@ void fin_bell_end(struct ump_tx *tx, struct ump_rx *rx) {
     }
 }
 
+// The other side is to be told when the parent dies, and not when its last child does. An end that is not begun has no
+// socket.
+void fin_bell_forget(struct ump_tx *tx, struct ump_rx *rx) {
+    if (tx->fd <= 0 || rx->fd <= 0)
+        return;
+    close(tx->fd);
+    close(rx->fd);
+    tx->fd = rx->fd = -1; // the numbers may become the child's
+}
+
 void fin_meeting_end(struct meeting *m) {
     for (struct parcel *p = m->first, *next; p; p = next) {
         next = p->next;

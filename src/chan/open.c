@@ -334,8 +334,9 @@ int fin_chan_close(struct fin_chan *c) {
     if (turn_in_use(&c->out.turn) || turn_in_use(&c->in.turn))
         return -EBUSY;
     fin_waitset_leave(&c->watch);
+    fin_chan_trace_remove(c); // before its sockets' numbers are others': the child of a fork closes those of the list
     fin_ump_end(&c->out.ump, &c->in.ump);
     map_release(c->map);
-    chan_free(c);
+    free(c);
     return 0;
 }

@@ -1,15 +1,14 @@
 // SPDX-License-Identifier: BSD-2-Clause
 // The other process has forked a child, which has copies of all that it had, and lives on: when the process closes its end,
-// who waits at this one is told at once, in either direction.
+// or dies, who waits at this one is told at once, in either direction.
 #include "chan.h"
 
-enum { LIVES = 60 }; // seconds, and no longer than this process
+enum { LIVES = 60 }; // seconds, if it is not killed
 
 static int told[2]; // a pipe: the child's number
 
-static void forks_then_ends(void *unused) {
+static void forks_then_ends(void *dies) {
     struct fin_chan *c;
-    (void)unused;
     if (fin_chan_take(&c, sockets[1], 0) != 0)
         return;
     pid_t child = fork();
@@ -20,6 +19,8 @@ static void forks_then_ends(void *unused) {
     CHECK_EQ(write(told[1], &child, sizeof child), sizeof child);
     CHECK_EQ(fin_chan_send(c, "forked", 6), 0);
     CHECK_EQ(fin_sleep(20 * FIN_MS), 0); // the other one waits by now
+    if (dies)
+        _exit(0);
     CHECK_EQ(fin_chan_close(c), 0);
     pause();
 }
@@ -37,8 +38,8 @@ static int receive(void) {
     return (int)fin_chan_recv(a, p, sizeof p);
 }
 
-static void one(int (*wait)(void), int expected) {
-    pid_t grandchild, pid = child(forks_then_ends, NULL);
+static void one(int (*wait)(void), void *dies, int expected) {
+    pid_t grandchild, pid = child(forks_then_ends, dies);
     char p[8];
     int r = -ECANCELED;
     CHECK_EQ(fin_chan_offer(&a, sockets[0], &(struct fin_chan_options){4096, 0}), 0);
@@ -48,7 +49,7 @@ static void one(int (*wait)(void), int expected) {
         r = wait();
     }
     CHECK_EQ(kill(grandchild, SIGKILL), 0);
-    CHECK_EQ(kill(pid, SIGKILL), 0);
+    CHECK_EQ(kill(pid, SIGKILL), 0); // where it has died already it is a zombie
     CHECK_EQ(waitpid(pid, NULL, 0), pid);
     CHECK_EQ(r, expected);
     CHECK_EQ(fin_chan_close(a), 0);
@@ -57,7 +58,9 @@ static void one(int (*wait)(void), int expected) {
 int main(void) {
     alarm(50);
     CHECK_EQ(pipe(told), 0);
-    one(receive, -ESHUTDOWN);
-    one(send_until, -EPIPE);
+    for (int dies = 0; dies < 2; dies++) {
+        one(receive, dies ? &told : NULL, dies ? -ECONNRESET : -ESHUTDOWN);
+        one(send_until, dies ? &told : NULL, -EPIPE);
+    }
     return 0;
 }
