@@ -3,6 +3,7 @@
 // socket for each direction, whose end tells the death of the other side; and sends it in one packet. So it waits for
 // nothing. The side that takes checks what it is given.
 #define _GNU_SOURCE
+#include <fcntl.h>
 #include <stdlib.h>
 #include <sys/mman.h>
 #include <sys/socket.h>
@@ -82,6 +83,9 @@ static void map_release(struct shared_map *m) {
     if (__atomic_sub_fetch(&m->users, 1, __ATOMIC_ACQ_REL) == 0)
         map_end(m);
 }
+
+// The caller's: programs that this process starts are not to have it.
+static void keep_socket(int fd) { fcntl(fd, F_SETFD, FD_CLOEXEC); }
 
 static struct fin_chan *chan_new(unsigned flags) {
     struct fin_chan *c = aligned_alloc(_Alignof(struct fin_chan), sizeof *c);
@@ -271,11 +275,13 @@ int fin_chan_offer(struct fin_chan **out, int fd, const struct fin_chan_options 
         if (r != 0)
             fin_offer_drop(&offer);
     }
-    if (r != 0)
+    if (r != 0) {
         close(fd);
-    else
-        *out = offer.chan;
-    return r;
+        return r;
+    }
+    keep_socket(fd);
+    *out = offer.chan;
+    return 0;
 }
 
 static bool good_hello(const struct hello *h) {
@@ -294,6 +300,7 @@ static int begin_taken(struct fin_chan **out, int fd, const struct hello *h, con
         return -ENOMEM;
     }
     close(fds[0]);
+    keep_socket(fd);
     fin_descriptors_refuse(fds[1]);
     chan_begin(c, m, 1, h->lines, (int[]){fd, fds[1]});
     *out = c;

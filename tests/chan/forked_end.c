@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: BSD-2-Clause
 // The other process has forked a child, which has copies of all that it had, and lives on: when the process closes its end,
-// or dies, who waits at this one is told at once, in either direction.
+// or dies, who waits at this one is told at once, in either direction. Programs that it starts do not get its sockets.
+#include <fcntl.h>
+
 #include "chan.h"
 
 enum { LIVES = 60 }; // seconds, if it is not killed
@@ -55,8 +57,21 @@ static void one(int (*wait)(void), void *dies, int expected) {
     CHECK_EQ(fin_chan_close(a), 0);
 }
 
+// Sockets that were made without SOCK_CLOEXEC.
+static void keeps_sockets(void) {
+    int fd[2];
+    CHECK_EQ(socketpair(AF_UNIX, SOCK_SEQPACKET, 0, fd), 0);
+    CHECK_EQ(fin_chan_offer(&a, fd[0], NULL), 0);
+    CHECK_EQ(fin_chan_take(&b, fd[1], 0), 0);
+    for (int i = 0; i < 2; i++)
+        CHECK_EQ(fcntl(fd[i], F_GETFD), FD_CLOEXEC);
+    CHECK_EQ(fin_chan_close(a), 0);
+    CHECK_EQ(fin_chan_close(b), 0);
+}
+
 int main(void) {
     alarm(50);
+    keeps_sockets();
     CHECK_EQ(pipe(told), 0);
     for (int dies = 0; dies < 2; dies++) {
         one(receive, dies ? &told : NULL, dies ? -ECONNRESET : -ESHUTDOWN);
