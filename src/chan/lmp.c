@@ -68,7 +68,7 @@ static inline ssize_t end(struct fin_chan *c, struct lmp_waiter *w) {
         in_give(c);
     } else {
         c->in.turn.mutex.locked = false;
-        c->in.quick = true;
+        c->in.quick = !fin_trace_on; // one may have begun meanwhile
     }
     return n;
 }
