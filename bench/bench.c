@@ -88,7 +88,7 @@ static void print_target(const char *table, const struct bench_row *r, double ra
     bool met = true;
     if (r->times) {
         met = ratio <= r->times;
-        printf("  <= %.1fx", r->times);
+        printf("  <= %.4gx", r->times);
         bench_csv(table, r->name, "target_times", r->times);
     } else if (r->at_most) {
         met = r->median <= r->at_most;
