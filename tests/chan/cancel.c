@@ -3,14 +3,18 @@
 // cancels thousands of times; what arrived is exactly what was sent.
 #include "chan.h"
 
+enum { MOST = 1500 };
+
 static unsigned seed = 3, sent, received, cancelled;
+
+static size_t size_of(unsigned number) { return number % 3 ? 8 : number % 2 ? 300 : MOST; }
 
 static void pause_a_little(void) { pause_a_while(&seed, 120, 8); }
 
 static void send_one(void *unused) {
     (void)unused;
-    unsigned char p[300];
-    size_t size = sent % 3 ? 8 : sizeof p;
+    unsigned char p[MOST];
+    size_t size = size_of(sent);
     fill(p, size, sent);
     int r = fin_chan_send(a, p, size);
     CHECK(r == 0 || r == -ECANCELED);
@@ -20,13 +24,13 @@ static void send_one(void *unused) {
 
 static void receive_one(void *unused) {
     (void)unused;
-    unsigned char p[300];
+    unsigned char p[MOST];
     ssize_t n = fin_chan_recv(b, p, sizeof p);
     if (n == -ECANCELED) {
         cancelled++;
         return;
     }
-    CHECK_EQ(n, received % 3 ? 8 : sizeof p);
+    CHECK_EQ(n, size_of(received));
     CHECK(filled(p, (size_t)n, received));
     received++;
 }
@@ -46,7 +50,7 @@ static void rounds(unsigned count, bool sending, bool receiving) {
 }
 
 int main(void) {
-    unsigned char p[300];
+    unsigned char p[MOST];
     for (enum kind kind = 0; kind < KINDS; kind++) {
         sent = received = cancelled = 0;
         open_kind(kind, 4096, 0);

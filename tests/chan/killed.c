@@ -6,9 +6,9 @@
 
 #include "chan.h"
 
-static unsigned char p[1000];
+static unsigned char p[1900];
 
-static size_t size_of(unsigned i) { return i % 3 ? 24 : i % sizeof p; }
+static size_t size_of(unsigned i) { return i % 3 ? 24 : i * 7 % sizeof p; }
 
 static void victim(void *unused) {
     (void)unused;
@@ -17,7 +17,7 @@ static void victim(void *unused) {
     if (fin_chan_take(&c, sockets[1], 0) != 0)
         return;
     for (unsigned i = 0;; i++) {
-        unsigned char q[1000];
+        unsigned char q[sizeof p];
         fill(q, size_of(i), i);
         fin_chan_send(c, q, size_of(i));
         while (fin_chan_try_recv(c, q, sizeof q) >= 0) {

@@ -3,7 +3,7 @@
 // is refused did nothing.
 #include "chan.h"
 
-enum { MOST = 900, MESSAGES = 400 };
+enum { MOST = 1900, MESSAGES = 400 };
 
 struct side {
     struct fin_chan_on on;
@@ -15,7 +15,7 @@ struct side {
 static struct side echoes, turns[4];
 static unsigned seed = 7;
 
-static size_t size_of(unsigned number) { return number % 3 ? number % 50 : number * 11 % MOST; }
+static size_t size_of(unsigned number) { return number % 3 ? number % 50 : number * 23 % MOST; }
 
 // ---- an echo without a stack: receive and send, or both in one
 

@@ -9,13 +9,13 @@ static unsigned seen[SENDERS], total;
 static void sender(void *number) {
     unsigned me = (unsigned)(uintptr_t)number;
     for (unsigned i = 0; i < each; i++) {
-        unsigned p[100] = {me, i};
-        CHECK_EQ(fin_chan_send(a, p, i % 5 ? 8 : sizeof p), 0);
+        unsigned p[300] = {me, i};
+        CHECK_EQ(fin_chan_send(a, p, i % 5 ? 8 : i % 2 ? 400 : sizeof p), 0);
     }
 }
 
 static void receiver(void *one) {
-    unsigned p[100], last[SENDERS] = {0};
+    unsigned p[300], last[SENDERS] = {0};
     while (fin_chan_recv(b, p, sizeof p) >= 8) {
         if (p[1] == UINT32_MAX) // the end, one for each
             return;
