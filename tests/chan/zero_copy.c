@@ -35,7 +35,9 @@ static void one(size_t reserved, size_t used, unsigned number) {
     CHECK_EQ(fin_chan_try_recv(b, &bytes, sizeof bytes), -EAGAIN);
 }
 
-enum { CLOSES, TRIES, SENDS, NOBODY, SEERS };
+static const char long_one[1000];
+
+enum { CLOSES, TRIES, TRIES_LONG, SENDS, NOBODY, SEERS };
 
 // A reservation is respected by who is the first to come upon it; after its end there is none.
 static void seen_first_by(int who, bool commits) {
@@ -47,6 +49,8 @@ static void seen_first_by(int who, bool commits) {
             CHECK_EQ(fin_chan_close(a), -EBUSY);
         else if (who == TRIES)
             CHECK_EQ(fin_chan_try_send(a, "x", 1), -EAGAIN);
+        else if (who == TRIES_LONG)
+            CHECK_EQ(fin_chan_try_send(a, long_one, sizeof long_one), -EAGAIN);
         else if (who == SENDS)
             fin_async_call(send_other, NULL);
         memcpy(room, "first", 5);
