@@ -106,16 +106,20 @@ FIN_BLOCKING ssize_t fin_chan_send_recv_nc(struct fin_chan *c, const void *data,
 // -ENOBUFS or -ENOMEM, where the system can take no more.
 // *count is room before, and the number of those that came afterwards; -EMSGSIZE where there is no room for them, too. A
 // receiver that asks for none closes them. -EMFILE where this process cannot have more: they are lost, the message stays.
+// Those with `try` return -EAGAIN where they would wait, and are not cancelled.
 FIN_BLOCKING int fin_chan_send_fds(struct fin_chan *c, const void *data, size_t size, const int *fds, unsigned count);
 FIN_BLOCKING int fin_chan_send_fds_nc(struct fin_chan *c, const void *data, size_t size, const int *fds, unsigned count);
+int fin_chan_try_send_fds(struct fin_chan *c, const void *data, size_t size, const int *fds, unsigned count);
 FIN_BLOCKING ssize_t fin_chan_recv_fds(struct fin_chan *c, void *buffer, size_t size, int *fds, unsigned *count);
 FIN_BLOCKING ssize_t fin_chan_recv_fds_nc(struct fin_chan *c, void *buffer, size_t size, int *fds, unsigned *count);
+ssize_t fin_chan_try_recv_fds(struct fin_chan *c, void *buffer, size_t size, int *fds, unsigned *count);
 
 // Without copies. *room is for a message of up to `size` bytes, to be filled and then sent by fin_chan_commit, with `used`
 // bytes of it, or given up by fin_chan_abandon. Until then others that send at this end wait. It is aligned for any word,
 // and from 1 KiB on to 64 bytes, as the message is where it is peeked at. Otherwise as fin_chan_send.
 FIN_BLOCKING int fin_chan_reserve(struct fin_chan *c, size_t size, void **room);
 FIN_BLOCKING int fin_chan_reserve_nc(struct fin_chan *c, size_t size, void **room);
+int fin_chan_try_reserve(struct fin_chan *c, size_t size, void **room); // -EAGAIN instead of waiting. Not cancelled
 int fin_chan_commit(struct fin_chan *c, size_t used); // 0, or -EINVAL where that is more than was reserved, or nothing was
 void fin_chan_abandon(struct fin_chan *c);
 

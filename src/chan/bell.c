@@ -194,24 +194,40 @@ static int send_parcel(struct meeting *m, const int *fds, int count) {
     return 0;
 }
 
-int fin_bell_send_fds(struct ump_tx *tx, const int *fds, int count, bool nc) {
-    struct packet p;
-    if (tx->meeting)
-        return send_parcel(tx->meeting, fds, count);
-    packet_init(&p);
-    p.v.iov_len = p.byte[0] = 1;
-    memset(p.control.room, 0, sizeof p.control.room);
-    p.m.msg_controllen = CMSG_SPACE((size_t)count * sizeof(int));
-    struct cmsghdr *c = CMSG_FIRSTHDR(&p.m);
+static void packet_of(struct packet *p, const int *fds, int count) {
+    packet_init(p);
+    p->v.iov_len = p->byte[0] = 1;
+    memset(p->control.room, 0, sizeof p->control.room);
+    p->m.msg_controllen = CMSG_SPACE((size_t)count * sizeof(int));
+    struct cmsghdr *c = CMSG_FIRSTHDR(&p->m);
     c->cmsg_level = SOL_SOCKET;
     c->cmsg_type = SCM_RIGHTS;
     c->cmsg_len = CMSG_LEN((size_t)count * sizeof(int));
     memcpy(CMSG_DATA(c), fds, (size_t)count * sizeof(int));
-    ssize_t n = nc ? fin_sendmsg_nc(tx->fd, &p.m, 0) : fin_sendmsg(tx->fd, &p.m, 0);
+}
+
+static int packet_sent(struct ump_tx *tx, ssize_t n) {
     if (n != -EPIPE && n != -ECONNRESET)
         return n < 0 ? (int)n : 0;
     fin_ump_no_receiver(tx, -EPIPE);
     return tx->end;
+}
+
+int fin_bell_send_fds(struct ump_tx *tx, const int *fds, int count, bool nc) {
+    struct packet p;
+    if (tx->meeting)
+        return send_parcel(tx->meeting, fds, count);
+    packet_of(&p, fds, count);
+    return packet_sent(tx, nc ? fin_sendmsg_nc(tx->fd, &p.m, 0) : fin_sendmsg(tx->fd, &p.m, 0));
+}
+
+int fin_bell_try_send_fds(struct ump_tx *tx, const int *fds, int count) {
+    struct packet p;
+    if (tx->meeting)
+        return send_parcel(tx->meeting, fds, count);
+    packet_of(&p, fds, count);
+    ssize_t n = sendmsg(tx->fd, &p.m, MSG_DONTWAIT | MSG_NOSIGNAL);
+    return packet_sent(tx, n < 0 ? -errno : n);
 }
 
 // The parcel of the message that is there becomes the first in *rx.

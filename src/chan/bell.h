@@ -51,6 +51,7 @@ void fin_bell_hear(struct ump_rx *rx);
 
 // Descriptors go before their message. Takes those of the message that is there: returns their number, or -errno.
 FIN_BLOCKING int fin_bell_send_fds(struct ump_tx *tx, const int *fds, int count, bool nc);
+int fin_bell_try_send_fds(struct ump_tx *tx, const int *fds, int count); // -EAGAIN instead of waiting
 int fin_bell_take_fds(struct ump_rx *rx, int *fds, int most);
 void fin_bell_drop_fds(struct ump_rx *rx);
 

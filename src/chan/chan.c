@@ -225,6 +225,10 @@ ssize_t fin_chan_recv_fds_nc(struct fin_chan *c, void *buffer, size_t size, int 
     return recv_any(c, &(struct place){buffer, size, fds, count}, true);
 }
 
+ssize_t fin_chan_try_recv_fds(struct fin_chan *c, void *buffer, size_t size, int *fds, unsigned *count) {
+    return try_take(c, &(struct place){buffer, size, fds, count});
+}
+
 static __attribute__((noinline, cold)) ssize_t peek_traced(const struct fin_chan *c, ssize_t n) {
     if (n >= 0)
         fin_chan_trace(c, false);

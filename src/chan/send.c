@@ -70,10 +70,16 @@ static FIN_BLOCKING int put_waiting(struct fin_chan *c, const struct message *m,
     return r;
 }
 
+static int room_now(struct ump_tx *tx, uint32_t lines) {
+    return ump_room(tx, lines) || fin_ump_refresh(tx, lines) ? 0 : tx->end ? tx->end : -EAGAIN;
+}
+
 static int put_now(struct fin_chan *c, const struct message *m) {
     uint32_t lines = ump_lines(whole_size(m));
     struct ump_tx *tx = &c->out.ump;
-    int r = ump_room(tx, lines) || fin_ump_refresh(tx, lines) ? 0 : tx->end ? tx->end : -EAGAIN;
+    int r = room_now(tx, lines);
+    if (r == 0 && m->count)
+        r = fin_bell_try_send_fds(tx, m->fds, (int)m->count);
     if (r == 0)
         put(c, m);
     return r;
@@ -89,7 +95,7 @@ static inline bool put_at_once(struct fin_chan *c, const struct message *m) {
 }
 
 static int try_put(struct fin_chan *c, const struct message *m) {
-    if (put_at_once(c, m))
+    if (!m->count && put_at_once(c, m))
         return 0;
     out_settle(c);
     if (!turn_enter(&c->out.turn))
@@ -103,11 +109,16 @@ int fin_chan_put_now(struct fin_chan *c, const uint64_t *word, const void *data,
     return put_now(c, &(struct message){data, size, NULL, 0, word});
 }
 
-static FIN_BLOCKING int send_any(struct fin_chan *c, const struct message *m, bool nc) {
+static int refusal(const struct fin_chan *c, const struct message *m) {
     if (m->size > c->out.most || whole_size(m) > c->out.most)
         return -EMSGSIZE;
-    if (m->count > UMP_FDS)
-        return -EINVAL;
+    return m->count > UMP_FDS ? -EINVAL : 0;
+}
+
+static FIN_BLOCKING int send_any(struct fin_chan *c, const struct message *m, bool nc) {
+    int error = refusal(c, m);
+    if (error)
+        return error;
     if (!nc && fin_cancelled())
         return -ECANCELED;
     int r = m->count ? -EAGAIN : try_put(c, m);
@@ -221,7 +232,8 @@ int fin_chan_send_behind_now(struct fin_chan *c, uint64_t word, const void *data
     if (quick_behind(c, size))
         return put_behind_quickly(c, word, data, size);
     const struct message m = {data, size, NULL, 0, &word};
-    return size > c->out.most || whole_size(&m) > c->out.most ? -EMSGSIZE : try_put(c, &m);
+    int error = refusal(c, &m);
+    return error ? error : try_put(c, &m);
 }
 
 static __attribute__((noinline)) int try_send_slowly(struct fin_chan *c, const void *data, size_t size) {
@@ -244,6 +256,21 @@ int fin_chan_send_fds_nc(struct fin_chan *c, const void *data, size_t size, cons
     return send_any(c, &(struct message){data, size, fds, count, NULL}, true);
 }
 
+int fin_chan_try_send_fds(struct fin_chan *c, const void *data, size_t size, const int *fds, unsigned count) {
+    const struct message m = {data, size, fds, count, NULL};
+    int error = refusal(c, &m);
+    return error ? error : try_put(c, &m);
+}
+
+// Pre: room for its lines. The caller has the turn.
+static void begin_reservation(struct fin_chan *c, size_t size, void **room) {
+    struct ump_tx *tx = &c->out.ump;
+    if (ump_lines(size) > 1)
+        tx->dirty = tx->head + ump_lines(size) + tx->lines;
+    c->out.reserved = size + 1;
+    *room = ump_line(tx->ring, tx->head, tx->lines) + ump_offset(size);
+}
+
 static FIN_BLOCKING __attribute__((noinline)) int reserve_slowly(struct fin_chan *c, size_t size, void **room, bool nc) {
     struct ump_tx *tx = &c->out.ump;
     if (size > c->out.most)
@@ -256,17 +283,12 @@ static FIN_BLOCKING __attribute__((noinline)) int reserve_slowly(struct fin_chan
         fin_chan_out_give(c);
         return r;
     }
-    if (ump_lines(size) > 1)
-        tx->dirty = tx->head + ump_lines(size) + tx->lines;
-    c->out.reserved = size + 1;
-    *room = ump_line(tx->ring, tx->head, tx->lines) + ump_offset(size);
+    begin_reservation(c, size, room);
     return 0;
 }
 
-static inline FIN_BLOCKING int reserve(struct fin_chan *c, size_t size, void **room, bool nc) {
+static inline int reserve_quickly(struct fin_chan *c, size_t size, void **room) {
     struct ump_tx *tx = &c->out.ump;
-    if (!quick(c, size))
-        return reserve_slowly(c, size, room, nc);
     char *line = ump_line(tx->ring, tx->head, tx->lines);
     if (tx->ahead)
         ump_fetch(line + tx->ahead);
@@ -275,11 +297,35 @@ static inline FIN_BLOCKING int reserve(struct fin_chan *c, size_t size, void **r
     return 0;
 }
 
+static inline FIN_BLOCKING int reserve(struct fin_chan *c, size_t size, void **room, bool nc) {
+    return quick(c, size) ? reserve_quickly(c, size, room) : reserve_slowly(c, size, room, nc);
+}
+
 int fin_chan_reserve(struct fin_chan *c, size_t size, void **room) {
     return FIN_UNLIKELY(cancelled_here()) ? -ECANCELED : reserve(c, size, room, false);
 }
 
 int fin_chan_reserve_nc(struct fin_chan *c, size_t size, void **room) { return reserve(c, size, room, true); }
+
+static __attribute__((noinline)) int try_reserve_slowly(struct fin_chan *c, size_t size, void **room) {
+    if (size > c->out.most)
+        return -EMSGSIZE;
+    out_settle(c);
+    if (!turn_enter(&c->out.turn))
+        return -EAGAIN;
+    int r = room_now(&c->out.ump, ump_lines(size));
+    if (r == 0) {
+        c->out.turn.mutex.locked = true;
+        fin_chan_out_not_quick(c);
+        begin_reservation(c, size, room);
+    }
+    turn_leave(&c->out.turn);
+    return r;
+}
+
+int fin_chan_try_reserve(struct fin_chan *c, size_t size, void **room) {
+    return quick(c, size) ? reserve_quickly(c, size, room) : try_reserve_slowly(c, size, room);
+}
 
 // To where those of a message that is no longer a long one begin.
 static void move_bytes(const struct ump_tx *tx, size_t used) {

@@ -61,6 +61,50 @@ static void sleeping(void) {
     }
 }
 
+static void waits_behind(void *unused) {
+    (void)unused;
+    CHECK_EQ(fin_chan_send_fds(a, "6", 1, &(int){0}, 1), 0);
+}
+
+// Nothing waits: not for a message, nor for room, in the ring or in the socket, nor for a turn; and what was not sent leaves
+// nothing behind.
+static void tries(void) {
+    int fds[FIN_CHAN_FDS], number, sent = 0;
+    unsigned count = FIN_CHAN_FDS;
+    char big[2000] = "";
+    void *room;
+    CHECK_EQ(fin_chan_try_recv_fds(b, &number, sizeof number, fds, &count), -EAGAIN);
+    CHECK_EQ(fin_chan_try_send_fds(a, "bad", 3, (int[]){-1}, 1), -EBADF);
+    CHECK_EQ(fin_chan_try_send_fds(a, "many", 4, fds, FIN_CHAN_FDS + 1), -EINVAL);
+    CHECK_EQ(fin_chan_try_send_fds(a, big, fin_chan_most(a) + 1, fds, 0), -EMSGSIZE);
+    CHECK_EQ(fin_chan_reserve(a, 8, &room), 0);
+    CHECK_EQ(fin_chan_try_send_fds(a, "turn", 4, &(int){0}, 1), -EAGAIN);
+    fin_chan_abandon(a);
+    for (int every = 1; every <= 3; every += 2) { // first the socket is full, then the ring
+        for (int r = sent = 0; r == 0; sent += r == 0) {
+            memcpy(big, &sent, sizeof sent);
+            size_t size = every == 1 || sent % 3 ? sizeof sent : sizeof big;
+            r = fin_chan_try_send_fds(a, big, size, &(int){0}, sent % every == 0);
+            CHECK(r == 0 || r == -EAGAIN);
+        }
+        CHECK(sent > 10);
+        for (int i = 0; i < sent; i++) {
+            count = FIN_CHAN_FDS;
+            CHECK_EQ(fin_chan_try_recv_fds(b, big, sizeof big, fds, &count), every == 1 || i % 3 ? sizeof sent : sizeof big);
+            memcpy(&number, big, sizeof number);
+            CHECK_EQ(number, i);
+            CHECK_EQ(count, i % every == 0);
+            if (count)
+                close(fds[0]);
+        }
+        CHECK_EQ(fin_chan_try_recv_fds(b, big, sizeof big, fds, &count), -EAGAIN);
+    }
+    fin_finish { // there is room again, for who waits, too
+        fin_async_call(waits_behind, NULL);
+        CHECK_EQ(fin_chan_recv(b, big, sizeof big), 1);
+    }
+}
+
 int main(void) {
     unsigned count = 1;
     int fd, kept = -1;
@@ -72,6 +116,7 @@ int main(void) {
         open_kind(kind, 0, 0);
         in_order();
         sleeping();
+        tries();
         CHECK_EQ(fin_chan_send_fds(a, "bad", 3, (int[]){-1}, 1), -EBADF);
         CHECK_EQ(fin_chan_try_recv(b, &fd, sizeof fd), -EAGAIN);
         CHECK_EQ(fin_chan_send_fds(a, "kept", 4, &(int){0}, 1), 0);
@@ -79,7 +124,10 @@ int main(void) {
         close(kept);
         CHECK_EQ(fin_chan_send_fds(a, "lost", 4, &(int){0}, 1), 0);
         CHECK_EQ(fin_chan_send_fds(a, "lost", 4, &(int){0}, 1), 0);
-        close_both();
+        CHECK_EQ(fin_chan_close(b), 0);
+        int r = fin_chan_try_send_fds(a, "gone", 4, &(int){0}, 1); // the first may be lost
+        CHECK_EQ(r ? r : fin_chan_try_send_fds(a, "gone", 4, &(int){0}, 1), -EPIPE);
+        CHECK_EQ(fin_chan_close(a), 0);
         CHECK_EQ(open_descriptors(), before);
     }
     return 0;

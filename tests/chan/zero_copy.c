@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-2-Clause
 // Messages made and read where they lie: contiguous also over the end of the ring, shorter than reserved, given up; others
-// wait.
+// wait, or are told that they would.
 #include "chan.h"
 
 static int other;
@@ -21,7 +21,7 @@ static void receive_other(void *unused) {
 static void one(size_t reserved, size_t used, unsigned number) {
     void *room;
     const void *bytes;
-    CHECK_EQ(fin_chan_reserve(a, reserved, &room), 0);
+    CHECK_EQ((number % 2 ? fin_chan_reserve : fin_chan_try_reserve)(a, reserved, &room), 0);
     CHECK_EQ((uintptr_t)room % (reserved < 1024 ? 8 : 64), 0);
     memset(room, 0xff, reserved);
     CHECK_EQ(fin_chan_commit(a, reserved + 1), -EINVAL);
@@ -90,6 +90,44 @@ static void traced(void) {
     }
 }
 
+// Who would have to wait, for room or for a turn, is told so; who waits behind a reservation that was tried gets its turn.
+static void tries(void) {
+    void *room, *other_room;
+    char p[2000] __attribute__((aligned(8)));
+    int sent = 0;
+    CHECK_EQ(fin_chan_try_reserve(a, fin_chan_most(a) + 1, &room), -EMSGSIZE);
+    for (int r; (r = fin_chan_try_reserve(a, sent % 3 == 2 ? 1500 : 8, &room)) != -EAGAIN; sent++) {
+        CHECK_EQ(r, 0);
+        CHECK_EQ(fin_chan_try_reserve(a, 8, &other_room), -EAGAIN);
+        CHECK_EQ(fin_chan_try_reserve(a, 1500, &other_room), -EAGAIN);
+        CHECK_EQ(fin_chan_close(a), -EBUSY);
+        *(int *)room = sent;
+        CHECK_EQ(fin_chan_commit(a, sent % 3 == 2 ? 1500 : 8), 0);
+    }
+    CHECK(sent > 3);
+    for (int i = 0; i < sent; i++) {
+        CHECK_EQ(fin_chan_recv(b, p, sizeof p), i % 3 == 2 ? 1500 : 8);
+        CHECK_EQ(*(int *)(void *)p, i);
+    }
+    other = 0;
+    for (int size = 8; size <= 1500; size += 1492) {
+        fin_finish {
+            CHECK_EQ(fin_chan_try_reserve(a, (size_t)size, &room), 0);
+            fin_async_call(send_other, NULL);
+            CHECK_EQ(other, 0);
+            if (size == 8)
+                fin_chan_abandon(a);
+            else
+                CHECK_EQ(fin_chan_commit(a, 0), 0);
+        }
+        if (size == 1500)
+            CHECK_EQ(fin_chan_recv(b, p, sizeof p), 0);
+        CHECK_EQ(fin_chan_recv(b, p, sizeof p), 5);
+        CHECK_EQ(other, 1);
+        other = 0;
+    }
+}
+
 int main(void) {
     for (enum kind kind = 0; kind < KINDS; kind++) {
         void *room;
@@ -127,6 +165,10 @@ int main(void) {
         for (int i = 0; i < 2 * SEERS; i++)
             seen_first_by(i / 2, i % 2);
         traced();
+        tries();
+        close_both();
+        open_kind(kind, 4096, kind == LOCAL ? 0 : FIN_CHAN_SHARED);
+        tries();
         close_both();
     }
     return 0;
