@@ -191,6 +191,13 @@ int fin_tls_accept(struct fin_tls *t) {
     return handshake(t);
 }
 
+// Where nothing is in them; that for writing, too, which a message such as a ticket makes OpenSSL get. Some versions would
+// give up the beginning of a record whose rest has not come.
+static void drop_buffers(struct fin_tls *t) {
+    if (SSL_pending(t->ssl) == 0 && strcmp(SSL_rstate_string(t->ssl), "RH") == 0) // reads the header of a record next
+        SSL_free_buffers(t->ssl);
+}
+
 ssize_t fin_tls_try_read(struct fin_tls *t, void *buffer, size_t size) {
     size_t n;
     for (;;) {
@@ -198,13 +205,12 @@ ssize_t fin_tls_try_read(struct fin_tls *t, void *buffer, size_t size) {
             return t->error;
         ERR_clear_error();
         int r, why = SSL_get_error(t->ssl, SSL_read_ex(t->ssl, buffer, size, &n));
-        if (why == SSL_ERROR_NONE || why == SSL_ERROR_WANT_READ)
+        if (why == SSL_ERROR_NONE || why == SSL_ERROR_WANT_READ) {
             send_some(t); // what it answered
-        if (why == SSL_ERROR_NONE) {
-            if (SSL_pending(t->ssl) == 0)
-                SSL_free_buffers(t->ssl); // that for writing, too, which a ticket before the data makes it get
-            return (ssize_t)n;
+            drop_buffers(t);
         }
+        if (why == SSL_ERROR_NONE)
+            return (ssize_t)n;
         if (why == SSL_ERROR_WANT_READ)
             return (r = socket_error(t)) != 0 ? r : -EAGAIN;
         r = wait_for_more(t, why);

@@ -117,6 +117,7 @@ static void idle(int version) {
     int others = buffers();
     pair_open(&p, true, version);
     pair_connect(&p);
+    waits(others); // tickets come, and no data
     for (size_t n = 1; n <= sizeof data; n *= 4) {
         moves(p.client, p.server, n);
         moves(p.server, p.client, n);
