@@ -313,14 +313,14 @@ void fin_bell_end(struct ump_tx *tx, struct ump_rx *rx) {
     }
 }
 
-// The other side is to be told when the parent dies, and not when its last child does. An end that is not begun has no
-// socket.
-void fin_bell_forget(struct ump_tx *tx, struct ump_rx *rx) {
-    if (tx->fd <= 0 || rx->fd <= 0)
-        return;
-    close(tx->fd);
-    close(rx->fd);
-    tx->fd = rx->fd = -1; // the numbers may become the child's
+// The other side is to be told when the parent dies, and not when its last child does.
+void fin_bell_forget(struct fin_chan *c) {
+    for (int i = 0; i < 2; i++) {
+        if (c->sockets[i] >= 0)
+            close(c->sockets[i]);
+        c->sockets[i] = -1; // the numbers may become the child's
+    }
+    c->out.ump.fd = c->in.ump.fd = -1;
 }
 
 void fin_meeting_end(struct meeting *m) {

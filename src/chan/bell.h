@@ -17,6 +17,7 @@ struct parcel {
     int count, fds[UMP_FDS];
 };
 
+struct fin_chan;
 struct lmp_waiter; // lmp.c
 
 struct meeting {
@@ -60,7 +61,7 @@ void fin_bell_stop(struct ump_rx *rx);
 // Tells the other side that this one is gone.
 void fin_bell_end(struct ump_tx *tx, struct ump_rx *rx);
 // In the child of a fork, of an end of its parent: closes the copies of its sockets.
-void fin_bell_forget(struct ump_tx *tx, struct ump_rx *rx);
+void fin_bell_forget(struct fin_chan *c);
 void fin_meeting_end(struct meeting *m);
 
 #endif

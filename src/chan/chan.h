@@ -43,6 +43,7 @@ struct fin_chan {
     struct shared_map *map;
     struct fin_waitset_source watch; // its place in a waitset
     struct fin_link link;            // in the list of all ends
+    int sockets[2];                  // between processes, from when it is begun; -1: none
     struct fin_rpc *rpc;             // that it has become the end of
 };
 

@@ -92,6 +92,7 @@ static struct fin_chan *chan_new(unsigned flags) {
     if (!c)
         return NULL;
     memset(c, 0, sizeof *c);
+    c->sockets[0] = c->sockets[1] = -1;
     c->out.turn.shared = c->in.turn.shared = flags & FIN_CHAN_SHARED;
     c->out.quick = c->in.quick = !(flags & FIN_CHAN_SHARED) && !fin_trace_on;
     if (fin_chan_trace_add(c) == 0)
@@ -114,6 +115,8 @@ static void chan_begin(struct fin_chan *c, struct shared_map *m, unsigned side, 
     unsigned in = side, out = 1 - side;
     bool barriers = fin_ump_barriers();
     c->map = m;
+    c->sockets[0] = fd[0];
+    c->sockets[1] = fd[1];
     __atomic_add_fetch(&m->users, 1, __ATOMIC_RELAXED);
     c->out.most = c->in.most = (size_t)lines / 2 * UMP_LINE - UMP_LINE; // of half of the lines
     c->out.ump = (struct ump_tx){.ring = m->base + page() + out * ring,

@@ -41,10 +41,8 @@ static void forget_parent(void) {
         l = l->next;
     } while (l != &ends);
     fin_latch_init(&changes);
-    for (l = ends.next; l != &ends; l = l->next) {
-        struct fin_chan *c = (struct fin_chan *)((char *)l - offsetof(struct fin_chan, link));
-        fin_bell_forget(&c->out.ump, &c->in.ump);
-    }
+    for (l = ends.next; l != &ends; l = l->next)
+        fin_bell_forget((struct fin_chan *)((char *)l - offsetof(struct fin_chan, link)));
 }
 
 int fin_chan_trace_add(struct fin_chan *c) {

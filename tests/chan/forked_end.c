@@ -8,10 +8,15 @@
 enum { LIVES = 60 }; // seconds, if it is not killed
 
 static int told[2]; // a pipe: the child's number
+static bool lowest; // the process has no standard input: a socket has its number
 
 static void forks_then_ends(void *dies) {
     struct fin_chan *c;
-    if (fin_chan_take(&c, sockets[1], 0) != 0)
+    if (lowest) {
+        CHECK_EQ(dup2(sockets[1], 0), 0);
+        close(sockets[1]);
+    }
+    if (fin_chan_take(&c, lowest ? 0 : sockets[1], 0) != 0)
         return;
     pid_t child = fork();
     if (child == 0) {
@@ -73,7 +78,9 @@ int main(void) {
     alarm(50);
     keeps_sockets();
     CHECK_EQ(pipe(told), 0);
-    for (int dies = 0; dies < 2; dies++) {
+    for (int i = 0; i < 4; i++) {
+        bool dies = i % 2;
+        lowest = i / 2;
         one(receive, dies ? &told : NULL, dies ? -ECONNRESET : -ESHUTDOWN);
         one(send_until, dies ? &told : NULL, -EPIPE);
     }
