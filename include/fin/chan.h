@@ -17,7 +17,7 @@
 // At one end, one thread may send while another receives. Several AWEs of a thread may be in any of the calls: they take
 // turns. Several threads may send, or receive, at the same end only where it was opened with FIN_CHAN_SHARED (htm 3.4: n:1).
 // fin_chan_close is the last call. After a fork the ends are the parent's: the child must not use them; the other side is
-// told when the parent is gone, all the same.
+// told when the parent is gone, all the same, unless the fork came while fin_chan_connect or fin_chan_take waited.
 #ifndef FIN_CHAN_H
 #define FIN_CHAN_H
 

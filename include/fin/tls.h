@@ -11,7 +11,8 @@
 //
 // A connection that is idle, whether somebody waits to read or not, has less than a kilobyte beside what OpenSSL has for it.
 // What is to be sent has a buffer until it is; what came of a record lies in OpenSSL's until that has all of it. Where there
-// is no memory for the former, -ENOMEM, nothing has been read or written, and the call may be made again.
+// is no memory for the former, -ENOMEM, nothing has been read or written, and the call may be made again; where OpenSSL has
+// none, -ENOMEM is as final as its other errors, and fin_tls_error says so.
 //
 // A connection belongs to one thread. One AWE may read while another writes; several that read, or write, take turns. Errors
 // of a connection are final, those of its socket are as the socket has them: -EPROTO: the peer does not speak TLS, or what

@@ -128,6 +128,9 @@ int main(void) {
         int r = fin_chan_try_send_fds(a, "gone", 4, &(int){0}, 1); // the first may be lost
         CHECK_EQ(r ? r : fin_chan_try_send_fds(a, "gone", 4, &(int){0}, 1), -EPIPE);
         CHECK_EQ(fin_chan_close(a), 0);
+        open_kind(kind, 0, kind == LOCAL ? 0 : FIN_CHAN_SHARED);
+        tries();
+        close_both();
         CHECK_EQ(open_descriptors(), before);
     }
     return 0;
