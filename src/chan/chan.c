@@ -46,6 +46,23 @@ static int take_fds(struct ump_rx *rx, const struct place *p) {
     return n < 0 ? n : 0;
 }
 
+static inline ssize_t take_quickly(struct ump_rx *rx, uint64_t header, void *buffer) {
+    const char *bytes = ump_bytes(rx, 0); // of any that is a line
+    if (rx->ahead)
+        __builtin_prefetch(bytes + rx->ahead);
+    ump_copy_line(buffer, bytes, ump_size(header));
+    return (ssize_t)ump_taken(rx, ump_size(header));
+}
+
+// The same of any length.
+static inline ssize_t take_long(struct ump_rx *rx, uint64_t header, void *buffer) {
+    size_t size = ump_size(header);
+    if (size <= UMP_FIRST)
+        return take_quickly(rx, header, buffer);
+    memcpy(buffer, ump_bytes(rx, size), size);
+    return (ssize_t)ump_taken(rx, size);
+}
+
 // The length is that of the header that was checked, whatever the line says by now. -EAGAIN: there is no message.
 static ssize_t take_next(struct fin_chan *c, const struct place *p) {
     struct ump_rx *rx = &c->in.ump;
@@ -63,13 +80,9 @@ static ssize_t take_next(struct fin_chan *c, const struct place *p) {
     } else if (p->fds) {
         *p->count = 0;
     }
-    if (size <= UMP_FIRST)
-        ump_copy_line(p->buffer, ump_bytes(rx, size), size);
-    else
-        memcpy(p->buffer, ump_bytes(rx, size), size);
     if (FIN_UNLIKELY(fin_trace_on))
         fin_chan_trace(c, false);
-    return (ssize_t)ump_taken(rx, size);
+    return take_long(rx, header, p->buffer);
 }
 
 // What there is when no message is.
@@ -119,27 +132,11 @@ static inline uint64_t quick_header(const struct fin_chan *c, size_t room) {
     return FIN_LIKELY(c->in.quick) ? header_of_line(c, room) : 0;
 }
 
-static inline ssize_t take_quickly(struct ump_rx *rx, uint64_t header, void *buffer) {
-    const char *bytes = ump_bytes(rx, 0); // of any that is a line
-    if (rx->ahead)
-        __builtin_prefetch(bytes + rx->ahead);
-    ump_copy_line(buffer, bytes, ump_size(header));
-    return (ssize_t)ump_taken(rx, ump_size(header));
-}
-
 // The same for messages of any length.
 static inline uint64_t quick_long_header(const struct fin_chan *c, size_t room) {
     uint64_t header = c->in.quick ? ump_look_once(&c->in.ump) : 0;
     size_t size = ump_size(header);
     return FIN_LIKELY((header & UMP_KIND) == UMP_MESSAGE && size <= c->in.most && size <= room) ? header : 0;
-}
-
-static inline ssize_t take_long(struct ump_rx *rx, uint64_t header, void *buffer) {
-    size_t size = ump_size(header);
-    if (size <= UMP_FIRST)
-        return take_quickly(rx, header, buffer);
-    memcpy(buffer, ump_bytes(rx, size), size);
-    return (ssize_t)ump_taken(rx, size);
 }
 
 ssize_t fin_chan_take_now(struct fin_chan *c, void *buffer, size_t size) {

@@ -3,7 +3,7 @@
 //
 // A message begins with a line of its own: a header word, then its bytes, contiguous over as many lines as they need (the
 // ring is mapped twice in a row, so also over its end). Those of long ones begin with the next line: right behind the header
-// every other load or store of a copy would touch two lines, which takes a third longer. The header says how often the ring
+// every other load or store of a copy would touch two lines. The header says how often the ring
 // has been gone around (the lap); the receiver looks at the one line where the next message would begin, and it has arrived
 // when the lap there is the one expected. The header is written last: a message is there as a whole or not at all, wherever
 // the sender was stopped.
