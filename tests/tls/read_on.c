@@ -176,15 +176,20 @@ static void turns(void) {
     pair_close(&p);
 }
 
+// Of the server, a byte each.
+static void three_readers(struct reader *r, char *to) {
+    opened();
+    for (int i = 0; i < 3; i++)
+        r[i] = (struct reader){.t = p.server, .to = &to[i], .size = 1, .number = i};
+}
+
 // One that waits for its turn is cancelled; one that has it is, and the next gets it. In a block that is cancelled nothing
 // begins, also where nothing has to be waited for.
 static void cancelled(void) {
     static struct reader r[3];
     static char to[3];
-    opened();
+    three_readers(r, to);
     fin_finish_as(all) {
-        for (int i = 0; i < 3; i++)
-            r[i] = (struct reader){.t = p.server, .to = &to[i], .size = 1, .number = i};
         fin_finish {
             START(&r[0]);
             CHECK_EQ(fin_sleep(FIN_MS), 0);
@@ -219,10 +224,8 @@ static void cancelled(void) {
 static void between_two(void) {
     static struct reader r[3];
     static char to[3];
-    opened();
+    three_readers(r, to);
     fin_finish {
-        for (int i = 0; i < 3; i++)
-            r[i] = (struct reader){.t = p.server, .to = &to[i], .size = 1, .number = i};
         START(&r[0]);
         CHECK_EQ(fin_sleep(FIN_MS), 0);
         fin_finish {
