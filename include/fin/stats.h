@@ -19,7 +19,8 @@ struct fin_runtime;
 // What AWEs wait for.
 enum fin_reason {
     FIN_FOR_PROGRAM, // what it says itself: fin_suspend, fin_block_on, the handoffs
-    FIN_FOR_TURN,    // fin_yield, fin_yield_on. Other yields with a stack are in `switches` only
+    FIN_FOR_TURN,    // fin_yield, fin_yield_on; a turn of others before one goes on that had nothing to
+                     // wait for, and has no stack. Other yields with a stack are in `switches` only
     FIN_FOR_FINISH,  // the end of a finish block
     FIN_FOR_SYNC,    // fin/sync.h
     FIN_FOR_IO,

@@ -18,7 +18,7 @@ static FIN_BLOCKING void call(struct chan_on *on, struct fin_waitset_source *s) 
         fin_waitset_call(on->set, s);
     }
     fin_waitset_drop(on->set);
-    (monitors ? fin_cont_call_first : fin_cont_call)(FIN_FOR_MESSAGE, on->kept.cont, on->kept.state, on->kept.size, 0);
+    (monitors ? fin_cont_call_first : fin_cont_call)(on->kept.cont, on->kept.state, on->kept.size, 0);
     fin_host_die("a handler that fin_waitset_dispatch_on called left a mutex locked, an entry in a queue, or an "
                  "exception in flight");
 }
@@ -145,7 +145,7 @@ static int next_or_sleep(struct chan_on *on) {
     fin_waitset_place(on->set, s);
     fin_waitset_release(on->set);
     fin_waitset_drop(on->set);
-    return fin_cont_call_first(FIN_FOR_MESSAGE, on->kept.cont, on->kept.state, on->kept.size, 0);
+    return fin_cont_call_first(on->kept.cont, on->kept.state, on->kept.size, 0);
 }
 
 static FIN_INNER void woken_for_next(void *state, int result) {

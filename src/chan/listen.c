@@ -165,7 +165,7 @@ int fin_chan_accept_on(struct fin_chan_listener *l, struct fin_chan **out, struc
     if (r < 0)
         return r;
     if (r > 0)
-        return fin_cont_call(FIN_FOR_IO, cont, state, size, -ECANCELED);
+        return fin_cont_call(cont, state, size, -ECANCELED);
     fin_keep(&w->kept, cont, state, size);
     w->listener = l;
     w->out = out;

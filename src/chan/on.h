@@ -57,7 +57,7 @@ static inline struct chan_on *chan_on_of(struct fin_chan_on *storage) { return (
 
 // It is over, or there was nothing to wait for. Returns only where that is refused, which fin_cont_begin has seen before.
 static inline int chan_on_end(const struct chan_on *on, ssize_t result) {
-    return fin_cont_call(FIN_FOR_MESSAGE, on->kept.cont, on->kept.state, on->kept.size, (int)result);
+    return fin_cont_call(on->kept.cont, on->kept.state, on->kept.size, (int)result);
 }
 
 // on.c of I/O: waits until fd is readable, for a message.

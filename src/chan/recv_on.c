@@ -251,7 +251,7 @@ static inline ssize_t take_soon(struct fin_chan *c, void *buffer, size_t room) {
 static inline int went_quickly(struct fin_runtime *rt, struct fin_cont_record *e, fin_cont *cont, const void *state,
                                size_t size, int result) {
     return FIN_LIKELY(e && may_call_plain(rt)) ? call_plain(rt, e, cont, state, size, result)
-                                               : fin_cont_call(FIN_FOR_MESSAGE, cont, state, size, result);
+                                               : fin_cont_call(cont, state, size, result);
 }
 
 // The fast paths make no call that returns, so they save no register.

@@ -54,6 +54,8 @@ static void peeked(struct chan_on *chan, struct fin_awe *a, ssize_t n) {
     } else {
         if (r->head && on->w.id != 0)
             fin_rpc_promote(r);
+        else if (r->head && fin_rpc_serve_known(on, a))
+            fin_rt(fin_self)->known[FIN_FOR_MESSAGE]++; // and looks for the next one in its turn
         fin_cont_instead_of(a, &on->kept, woken, &on, sizeof on);
         fin_cont_result(a, 0);
         fin_schedule_own(fin_rt(fin_self), a);
@@ -237,7 +239,7 @@ static __attribute__((noinline)) int call_slowly(struct fin_rpc *r, const void *
     uint32_t id = 0;
     int error = begun > 0 ? -ECANCELED : r->end != 0 ? r->end : fin_rpc_call_new(r, &id);
     if (error != 0)
-        return fin_cont_call(FIN_FOR_MESSAGE, cont, state, state_size, error);
+        return fin_cont_call(cont, state, state_size, error);
     struct rpc_on *on =
         begin(storage, r, &(struct waiting){.id = id, .buffer = answer, .room = room}, cont, state, state_size);
     on->what = CALL;
@@ -269,7 +271,7 @@ int fin_rpc_recv_on(struct fin_rpc *r, uint32_t id, void *answer, size_t room, s
                     const void *state, size_t state_size) {
     int begun = fin_cont_begin(cont, state_size, true);
     if (begun != 0)
-        return begun < 0 ? begun : fin_cont_call(FIN_FOR_MESSAGE, cont, state, state_size, -ECANCELED);
+        return begun < 0 ? begun : fin_cont_call(cont, state, state_size, -ECANCELED);
     const struct waiting w = {.id = id, .buffer = answer, .room = room, .keep = true};
     struct rpc_on *on = begin(storage, r, &w, cont, state, state_size);
     on->what = RECV;
@@ -283,7 +285,7 @@ static __attribute__((noinline)) int accept_slowly(struct fin_rpc *r, void *requ
                                                    size_t state_size) {
     int begun = fin_cont_begin(cont, state_size, true);
     if (begun != 0)
-        return begun < 0 ? begun : fin_cont_call(FIN_FOR_MESSAGE, cont, state, state_size, -ECANCELED);
+        return begun < 0 ? begun : fin_cont_call(cont, state, state_size, -ECANCELED);
     struct rpc_on *on = begin(storage, r, &(struct waiting){.buffer = request, .room = room}, cont, state, state_size);
     on->what = ACCEPT;
     on->id = id;

@@ -27,7 +27,7 @@ struct rpc_on {
 _Static_assert(sizeof(struct rpc_on) <= sizeof(struct fin_rpc_on), "room for a wait");
 
 static inline int finish(struct rpc_on *on, ssize_t n) {
-    return fin_cont_call(FIN_FOR_MESSAGE, on->kept.cont, on->kept.state, on->kept.size, (int)n);
+    return fin_cont_call(on->kept.cont, on->kept.state, on->kept.size, (int)n);
 }
 
 static inline struct rpc_on *begin(struct fin_rpc_on *storage, struct fin_rpc *r, const struct waiting *w, fin_cont *cont,
@@ -46,6 +46,9 @@ int fin_rpc_on_go(struct rpc_on *on, int error);
 // serve_on.c
 // In the AWE that sends it. After the last one that there is room for who serves has to be woken.
 bool fin_rpc_serve_at_once(struct rpc_on *on, uint64_t word, const void *data, size_t size);
+// By who hears that it has come, of an AWE that serves and waits: the request at the head is taken. False: it is for the AWE
+// to look at.
+bool fin_rpc_serve_known(struct rpc_on *on, const struct fin_awe *a);
 // What fin_rpc_on_go found: 0 for a request at the head, or why there will be none. 1: it is to wait for the next one.
 int fin_rpc_serve_next(struct rpc_on *on, ssize_t n, unsigned turn);
 

@@ -79,7 +79,7 @@ int fin_chan_send_on(struct fin_chan *c, const void *data, size_t size, struct f
         return r;
     r = r > 0 ? -ECANCELED : fin_chan_send_now(c, data, size);
     if (r != -EAGAIN)
-        return fin_cont_call(FIN_FOR_MESSAGE, cont, state, state_size, r);
+        return fin_cont_call(cont, state, state_size, r);
     on->chan = c;
     on->data = data;
     on->size = size;

@@ -123,6 +123,11 @@ bool fin_rpc_serve_at_once(struct rpc_on *on, uint64_t word, const void *data, s
     return true;
 }
 
+bool fin_rpc_serve_known(struct rpc_on *on, const struct fin_awe *a) {
+    bool cancelled = record_of(a)->item.link.next == NULL;
+    return !cancelled && on->running + 1 < FIN_RPC_MOST && serve_head(on) == 0;
+}
+
 static FIN_INNER void serve_more(void *state, int result) {
     struct rpc_on *on = *(struct rpc_on **)state;
     (void)result;
@@ -150,7 +155,7 @@ int fin_rpc_serve_on(struct fin_rpc *r, fin_rpc_fn *fn, void *arg, struct fin_rp
                      const void *state, size_t state_size) {
     int begun = fin_cont_begin(cont, state_size, true);
     if (begun != 0)
-        return begun < 0 ? begun : fin_cont_call(FIN_FOR_MESSAGE, cont, state, state_size, -ECANCELED);
+        return begun < 0 ? begun : fin_cont_call(cont, state, state_size, -ECANCELED);
     struct rpc_on *on = begin(storage, r, &(struct waiting){.id = 0}, cont, state, state_size);
     on->what = SERVE;
     on->fn = fn;

@@ -317,8 +317,7 @@ int fin_cont_continue_(fin_cont *cont, const void *state, size_t size, int resul
     return fin_cont_go_on(FIN_FOR_PROGRAM, cont, state, size, result);
 }
 
-static inline int call_with(enum fin_reason reason, fin_cont *cont, const void *state, size_t size, int result,
-                            uint32_t what, bool front) {
+static inline int call_with(fin_cont *cont, const void *state, size_t size, int result, uint32_t what, bool front) {
     struct leaving l;
     int error = stop_with(&l, cont, state, size);
     if (error)
@@ -326,7 +325,7 @@ static inline int call_with(enum fin_reason reason, fin_cont *cont, const void *
     if (!running_record(l.body) || l.body->inner || fin_tracking(l.rt) || !tick(l.rt)) { // now and then others have a turn
         l.e->cancellable = what;
         queue_at(l.rt, l.e, result, front);
-        fin_cont_leave_to_next(l.rt, l.body, reason);
+        fin_cont_leave_to_next(l.rt, l.body, FIN_FOR_TURN);
     }
     l.e->result = result;
     l.body->entry = (void *)cont;
@@ -334,24 +333,23 @@ static inline int call_with(enum fin_reason reason, fin_cont *cont, const void *
     return 0;
 }
 
-static __attribute__((noinline)) int call_slowly(enum fin_reason reason, fin_cont *cont, const void *state, size_t size,
-                                                 int result) {
-    return call_with(reason, cont, state, size, result, false, false);
+static __attribute__((noinline)) int call_slowly(fin_cont *cont, const void *state, size_t size, int result) {
+    return call_with(cont, state, size, result, false, false);
 }
 
-int fin_cont_call(enum fin_reason reason, fin_cont *cont, const void *state, size_t size, int result) {
+int fin_cont_call(fin_cont *cont, const void *state, size_t size, int result) {
     struct fin_runtime *rt = fin_rt(fin_self);
     struct fin_cont_record *e = FIN_LIKELY(rt != NULL) && may_set_plain(cont, size) ? running_plain(rt) : NULL;
     return FIN_LIKELY(e && may_call_plain(rt)) ? call_plain(rt, e, cont, state, size, result)
-                                               : call_slowly(reason, cont, state, size, result);
+                                               : call_slowly(cont, state, size, result);
 }
 
-int fin_cont_call_first(enum fin_reason reason, fin_cont *cont, const void *state, size_t size, int result) {
-    return call_with(reason, cont, state, size, result, false, true);
+int fin_cont_call_first(fin_cont *cont, const void *state, size_t size, int result) {
+    return call_with(cont, state, size, result, false, true);
 }
 
-int fin_cont_call_descriptor(enum fin_reason reason, fin_cont *cont, const void *state, size_t size, int fd) {
-    return call_with(reason, cont, state, size, fd, fd >= 0 ? DESCRIPTOR : false, false);
+int fin_cont_call_descriptor(fin_cont *cont, const void *state, size_t size, int fd) {
+    return call_with(cont, state, size, fd, fd >= 0 ? DESCRIPTOR : false, false);
 }
 
 int fin_yield_on(fin_cont *cont, const void *state, size_t size) {

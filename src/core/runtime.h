@@ -175,10 +175,10 @@ void fin_cont_instead_of(struct fin_awe *a, struct fin_kept *k, fin_cont *cont, 
 // What the continuation will be told of one that waits so, from who alone may schedule it. Nothing to a stackful AWE.
 void fin_cont_result(struct fin_awe *a, int result);
 // Its continuation runs with that result: at the base of the stack that it has, where that is its own.
-int fin_cont_call(enum fin_reason reason, fin_cont *cont, const void *state, size_t size, int result);
+int fin_cont_call(fin_cont *cont, const void *state, size_t size, int result);
 // The same; or it comes to the head of the queue.
-int fin_cont_call_first(enum fin_reason reason, fin_cont *cont, const void *state, size_t size, int result);
-int fin_cont_call_descriptor(enum fin_reason reason, fin_cont *cont, const void *state, size_t size, int fd);
+int fin_cont_call_first(fin_cont *cont, const void *state, size_t size, int result);
+int fin_cont_call_descriptor(fin_cont *cont, const void *state, size_t size, int fd);
 // It gives up its stack, and its continuation runs soon, with that result.
 int fin_cont_go_on(enum fin_reason reason, fin_cont *cont, const void *state, size_t size, int result);
 

@@ -261,7 +261,7 @@ int fin_acceptor_next_on(struct fin_acceptor *a, struct fin_on *on, fin_cont *co
         return begun;
     int r = begun > 0 ? -ECANCELED : without_waiting(a);
     if (r != -EAGAIN)
-        return fin_cont_call_descriptor(FIN_FOR_IO, cont, state, size, r);
+        return fin_cont_call_descriptor(cont, state, size, r);
     if (!a->ring)
         return fin_accept_on(on, a->fd, a->flags, cont, state, size);
     *t =

@@ -18,7 +18,7 @@ _Static_assert(sizeof(struct buffers_on) <= sizeof(struct fin_buffers_on), "room
 
 static int end(struct buffers_on *w, ssize_t n) {
     w->buffers->users--;
-    return fin_cont_call(FIN_FOR_IO, w->kept.cont, w->kept.state, w->kept.size, (int)n);
+    return fin_cont_call(w->kept.cont, w->kept.state, w->kept.size, (int)n);
 }
 
 // There is data, which the others that lack a buffer may take first.
@@ -51,7 +51,7 @@ int fin_buffers_recv_on(struct fin_buffers *b, int fd, void **piece, struct fin_
         return begun;
     *piece = NULL;
     if (begun > 0)
-        return fin_cont_call(FIN_FOR_IO, cont, state, size, -ECANCELED);
+        return fin_cont_call(cont, state, size, -ECANCELED);
     fin_keep(&w->kept, cont, state, size);
     w->buffers = b;
     w->piece = piece;

@@ -42,7 +42,7 @@ int fin_recvmsg_on(struct fin_more_on *storage, int fd, struct msghdr *m, int fl
     if (error)
         return error;
     if (begun > 0)
-        return fin_cont_call(FIN_FOR_IO, cont, state, size, -ECANCELED);
+        return fin_cont_call(cont, state, size, -ECANCELED);
     fin_keep(&w->kept, cont, state, size);
     w->to = m;
     w->own = fin_message_new(io, m);
@@ -69,7 +69,7 @@ int fin_recvfrom_on(struct fin_more_on *storage, int fd, void *buffer, size_t by
     if (begun < 0)
         return begun;
     if (begun > 0)
-        return fin_cont_call(FIN_FOR_IO, cont, state, size, -ECANCELED);
+        return fin_cont_call(cont, state, size, -ECANCELED);
     fin_keep(&w->kept, cont, state, size);
     w->v = (struct iovec){buffer, fin_io_most(bytes)};
     w->m = (struct msghdr){.msg_name = from, .msg_iov = &w->v, .msg_iovlen = 1};

@@ -119,9 +119,9 @@ int fin_wait_on(struct fin_process *p, int *status, struct fin_more_on *storage,
     if (begun < 0)
         return begun;
     if (begun > 0 || !claim(p))
-        return fin_cont_call(FIN_FOR_IO, cont, state, size, begun > 0 ? -ECANCELED : -EBUSY);
+        return fin_cont_call(cont, state, size, begun > 0 ? -ECANCELED : -EBUSY);
     if (p->fd < 0)
-        return fin_cont_call(FIN_FOR_IO, cont, state, size, waited(p, -ECHILD));
+        return fin_cont_call(cont, state, size, waited(p, -ECHILD));
     fin_keep(&w->kept, cont, state, size);
     w->process = p;
     w->status = status;

@@ -142,7 +142,7 @@ _Static_assert(sizeof(struct taker_on) <= sizeof(struct fin_on), "room for one t
 
 static int end_of_wait(struct fin_receiver *r, ssize_t n) {
     r->inside = false;
-    return fin_cont_call(FIN_FOR_IO, r->kept.cont, r->kept.state, r->kept.size, (int)n);
+    return fin_cont_call(r->kept.cont, r->kept.state, r->kept.size, (int)n);
 }
 
 // There is data, which the others that lack a buffer may take first.
@@ -195,7 +195,7 @@ int fin_receiver_next_on(struct fin_receiver *r, void **piece, struct fin_on *on
     *piece = NULL;
     ssize_t n = begun > 0 ? -ECANCELED : without_waiting(r, piece);
     if (n != WAIT && n != LACKING)
-        return fin_cont_call(FIN_FOR_IO, cont, state, size, (int)n);
+        return fin_cont_call(cont, state, size, (int)n);
     r->inside = true;
     r->piece = piece;
     fin_keep(&r->kept, cont, state, size);

@@ -263,7 +263,7 @@ int fin_signals_next_on(struct fin_signals *s, struct fin_signal_info *info, str
     if (begun < 0)
         return begun;
     if (begun > 0 || !s->set || !s->set->in_use)
-        return fin_cont_call(FIN_FOR_IO, cont, state, size, begun > 0 ? -ECANCELED : -EBADF);
+        return fin_cont_call(cont, state, size, begun > 0 ? -ECANCELED : -EBADF);
     fin_keep(&w->kept, cont, state, size);
     w->set = s->set;
     w->info = info;

@@ -59,7 +59,7 @@ static inline int fin_how_begin(const struct fin_how *how) {
 
 // There is nothing to wait for.
 static inline int fin_how_pass(const struct fin_how *how) {
-    return how->cont ? fin_cont_call(how->reason, how->cont, how->state, how->size, 0) : 0;
+    return how->cont ? fin_cont_call(how->cont, how->state, how->size, 0) : 0;
 }
 
 // Puts w behind `after`, NULL: first. Latch held.

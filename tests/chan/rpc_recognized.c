@@ -88,10 +88,7 @@ static void sleeps(enum kind kind) {
     }
     CHECK_EQ(waits().with_stack, 0);
     CHECK(waits().recognized > 0);
-    if (FIN_SANITIZED) // a quick way less
-        CHECK(waits().recognized * 10 > waits().with_continuation * 8);
-    else
-        CHECK_EQ(waits().recognized, waits().with_continuation);
+    CHECK_EQ(waits().recognized, waits().with_continuation);
     if (kind == PAIR)
         fin_thread_join_nc(&t);
     close_rpc();

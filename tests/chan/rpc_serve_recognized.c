@@ -1,0 +1,152 @@
+// SPDX-License-Identifier: BSD-2-Clause
+// A dispatch loop without a stack that sleeps: who hears that a request has come begins its work, so that the loop has
+// nothing to do but to wait again. Not where it serves as many as it may, or has been cancelled: then the request stays.
+#include "rpc.h"
+
+enum { CALLS = 30 };
+
+static struct fin_rpc_on serving;
+static struct fin_event go_on;
+static unsigned at_work, done;
+
+static struct fin_blocks waits(void) {
+    struct fin_stats s;
+    fin_stats(&s);
+    return s.blocks[FIN_FOR_MESSAGE];
+}
+
+static void served(void *why, int result) {
+    CHECK_EQ(result, *(int *)why);
+    fin_cont_end();
+}
+
+static void begin_to_serve(void *handler, int result) {
+    static const int why = -ECANCELED;
+    CHECK_EQ(result, 0);
+    fin_rpc_serve_on(server, *(fin_rpc_fn **)handler, NULL, &serving, served, &why, sizeof why);
+}
+
+// Until who serves, on this thread, sleeps.
+static void let_sleep(void) { CHECK_EQ(fin_sleep_nc(FIN_MS), 0); }
+
+static void answers_at_once(struct fin_rpc *r, uint32_t id, void *request, size_t size, void *arg) {
+    (void)r, (void)arg;
+    CHECK_EQ(size, sizeof(uint64_t));
+    reply_to(id, *(uint64_t *)request);
+    done++;
+}
+
+static void sends(void *x) { CHECK_EQ(fin_rpc_send(caller, x, sizeof(uint64_t), &(uint32_t){0}), 0); }
+
+static void asleep(enum kind kind) {
+    struct fin_thread_handle t;
+    open_rpc(kind);
+    done = 0;
+    fin_finish {
+        fin_async_cont(begin_to_serve, &(fin_rpc_fn *){answers_at_once}, sizeof(fin_rpc_fn *));
+        let_sleep();
+        fin_stats_clear();
+        for (uint64_t i = 0; i < CALLS; i++) {
+            if (kind == PAIR)
+                CHECK_EQ(fin_thread_start(&t, sends, &i), 0);
+            else
+                sends(&i);
+            if (kind == PAIR)
+                fin_thread_join_nc(&t);
+            while (done <= i)
+                fin_yield();
+            let_sleep();
+        }
+        CHECK_EQ(waits().with_stack, 0);
+        if (kind != LOCAL) { // there who sends begins the work, and the loop sleeps on
+            CHECK(waits().recognized > 0);
+            CHECK(waits().recognized >= waits().with_continuation);
+        }
+        fin_cancel();
+    }
+    close_rpc();
+}
+
+// ---- as many as there may be
+
+static void works(struct fin_rpc *r, uint32_t id, void *request, size_t size, void *arg) {
+    (void)r, (void)size, (void)arg;
+    at_work++;
+    uint64_t x = *(uint64_t *)request;
+    CHECK(at_work <= FIN_RPC_MOST);
+    CHECK_EQ(fin_event_await(&go_on, 1), 0);
+    CHECK_EQ(x, id);
+    at_work--;
+    done++;
+}
+
+static void sends_raw(uint32_t n) {
+    struct {
+        uint32_t kind, id;
+        uint64_t x;
+    } m = {1, n, n};
+    CHECK_EQ(fin_chan_send(a, &m, sizeof m), 0);
+}
+
+static void at_the_limit(enum kind kind) {
+    enum { MORE = 10 };
+    fin_event_init(&go_on);
+    at_work = done = 0;
+    open_kind(kind, 1 << 20, 0);
+    CHECK_EQ(fin_rpc_open(&server, b, 0), 0);
+    fin_finish {
+        fin_async_cont(begin_to_serve, &(fin_rpc_fn *){works}, sizeof(fin_rpc_fn *));
+        for (uint32_t n = 0; n < FIN_RPC_MOST - MORE; n++)
+            sends_raw(n);
+        while (at_work < FIN_RPC_MOST - MORE)
+            fin_yield();
+        for (uint32_t n = FIN_RPC_MOST - MORE; n < FIN_RPC_MOST + MORE; n++) {
+            let_sleep();
+            sends_raw(n);
+        }
+        let_sleep();
+        CHECK_EQ(at_work, FIN_RPC_MOST);
+        fin_event_advance(&go_on, 1);
+        while (done < FIN_RPC_MOST + MORE)
+            fin_yield();
+        fin_cancel();
+    }
+    CHECK_EQ(fin_rpc_close(server), 0);
+    CHECK_EQ(fin_chan_close(a), 0);
+}
+
+// ---- cancelled
+
+static void not_any_more(struct fin_rpc *r, uint32_t id, void *request, size_t size, void *arg) {
+    (void)r, (void)id, (void)request, (void)size, (void)arg;
+    done++;
+}
+
+// The message has come when the block is cancelled, and the thread has not heard of it.
+static void cancelled(enum kind kind) {
+    uint64_t x = 0;
+    uint32_t id;
+    open_rpc(kind);
+    done = 0;
+    fin_finish {
+        fin_async_cont(begin_to_serve, &(fin_rpc_fn *){not_any_more}, sizeof(fin_rpc_fn *));
+        let_sleep();
+        CHECK_EQ(fin_rpc_send(caller, &(uint64_t){7}, sizeof x, &id), 0);
+        fin_cancel();
+    }
+    CHECK_EQ(done, 0);
+    CHECK_EQ(next_request(&x), id);
+    CHECK_EQ(x, 7);
+    close_rpc();
+}
+
+int main(void) {
+    for (enum kind kind = 0; kind < KINDS; kind++) {
+        asleep(kind);
+        if (!getenv("FIN_FEW")) // thousands of stacks
+            at_the_limit(kind);
+        if (kind != LOCAL) // where what is sent is served at once
+            cancelled(kind);
+    }
+    return 0;
+}
