@@ -13,7 +13,8 @@
 //     }
 //
 // Between AWEs of one thread who sends knows what the other waits with: it puts an answer, or a request that is accepted,
-// where that one wants it, and the continuation runs with nothing left to do (continuations 2.1, 3.3: recognition).
+// where that one wants it, and the continuation runs with nothing left to do (continuations 2.1, 3.3: recognition). So does
+// the thread that hears of what another thread or process has sent.
 //
 // The struct fin_rpc_on, requests and answers must stay valid until the continuation runs; so they must not lie in the frame
 // of the caller, which is lost. Cancellation is exact, as in fin/rpc.h.

@@ -19,8 +19,8 @@ struct fin_runtime;
 // What AWEs wait for.
 enum fin_reason {
     FIN_FOR_PROGRAM, // what it says itself: fin_suspend, fin_block_on, the handoffs
-    FIN_FOR_TURN,    // fin_yield, fin_yield_on; a turn of others before one goes on that had nothing to
-                     // wait for, and has no stack. Other yields with a stack are in `switches` only
+    FIN_FOR_TURN,    // fin_yield, fin_yield_on; and what one without a stack that had nothing to wait for leaves to others
+                     // before it goes on. Other yields with a stack are in `switches` only
     FIN_FOR_FINISH,  // the end of a finish block
     FIN_FOR_SYNC,    // fin/sync.h
     FIN_FOR_IO,
@@ -34,8 +34,9 @@ enum fin_reason {
 // that its sender, on the same thread, put where the receiver wants it (fin/chan_on.h), or the thread where it heard that
 // another thread or process had sent it; the end of an I/O request (fin/on.h), where what a blocked function would do when
 // it goes on has been done before the continuation is called: sending what was to wait for its time, trying again, taking
-// over the descriptor or the buffer; an answer or a request that who sent it, or who read it, put where the waiter wants it
-// (fin/rpc_on.h). Not counted: a timer, readiness or a sync object, after which there is nothing to do.
+// over the descriptor or the buffer; an answer or a request that who sent it, or who read it, put where the waiter wants it,
+// and one that fin_rpc_serve_on waited for, whose work it began (fin/rpc_on.h). Not counted: a timer, readiness or a sync
+// object, after which there is nothing to do.
 struct fin_blocks {
     uint64_t with_stack;
     uint64_t with_continuation; // and without a stack
