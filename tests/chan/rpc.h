@@ -40,4 +40,11 @@ __attribute__((unused)) static uint32_t next_request(uint64_t *x) {
     return id;
 }
 
+// So far, of this thread, for messages.
+__attribute__((unused)) static struct fin_blocks waits(void) {
+    struct fin_stats s;
+    fin_stats(&s);
+    return s.blocks[FIN_FOR_MESSAGE];
+}
+
 #endif

@@ -10,12 +10,6 @@ static uint64_t x, y, request;
 static uint32_t id;
 static unsigned answered, accepted;
 
-static struct fin_blocks waits(void) {
-    struct fin_stats s;
-    fin_stats(&s);
-    return s.blocks[FIN_FOR_MESSAGE];
-}
-
 static void has_answer(void *state, int n) {
     CHECK_EQ(n, sizeof y);
     CHECK_EQ(y, answer_to(x));

@@ -9,21 +9,15 @@ static struct fin_rpc_on serving;
 static struct fin_event go_on;
 static unsigned at_work, done;
 
-static struct fin_blocks waits(void) {
-    struct fin_stats s;
-    fin_stats(&s);
-    return s.blocks[FIN_FOR_MESSAGE];
-}
-
-static void served(void *why, int result) {
-    CHECK_EQ(result, *(int *)why);
+static void served(void *state, int result) {
+    (void)state;
+    CHECK_EQ(result, -ECANCELED);
     fin_cont_end();
 }
 
 static void begin_to_serve(void *handler, int result) {
-    static const int why = -ECANCELED;
     CHECK_EQ(result, 0);
-    fin_rpc_serve_on(server, *(fin_rpc_fn **)handler, NULL, &serving, served, &why, sizeof why);
+    fin_rpc_serve_on(server, *(fin_rpc_fn **)handler, NULL, &serving, served, NULL, 0);
 }
 
 // Until who serves, on this thread, sleeps.
@@ -47,12 +41,12 @@ static void asleep(enum kind kind) {
         let_sleep();
         fin_stats_clear();
         for (uint64_t i = 0; i < CALLS; i++) {
-            if (kind == PAIR)
+            if (kind == PAIR) {
                 CHECK_EQ(fin_thread_start(&t, sends, &i), 0);
-            else
-                sends(&i);
-            if (kind == PAIR)
                 fin_thread_join_nc(&t);
+            } else {
+                sends(&i);
+            }
             while (done <= i)
                 fin_yield();
             let_sleep();
