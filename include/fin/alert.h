@@ -55,8 +55,9 @@ FIN_BLOCKING int fin_waitset_dispatch_monitored_nc(struct fin_waitset *w);
 // A step of a computation, fn(state), between two looks for alerts, as which one line of memory is read however many
 // channels there are: for code that cannot enable them. Where the processor has transactions (RTM) the step is one, which
 // that line's change aborts: then the event is handled, and the step runs again. So fn must do no more than compute and
-// store. A step that keeps aborting, being too long or too large, and any where there are no transactions, runs plainly. A
-// transaction takes 140 to 200 cycles more: less than 2% where a step is 10,000 cycles of work.
+// store. Where there are no transactions steps run plainly; so does one that keeps aborting, being too long or too large,
+// and its next calls, but for one now and then that tries again. A transaction takes 140 to 200 cycles more: less than 2%
+// where a step is 10,000 cycles of work.
 // Returns how often it aborted. Alerts are to be disabled. Not cancelled.
 FIN_BLOCKING int fin_monitored_step(void (*fn)(void *state), void *state);
 

@@ -8,6 +8,7 @@
 #include "rtm.h"
 
 enum { TRIES = 3, MOST = 100 }; // aborted as often, by no alert, or by alerts, it runs plainly
+enum { PLAIN_AT_MOST = 255 };   // so do as many calls, after those that were tried one after the other and kept aborting
 
 static bool have_transactions(void) {
     static int known; // 1: yes, -1: no; a race writes the same value
@@ -32,18 +33,43 @@ static bool try_step(struct fin_runtime *rt, void (*fn)(void *), void *state) {
     return true;
 }
 
+// A step that always aborts, being too large, say, is tried less and less often: after 1, 3, 7 and so on plain calls.
+static bool is_worth_trying(struct fin_runtime *rt, void (*fn)(void *)) {
+    if (!have_transactions())
+        return false;
+    if (FIN_LIKELY(rt->keeps_aborting != fn) || rt->plain_steps == 0)
+        return true;
+    rt->plain_steps--;
+    return false;
+}
+
+static void kept_aborting(struct fin_runtime *rt, void (*fn)(void *)) {
+    if (rt->keeps_aborting != fn)
+        rt->plain_steps_of = 0;
+    rt->keeps_aborting = fn;
+    if (rt->plain_steps_of < PLAIN_AT_MOST)
+        rt->plain_steps_of = 2 * rt->plain_steps_of + 1;
+    rt->plain_steps = rt->plain_steps_of;
+}
+
 int fin_monitored_step(void (*fn)(void *state), void *state) {
     struct fin_runtime *rt = fin_here();
-    int aborts = 0;
+    int aborts = 0, left = 0;
     if (FIN_UNLIKELY(alerted(rt)))
         fin_alert_handle(rt);
-    for (int left = have_transactions() ? TRIES : 0; left && aborts < MOST; aborts++) {
-        if (try_step(rt, fn, state))
+    if (is_worth_trying(rt, fn))
+        left = TRIES;
+    while (left && aborts < MOST) {
+        if (try_step(rt, fn, state)) {
+            if (FIN_UNLIKELY(rt->keeps_aborting == fn))
+                rt->keeps_aborting = NULL;
             return aborts;
+        }
+        aborts++;
         if (alerted(rt))
             fin_alert_handle(rt);
-        else
-            left--;
+        else if (--left == 0)
+            kept_aborting(rt, fn);
     }
     fn(state);
     return aborts;

@@ -121,6 +121,9 @@ struct fin_runtime {
     struct fin_finish_block *computing_block;
     void (*alert)(struct fin_runtime *rt);
     struct fin_waitset *monitored;
+    // A step (src/chan/step.c): so many of its next calls run plainly, of so many after it was tried last.
+    void (*keeps_aborting)(void *state);
+    unsigned plain_steps, plain_steps_of;
 
     const void *inner[2]; // where continuations of the library lie (kept.h): for who looks at another process
 };

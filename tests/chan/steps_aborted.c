@@ -2,7 +2,9 @@
 // Steps that are transactions, with a stand-in for the processor's (stand_in/rtm.h): a message that comes in the middle of
 // a step aborts it, is handled, and the step runs again as if it had not begun; one that comes before its first look
 // likewise; a step that aborts for no message is tried three times and then runs plainly; so does one that messages
-// abort again and again.
+// abort again and again. A step that keeps aborting is tried less and less often, until it commits; others are as before.
+#include <limits.h>
+
 #include "alert.h"
 
 #include "../../src/chan/step.c"
@@ -55,14 +57,54 @@ static void step(void *state) {
     *v += 1;
 }
 
-static void one(unsigned aborts, unsigned messages) {
+static void another(void *state) { step(state); }
+
+static void one_of(void (*fn)(void *), unsigned aborts, unsigned messages) {
     unsigned before = value, seen = handled;
     rtm.begun = rtm.aborted = rtm.committed = 0;
-    CHECK_EQ(fin_monitored_step(step, &value), (int)aborts);
+    CHECK_EQ(fin_monitored_step(fn, &value), (int)aborts);
     CHECK_EQ(value, before + 2);
     CHECK_EQ(handled, seen + messages);
     CHECK_EQ(rtm.aborted, aborts);
     CHECK(!rtm.active);
+}
+
+static void one(unsigned aborts, unsigned messages) { one_of(step, aborts, messages); }
+
+static void run_plainly(unsigned times) {
+    while (times--) {
+        one(0, 0);
+        CHECK_EQ(rtm.begun, 0);
+    }
+}
+
+static void keeps_aborting(void) {
+    conflicts = UINT_MAX;
+    for (unsigned n = 1, i = 0; i < 12; i++, n = n < PLAIN_AT_MOST ? 2 * n + 1 : n) {
+        one(TRIES, 0);
+        CHECK_EQ(rtm.committed, 0);
+        if (i == 2) {
+            conflicts = 1;
+            one_of(another, 1, 0);
+            CHECK_EQ(rtm.committed, 1);
+            conflicts = UINT_MAX;
+        }
+        run_plainly(n);
+    }
+    conflicts = 0;
+    for (int i = 0; i < 3; i++) {
+        one(0, 0);
+        CHECK_EQ(rtm.committed, 1);
+    }
+    conflicts = TRIES;
+    one(TRIES, 0);
+    run_plainly(1);
+    one(0, 0);
+    CHECK_EQ(rtm.committed, 1);
+    conflicts = TRIES;
+    one_of(another, TRIES, 0);
+    one(0, 0);
+    CHECK_EQ(rtm.committed, 1);
 }
 
 static void scenes(void) {
@@ -86,9 +128,7 @@ static void scenes(void) {
     conflicts = 2;
     one(2, 0);
     CHECK_EQ(rtm.committed, 1);
-    conflicts = AT_MOST;
-    one(TRIES, 0);
-    CHECK_EQ(rtm.committed, 0);
+    keeps_aborting();
 }
 
 int main(void) {
