@@ -332,10 +332,10 @@ public:
     // Starts an AWE from a continuation, fin::next Step(State &, int), or a closure: see <fin/cont.hpp>. Where there is no
     // memory, std::bad_alloc.
     template <auto Step, class State> fin_awe &async_cont(const State &s) {
-        return detail::started(fin_cont_start_(block_->raw(), detail::step<Step, State>, std::addressof(s), sizeof s));
+        return detail::started(fin_cont_start_(block_->raw(), detail::step<Step, State>, __builtin_addressof(s), sizeof s));
     }
     template <class Closure, class = detail::if_closure<Closure>> fin_awe &async_cont(const Closure &c) {
-        return detail::started(fin_cont_start_(block_->raw(), detail::closure<Closure>, std::addressof(c), sizeof c));
+        return detail::started(fin_cont_start_(block_->raw(), detail::closure<Closure>, __builtin_addressof(c), sizeof c));
     }
 #else // these have no sequential form
     void async(task<void> &&t) = delete;

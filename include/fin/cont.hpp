@@ -31,11 +31,10 @@
 
 #include <cerrno>
 #include <cstring>
-#include <functional>
-#include <memory>
 #include <new>
 #include <stdexcept>
 #include <system_error>
+#include <tuple>
 #include <type_traits>
 
 #include <fin/cont.h>
@@ -102,8 +101,8 @@ private:
     next(fin_cont *cont, const State &s, Wait wait) : begin_(&begin<Wait>), cont_(cont), size_(sizeof s) {
         detail::check_state<State>();
         detail::check_wait<Wait>();
-        std::memcpy(state_, std::addressof(s), sizeof s);
-        std::memcpy(wait_, std::addressof(wait), sizeof wait);
+        std::memcpy(state_, __builtin_addressof(s), sizeof s);
+        std::memcpy(wait_, __builtin_addressof(wait), sizeof wait);
     }
     template <class Wait> static int begin(const next &n) {
         const Wait *wait = static_cast<const Wait *>(static_cast<const void *>(n.wait_));
@@ -158,7 +157,9 @@ template <auto Step, class State> void step(void *state, int result) {
         using returned = std::invoke_result_t<decltype(Step), State &, int>;
         check_result<returned>();
         if constexpr (std::is_same_v<returned, next>)
-            run_step([&]() -> next { return std::invoke(Step, *static_cast<State *>(state), result); });
+            run_step([&]() -> next { // std::invoke's header takes a compiler as long as half of this one
+                return std::apply(Step, std::tuple<State &, int>(*static_cast<State *>(state), result));
+            });
     }
 }
 
@@ -231,7 +232,8 @@ template <auto Step, class State> next yield_on(const State &s) { return detail:
 // throw: whoever is to schedule the AWE is told of it there. Told earlier he might do so before it waits, for nothing.
 template <auto Step, class State, class Known> next block_on_then(const State &s, Known known) {
     return detail::next_of::step<Step>(s, [known](fin_cont *cont, const void *state, size_t size) {
-        return fin_block_on_then(cont, state, size, detail::make_known<Known>, const_cast<Known *>(std::addressof(known)));
+        return fin_block_on_then(cont, state, size, detail::make_known<Known>,
+                                 const_cast<Known *>(__builtin_addressof(known)));
     });
 }
 
@@ -270,7 +272,7 @@ inline fin_awe &started(fin_awe *a) {
 template <auto Step, class State> fin_awe &async_cont_beside(const State &s) {
     if (!fin_awe_self())
         throw std::logic_error("fin::async_cont_beside in an AWE that has a stack");
-    return detail::started(fin_async_cont_beside(continuation<Step, State>, std::addressof(s), sizeof s));
+    return detail::started(fin_async_cont_beside(continuation<Step, State>, __builtin_addressof(s), sizeof s));
 }
 #endif
 
