@@ -341,7 +341,7 @@ int fin_chan_take_nc(struct fin_chan **out, int fd, unsigned flags) { return tak
 
 int fin_chan_close(struct fin_chan *c) {
     out_settle(c);
-    if (turn_in_use(&c->out.turn) || turn_in_use(&c->in.turn))
+    if (c->rpc || turn_in_use(&c->out.turn) || turn_in_use(&c->in.turn))
         return -EBUSY;
     fin_waitset_leave(&c->watch);
     fin_chan_trace_remove(c); // before its sockets' numbers are others': the child of a fork closes those of the list

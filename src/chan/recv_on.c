@@ -306,7 +306,7 @@ static __attribute__((noinline)) int send_recv_slowly(struct fin_chan *c, const 
     struct fin_cont_record *e = begin_plain(rt, cont, state_size);
     int r = FIN_LIKELY(e != NULL) ? 0 : fin_cont_begin(cont, state_size, true);
     if (FIN_UNLIKELY(r != 0))
-        return r < 0 ? r : fin_cont_go_on(FIN_FOR_MESSAGE, cont, state, state_size, -ECANCELED);
+        return r < 0 ? r : fin_cont_go_on(FIN_FOR_TURN, cont, state, state_size, -ECANCELED);
     r = fin_chan_send_now(c, data, size);
     bool looked = c->in.quick;
     ssize_t n = r == 0 ? take_soon(c, buffer, room) : r;

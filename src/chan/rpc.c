@@ -322,9 +322,12 @@ int fin_rpc_close(struct fin_rpc *r) {
         return -EBUSY;
     if (r->head)
         release_head(r);
+    r->chan->rpc = NULL;
     int error = fin_chan_close(r->chan);
-    if (error != 0)
+    if (error != 0) {
+        r->chan->rpc = r;
         return error;
+    }
     fin_rpc_calls_end(r);
     fin_rpc_requests_end(r);
     free(r);

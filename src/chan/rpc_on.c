@@ -54,7 +54,7 @@ static void peeked(struct chan_on *chan, struct fin_awe *a, ssize_t n) {
     } else {
         if (r->head && on->w.id != 0)
             fin_rpc_promote(r);
-        else if (r->head && fin_rpc_serve_known(on, a))
+        else if (r->head && fin_rpc_serve_known(on))
             fin_rt(fin_self)->known[FIN_FOR_MESSAGE]++; // and looks for the next one in its turn
         fin_cont_instead_of(a, &on->kept, woken, &on, sizeof on);
         fin_cont_result(a, 0);

@@ -48,7 +48,7 @@ int fin_rpc_on_go(struct rpc_on *on, int error);
 bool fin_rpc_serve_at_once(struct rpc_on *on, uint64_t word, const void *data, size_t size);
 // By who hears that it has come, of an AWE that serves and waits: the request at the head is taken. False: it is for the AWE
 // to look at.
-bool fin_rpc_serve_known(struct rpc_on *on, const struct fin_awe *a);
+bool fin_rpc_serve_known(struct rpc_on *on);
 // What fin_rpc_on_go found: 0 for a request at the head, or why there will be none. 1: it is to wait for the next one.
 int fin_rpc_serve_next(struct rpc_on *on, ssize_t n, unsigned turn);
 

@@ -110,8 +110,13 @@ static int serve_head(struct rpc_on *on) {
     return 0;
 }
 
+// Where the loop would do it, too, if it ran.
+static bool may_serve(const struct rpc_on *on) {
+    return on->running + 1 < FIN_RPC_MOST && !block_is_being_cancelled(on->block);
+}
+
 bool fin_rpc_serve_at_once(struct rpc_on *on, uint64_t word, const void *data, size_t size) {
-    bool may = (uint32_t)word == RPC_REQUEST && !on->rpc->client && on->running + 1 < FIN_RPC_MOST;
+    bool may = (uint32_t)word == RPC_REQUEST && !on->rpc->client && may_serve(on);
     struct request *q = may ? start_work(on, size) : NULL;
     if (!q)
         return false;
@@ -123,9 +128,13 @@ bool fin_rpc_serve_at_once(struct rpc_on *on, uint64_t word, const void *data, s
     return true;
 }
 
-bool fin_rpc_serve_known(struct rpc_on *on, const struct fin_awe *a) {
-    bool cancelled = record_of(a)->item.link.next == NULL;
-    return !cancelled && on->running + 1 < FIN_RPC_MOST && serve_head(on) == 0;
+bool fin_rpc_serve_known(struct rpc_on *on) {
+    if (!may_serve(on))
+        return false;
+    on->rpc->reading = true; // the loop will: nobody else is to be woken for it
+    bool served = serve_head(on) == 0;
+    on->rpc->reading = false;
+    return served;
 }
 
 static FIN_INNER void serve_more(void *state, int result) {

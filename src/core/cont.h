@@ -208,7 +208,7 @@ static inline void expose_as(struct fin_runtime *rt, struct fin_cont_record *e, 
 }
 static inline void expose(struct fin_runtime *rt, struct fin_cont_record *e) { expose_as(rt, e, FIN_AWE_SUSPENDED); }
 
-// False where its block has been cancelled. While the item is linked it has not.
+// Of the AWE that runs: false where its block has been cancelled. While the item is linked it has not.
 static inline bool make_cancellable(struct fin_cont_record *e) {
     e->cancellable = true;
     return FIN_LIKELY(e->item.link.next != NULL) || fin_cont_link_item(e);

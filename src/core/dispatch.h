@@ -119,6 +119,14 @@ static inline bool block_cancelled(const struct fin_finish_block *b) {
     return false;
 }
 
+// The same of another AWE's block, while an item of a cancel runs that may not have come to this block yet.
+static inline bool block_is_being_cancelled(const struct fin_finish_block *b) {
+    for (; b && !(b->flags & FIN_FINISH_CANCELLED); b = b->parent)
+        if (b->flags & FIN_FINISH_NC)
+            return false;
+    return b != NULL;
+}
+
 // fin_cancelled, where each cycle counts.
 static inline bool cancelled_here(void) {
     const struct fin_thread *t = fin_self;

@@ -11,7 +11,9 @@ struct fin_awe *fin_awe_self(void) {
     return e ? awe_of(e) : NULL;
 }
 
-static bool is_explicit(uint32_t state) { return fin_state_waits(state) && state & FIN_AWE_EXPLICIT; }
+static bool is_explicit(uint32_t state) {
+    return state == FIN_AWE_RUNNING_CONT || (fin_state_waits(state) && state & FIN_AWE_EXPLICIT);
+}
 
 fin_cont *fin_cont_of_program(const struct fin_cont_record *e, const void **state) {
     fin_cont *cont = e->cont;
@@ -25,10 +27,10 @@ fin_cont *fin_cont_of_program(const struct fin_cont_record *e, const void **stat
     return cont;
 }
 
-// With what is in its record: it runs, or waits so that anybody may schedule it, which is no wait of the library's.
+// With what is in its record: it waits so that anybody may schedule it, which is no wait of the library's.
 static inline bool is_plain(uint32_t state) {
     const uint32_t plain = FIN_AWE_SUSPENDED | FIN_AWE_EXPLICIT, mask = FIN_AWE_KIND | FIN_AWE_EXPLICIT | FIN_AWE_ATTACHED;
-    return FIN_LIKELY(state == FIN_AWE_RUNNING_CONT || (fin_state_waits(state) && (state & mask) == plain));
+    return FIN_LIKELY(fin_state_waits(state) && (state & mask) == plain);
 }
 
 static __attribute__((noinline)) fin_cont *waits_with(const struct fin_awe *a) {

@@ -205,11 +205,11 @@ static void begin(struct fin_awe *a, void *arg) {
 }
 
 // 0: the wait can begin. In a cancelled block the continuation runs instead, and this does not return.
-static int may_wait(enum fin_reason reason, struct io **io, fin_cont *cont, const void *state, size_t size) {
+static int may_wait(struct io **io, fin_cont *cont, const void *state, size_t size) {
     int r = fin_cont_begin(cont, size, true), error = r < 0 ? r : fin_io_here(io);
     if (error)
         return error;
-    return r > 0 ? fin_cont_go_on(reason, cont, state, size, -ECANCELED) : 0;
+    return r > 0 ? fin_cont_go_on(FIN_FOR_TURN, cont, state, size, -ECANCELED) : 0;
 }
 
 static struct fin_cancel_item *cancelled_by(struct waiter *w, void (*fn)(void *), void *arg) {
@@ -226,7 +226,7 @@ static void begin_ready(struct fin_awe *a, void *arg) {
         ready(on, error);
 }
 
-// What has been done at once.
+// What has been done at once. It counts as a wait, as it does where the kernel is asked and does it at once.
 static void begin_done(struct fin_awe *a, void *arg) {
     struct on_ready *on = arg;
     over(on->ready.io, a, &on->then, &on->call, on->ready.waiter.result);
@@ -270,7 +270,7 @@ static __attribute__((noinline)) FIN_LEAVES_FRAME int wait_for(enum fin_reason r
                                                                const struct call *c, fin_cont *cont, const void *state,
                                                                size_t size) {
     struct io *io;
-    int error = may_wait(reason, &io, cont, state, size);
+    int error = may_wait(&io, cont, state, size);
     if (error)
         return error;
     if (io->backend == &fin_io_epoll && c->fd < FIXED)
@@ -359,7 +359,7 @@ static void begin_delay_ready(struct fin_awe *a, void *on) { ((struct on_ready *
 static FIN_LEAVES_FRAME int wait_until_for(struct fin_on *storage, uint64_t when, const struct call *c, fin_cont *cont,
                                            const void *state, size_t size) {
     struct io *io;
-    int error = may_wait(FIN_FOR_IO, &io, cont, state, size);
+    int error = may_wait(&io, cont, state, size);
     if (error)
         return error;
     bool epoll = io->backend == &fin_io_epoll;
@@ -389,7 +389,7 @@ static void begin_sleep(struct fin_awe *a, void *arg) { ((struct on_timer *)arg)
 int fin_sleep_until_on(struct fin_on *storage, uint64_t when, fin_cont *cont, const void *state, size_t size) {
     struct on_timer *w = (struct on_timer *)(void *)storage;
     struct io *io;
-    int error = may_wait(FIN_FOR_TIME, &io, cont, state, size);
+    int error = may_wait(&io, cont, state, size);
     if (error)
         return error;
     struct sleeper *s = &w->sleeper;
@@ -440,7 +440,7 @@ static __attribute__((noinline)) FIN_LEAVES_FRAME int bad_offset(struct fin_on *
                                                                  size_t size) {
     static const struct call none = {.op = IORING_OP_READ};
     struct io *io;
-    int error = may_wait(FIN_FOR_IO, &io, cont, state, size);
+    int error = may_wait(&io, cont, state, size);
     return error ? error : done_at_once(FIN_FOR_IO, io, on, &none, -EINVAL, cont, state, size);
 }
 

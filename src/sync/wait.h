@@ -52,7 +52,7 @@ struct fin_how {
 static inline int fin_how_begin(const struct fin_how *how) {
     if (how->cont) {
         int r = fin_cont_begin(how->cont, how->size, how->cancellable);
-        return r > 0 ? fin_cont_go_on(how->reason, how->cont, how->state, how->size, -ECANCELED) : r;
+        return r > 0 ? fin_cont_go_on(FIN_FOR_TURN, how->cont, how->state, how->size, -ECANCELED) : r;
     }
     return how->cancellable && FIN_UNLIKELY(cancelled_here()) ? -ECANCELED : 0;
 }

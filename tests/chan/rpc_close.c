@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// fin_rpc_close while another AWE is in one of the calls: it does nothing but say so.
+// fin_rpc_close while another AWE is in one of the calls: it does nothing but say so. Nor can the channel be closed under an
+// end that it is of, by a handler in the midst of its work, say.
 #include "rpc.h"
 
 // The end closes as soon as that is possible.
@@ -57,7 +58,68 @@ static void while_replying(void) {
     close_rpc();
 }
 
+static struct fin_rpc_on serving;
+static unsigned handled;
+
+static void closes_channel(struct fin_rpc *r, uint32_t id, void *request, size_t size, void *arg) {
+    (void)r, (void)id, (void)request, (void)size, (void)arg;
+    CHECK_EQ(fin_chan_close(b), -EBUSY);
+    CHECK_EQ(fin_rpc_close(server), -EBUSY);
+    handled++;
+}
+
+static void served(void *state, int result) {
+    (void)state;
+    CHECK_EQ(result, -ECANCELED);
+    fin_cont_end();
+}
+
+static void begins_to_serve(void *state, int result) {
+    (void)state, (void)result;
+    fin_rpc_serve_on(server, closes_channel, NULL, &serving, served, NULL, 0);
+}
+
+static void serves(void *unused) {
+    (void)unused;
+    CHECK_EQ(fin_rpc_serve(server, closes_channel, NULL), -ECANCELED);
+}
+
+static void sends(void *unused) {
+    (void)unused;
+    CHECK_EQ(fin_rpc_send(caller, &(uint64_t){5}, sizeof(uint64_t), &(uint32_t){0}), 0);
+}
+
+static void while_handled(enum kind kind, bool with_stack) {
+    struct fin_thread_handle t;
+    open_rpc(kind);
+    CHECK_EQ(fin_chan_close(b), -EBUSY);
+    fin_finish {
+        if (with_stack)
+            fin_async_call(serves, NULL);
+        else
+            fin_async_cont(begins_to_serve, NULL, 0);
+        for (handled = 0; handled < 3;) {
+            unsigned before = handled;
+            CHECK_EQ(fin_sleep_nc(FIN_MS), 0);
+            if (kind == PAIR) {
+                CHECK_EQ(fin_thread_start(&t, sends, NULL), 0);
+                fin_thread_join_nc(&t);
+            } else {
+                sends(NULL);
+            }
+            while (handled == before)
+                fin_yield();
+        }
+        fin_cancel();
+    }
+    close_rpc();
+}
+
 int main(void) {
+    for (enum kind kind = 0; kind < KINDS; kind++) {
+        while_handled(kind, false);
+        while_handled(kind, true);
+    }
     while_polled();
     while_replying();
     return 0;

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
 // A dispatch loop without a stack that sleeps: who hears that a request has come begins its work, so that the loop has
-// nothing to do but to wait again. Not where it serves as many as it may, or has been cancelled: then the request stays.
+// nothing to do but to wait again; so it is while a call waits at the same end. Not where it serves as many as it may, or
+// its block, or one around that, has been cancelled or is just being so: then the request stays.
 #include "rpc.h"
 
 enum { CALLS = 30 };
@@ -134,6 +135,131 @@ static void cancelled(enum kind kind) {
     close_rpc();
 }
 
+// ---- while it is being cancelled
+
+static struct fin_cancel_item newest;
+static uint32_t sent_id;
+
+static void sends_in_cancel(void *raw) {
+    if (raw)
+        CHECK_EQ(fin_chan_try_send(a, &(uint64_t[2]){1 | 5ULL << 32, 7}, 2 * sizeof(uint64_t)), 0);
+    else
+        CHECK_EQ(fin_rpc_send_nc(caller, &(uint64_t){7}, sizeof(uint64_t), &sent_id), 0);
+}
+
+static void adds_item(void *raw) {
+    let_sleep();
+    fin_cancel_item_add(&newest, sends_in_cancel, raw);
+    CHECK_EQ(fin_sleep_nc(3 * FIN_MS), 0);
+    fin_cancel_item_remove(&newest);
+}
+
+// The newest item, which the cancel comes to before it comes to the loop, sends. `around`: it is of a block around that of
+// the loop.
+static void in_a_cancel(enum kind kind, bool raw, bool around) {
+    uint64_t x = 0;
+    open_rpc(kind);
+    done = 0;
+    fin_finish_as(all) {
+        if (around) {
+            fin_async_call(adds_item, raw ? &newest : NULL);
+            fin_finish {
+                fin_async_cont(begin_to_serve, &(fin_rpc_fn *){not_any_more}, sizeof(fin_rpc_fn *));
+                CHECK_EQ(fin_sleep_nc(2 * FIN_MS), 0);
+                fin_cancel_as(all);
+            }
+        } else {
+            fin_async_cont(begin_to_serve, &(fin_rpc_fn *){not_any_more}, sizeof(fin_rpc_fn *));
+            let_sleep();
+            fin_async_call(adds_item, raw ? &newest : NULL);
+            CHECK_EQ(fin_sleep_nc(2 * FIN_MS), 0);
+            fin_cancel();
+        }
+    }
+    CHECK_EQ(done, 0);
+    CHECK_EQ(next_request(&x), raw ? 5 : sent_id);
+    CHECK_EQ(x, 7);
+    close_rpc();
+}
+
+// ---- while a call waits at the same end
+
+static struct fin_rpc_on calling;
+
+static void given_up(void *state, int result) {
+    (void)state;
+    CHECK_EQ(result, -ECANCELED);
+    fin_cont_end();
+}
+
+static void calls(void *x, int result) {
+    static uint64_t request, answer;
+    (void)x, (void)result;
+    fin_rpc_call_on(server, &request, sizeof request, &answer, sizeof answer, &calling, given_up, NULL, 0);
+}
+
+static void counts(struct fin_rpc *r, uint32_t id, void *request, size_t size, void *arg) {
+    (void)r, (void)id, (void)request, (void)size, (void)arg;
+    done++;
+}
+
+static void sends_one(void *n) { sends_raw(*(uint32_t *)n); }
+
+static void beside_a_call(void) {
+    struct fin_thread_handle t;
+    open_kind(PAIR, 4096, 0);
+    CHECK_EQ(fin_rpc_open(&server, b, 0), 0);
+    done = 0;
+    fin_finish {
+        fin_async_cont(begin_to_serve, &(fin_rpc_fn *){counts}, sizeof(fin_rpc_fn *));
+        let_sleep();
+        fin_async_cont(calls, NULL, 0);
+        let_sleep();
+        fin_stats_clear();
+        for (uint32_t n = 0; n < CALLS; n++) {
+            CHECK_EQ(fin_thread_start(&t, sends_one, &n), 0);
+            fin_thread_join_nc(&t);
+            while (done <= n)
+                fin_yield();
+            let_sleep();
+        }
+        CHECK(waits().recognized >= waits().with_continuation);
+        fin_cancel();
+    }
+    CHECK_EQ(fin_rpc_close(server), 0);
+    CHECK_EQ(fin_chan_close(a), 0);
+}
+
+// ---- what it shows of itself
+
+static struct fin_awe *worker;
+
+static void shows(struct fin_rpc *r, uint32_t id, void *request, size_t size, void *arg) {
+    worker = fin_awe_self();
+    CHECK(fin_cont_of(worker) == (fin_cont *)(uintptr_t)shows);
+    let_sleep();
+    CHECK(fin_cont_of(worker) == (fin_cont *)(uintptr_t)shows);
+    answers_at_once(r, id, request, size, arg);
+}
+
+static void is_shown(enum kind kind) {
+    open_rpc(kind);
+    done = 0;
+    fin_finish {
+        fin_async_cont(begin_to_serve, &(fin_rpc_fn *){shows}, sizeof(fin_rpc_fn *));
+        let_sleep();
+        worker = NULL;
+        sends(&(uint64_t){3});
+        while (!worker)
+            fin_yield();
+        CHECK(fin_cont_of(worker) == (fin_cont *)(uintptr_t)shows);
+        while (done == 0)
+            fin_yield();
+        fin_cancel();
+    }
+    close_rpc();
+}
+
 int main(void) {
     for (enum kind kind = 0; kind < KINDS; kind++) {
         asleep(kind);
@@ -141,6 +267,10 @@ int main(void) {
             at_the_limit(kind);
         if (kind != LOCAL) // where what is sent is served at once
             cancelled(kind);
+        for (int how = 0; how < 4; how++)
+            in_a_cancel(kind, how & 1, how & 2);
+        is_shown(kind);
     }
+    beside_a_call();
     return 0;
 }
