@@ -28,7 +28,7 @@
 #include <fin/trace.h>
 #include <fin/waitset.h>
 
-// The words fin_finish, fin_async and the like are other ones in C++.
+// In C++ fin_finish, fin_async and the like are defined differently.
 #if defined(__cplusplus) && __cplusplus >= 201703L
 #include <fin.hpp>
 #endif

@@ -8,20 +8,21 @@
 //     fin_async { ... };             runs the body at once. If it blocks, execution goes on after the statement, and the
 //                                    body is resumed later. GNU C: a nested function, so `return` ends the body; locals
 //                                    of the function are shared, those of the body its own. Clang: a block (-fblocks).
-//                                    Under an if or a loop it stands in braces, as a declaration would.
+//                                    Directly under an `if` or a loop it needs braces around it, as a declaration does.
 //     fin_async_call(fn, arg);       the same for void fn(void *), in any compiler
 //     fin_async_eager ...            on a stack of its own from the start, for bodies that nearly always block
-//     fin_cancel();                  asks all that waits inside the innermost enclosing finish to stop waiting
+//     fin_cancel();                  asks everything that waits inside the innermost enclosing finish to stop waiting
 //     fin_cancel_as(label);          the same for the enclosing finish with that label
 //
 // An async belongs to the innermost finish block that is written around it. An async directly inside the body of another
-// belongs to the same block, may outlive that body (rule Async-2) and so must not use the body's own locals after it ended:
-// open a finish block in the body where it would.
+// belongs to the same block. It may outlive that body (rule Async-2), so it must not use the body's own locals after the
+// body has ended: if it would, open a finish block in the body.
 // A variable-length array or alloca() between the start of a finish block and an async lives on a stack that a lazy async
 // may leave; put it before the block or in the body. The runtime stops the program with a message when it sees one.
 //
-// Where a body blocks, and there is no memory for the stack on which execution is to go on, the program ends with a message:
-// fin_async has no value in which to say so. Explicit AWEs (fin/cont.h) do say so, and wait for a stack that is spare.
+// If a body blocks and there is no memory for the stack on which execution is to go on after the statement, the program ends
+// with a message, because fin_async has no value in which to report it. Explicit AWEs (fin/cont.h) do report it, and wait
+// until a stack is spare.
 //
 // FIN_ELIDE removes the constructs: what is left is the sequential program (ac 2, serial elision).
 #ifndef FIN_ASYNC_H
@@ -52,7 +53,7 @@ struct fin_body_scope_;
 
 void fin_cancel_block_(struct fin_finish_block *block);
 
-// What sanitizers have to be told of a change of stack; see src/core/track.c.
+// Tell sanitizers of a change of stack; see src/core/track.c.
 void fin_track_eager_call_(struct fin_finish_block *top);
 void fin_track_landed_(void);
 
@@ -75,7 +76,7 @@ FIN_INLINE_ void fin_finish_leave_(struct fin_finish_block *b) {
 }
 
 // Takes a spare stack and makes the pseudo-block at its top the current one. The body belongs to `block`, or to the current
-// one.
+// block if `block` is NULL.
 FIN_INLINE_ struct fin_finish_block *fin_eager_begin_(struct fin_finish_block *block) {
     struct fin_thread *t = fin_self; // there is one, as there is a block
     struct fin_finish_block *top = __builtin_expect(t->spares != 0, 1) ? t->spare[--t->spares] : fin_stack_more_(t);
@@ -89,8 +90,8 @@ FIN_INLINE_ struct fin_finish_block *fin_eager_begin_(struct fin_finish_block *b
     return top;
 }
 
-// The body ended and never blocked: its stack is spare again. Mostly it was the last to be taken, and still stands in its
-// place: to look is quicker than to store, for which the next async would wait.
+// The body ended without having blocked: its stack is spare again. Usually that stack was the last one taken and is still in
+// its slot. Checking for that is quicker than storing it again, because the next async would have to wait for the store.
 FIN_INLINE_ void fin_eager_end_(struct fin_finish_block *top) {
     struct fin_thread *t = fin_self;
     t->current = top->away;
@@ -129,8 +130,8 @@ FIN_INLINE_ void fin_eager_call_(struct fin_finish_block *block, void (*fn)(void
 #define FIN_LAZY_HERE_(block, stmt) FIN_ARCH_LAZY_HERE_(block, stmt)
 #endif
 
-// Entering a finish block. `for` gives the block a scope in C without its closing brace; the cleanup waits however it is
-// left.
+// Entering a finish block. `for` gives the block a scope in C without a macro for its closing brace; the cleanup waits, in
+// whatever way the block is left.
 #define FIN_FINISH_(flags, label)                                                                                           \
     for (struct fin_finish_block fin_block_ __attribute__((cleanup(fin_finish_leave_), unused)),                            \
          *const fin_async_must_be_inside_fin_finish __attribute__((unused)) =                                               \
@@ -139,7 +140,7 @@ FIN_INLINE_ void fin_eager_call_(struct fin_finish_block *block, void (*fn)(void
          *const label __attribute__((unused)) = &fin_block_, FIN_WRITTEN_HERE_, *fin_once_ = &fin_block_;                   \
          fin_once_; fin_once_ = NULL)
 
-// FIN_CHECK_BLOCKING: a function with an async counts as one that calls what may block.
+// FIN_CHECK_BLOCKING: a function that contains an async counts as calling something that may block.
 #if defined(__clang__) && defined(FIN_CHECK_BLOCKING)
 FIN_BLOCKING FIN_INLINE_ void fin_async_may_block_(void) {}
 #define FIN_CHECK_ASYNC_ fin_async_may_block_()
@@ -147,7 +148,7 @@ FIN_BLOCKING FIN_INLINE_ void fin_async_may_block_(void) {}
 #define FIN_CHECK_ASYNC_ ((void)0)
 #endif
 
-// Clang says each time that a name is not there, but once of a variable made of it.
+// Clang reports an undeclared name at each use, but only once if a variable is initialized from it and used instead.
 #ifdef __clang__
 #define FIN_FIND_SITE_ __extension__ __auto_type fin_site_ = fin_async_must_be_inside_fin_finish
 #define FIN_SITE_ fin_site_
@@ -155,11 +156,12 @@ FIN_BLOCKING FIN_INLINE_ void fin_async_may_block_(void) {}
 #define FIN_FIND_SITE_ ((void)0)
 #define FIN_SITE_ fin_async_must_be_inside_fin_finish
 #endif
-// Inside an async body the name that an async looks for has another type: that is how it knows.
+// Inside an async body the name that an async looks for has another type: that is how the async knows where it is.
 #define FIN_IN_BODY_ __builtin_types_compatible_p(__typeof__(FIN_SITE_), struct fin_body_scope_ *)
-// A lazy async is its owner's: in a function of its own inside the block (a plain nested function, block or lambda) it is
-// eager. That has another frame or, where the compiler puts it into its caller, which may be in a block inside this one,
-// another name at least. In the owner's own code compilers know that the names are the same.
+// An async can be lazy only in the function that owns the block. In another function inside the block (a plain nested
+// function, a Clang block or a lambda) it is eager. Such a function has another frame or, if the compiler inlines it into
+// its caller (which may be in a block inside this one), at least another name. In the owner's own code compilers know that
+// the names are the same.
 #define FIN_IN_FRAME_(block)                                                                                                \
     (__builtin_frame_address(0) == ((const struct fin_finish_block *)(const void *)(block))->fp)
 #ifndef __cplusplus
@@ -168,7 +170,7 @@ enum { fin_written_in_ }; // outside all blocks
 #define FIN_WRITTEN_HERE_ *const fin_written_in_ __attribute__((unused)) = (struct fin_finish_block *)(uintptr_t)__func__
 #define FIN_IN_OWNER_(block)                                                                                                \
     __builtin_expect(FIN_IN_FRAME_(block) && (uintptr_t)fin_written_in_ == (uintptr_t)__func__, 1)
-// The block that an eager async is written in; NULL directly in a body, for the current one.
+// The block that an eager async is written in; NULL directly inside a body, which means the current block.
 #define FIN_ITS_BLOCK_ (FIN_IN_BODY_ ? NULL : (struct fin_finish_block *)(void *)FIN_SITE_)
 #define FIN_SITE_HERE_(stmt)                                                                                                \
     do {                                                                                                                    \
@@ -227,7 +229,8 @@ void fin_block_run_(void *block);
 #define FIN_ASYNC_(n) FIN_BODY_(FIN_SITE_CALL_, n)
 #define FIN_ASYNC_EAGER_(n) FIN_BODY_(FIN_SITE_EAGER_CALL_, n)
 #elif defined(FIN_CHECK_BLOCKING)
-// Programs for GCC are checked without blocks: the body in its place. That is not what it means, so it must not be linked.
+// Programs written for GCC are checked without -fblocks: the body simply stands in its place. That is not what an async
+// means, so the result must not be linked.
 void fin_checked_code_does_not_run_(void);
 #define FIN_ASYNC_(n)                                                                                                       \
     if ((void)fin_async_must_be_inside_fin_finish, FIN_CHECK_ASYNC_, fin_checked_code_does_not_run_(), 1)

@@ -19,13 +19,14 @@
 extern "C" {
 #endif
 
-// The state of an AWE that waits says how, and with the number of a runtime on which thread. The values are far from what
-// stale memory holds: a pointer to an AWE that is gone is told from one that waits in most cases. So is a copy of an AWE of
-// the calling thread, where it is on a list and not explicit; fin_schedule of a copy of another thread's may return 0, and
-// nothing runs, while the copy is there. Only ids (fin/awe_id.h) are told apart in all cases.
+// The state of a waiting AWE says how it waits and, by the number of a runtime, on which thread. The values are unlikely to
+// occur in stale memory, so that in most cases a pointer to an AWE that no longer exists is recognized as such. So is a byte
+// copy of an AWE of the calling thread that is on a list and not explicit. Given a copy of another thread's AWE,
+// fin_schedule may return 0; nothing runs then, as long as the copy stays in place. Only ids (fin/awe_id.h) are told apart
+// in all cases.
 enum fin_awe_state {
     FIN_AWE_RUNNING = 0x52554e10,      // resumed: the AWE is over, its frame may be reused
-    FIN_AWE_RUNNING_CONT = 0x52554e90, // the same of an explicit one, which is not over: fin/cont.h
+    FIN_AWE_RUNNING_CONT = 0x52554e90, // resumed and explicit, so that it is not over: fin/cont.h
     FIN_AWE_WAITS = (int)0xa7000000,   // plus the runtime's number, times FIN_AWE_RUNTIME, plus one of
     FIN_AWE_RUNTIME = 0x100,
     FIN_AWE_QUEUED = 0x10,    // in the run queue
@@ -37,9 +38,9 @@ enum fin_awe_state {
     FIN_AWE_RUNTIMES = 0xffff, // at most
 };
 
-// Clang is made to work out the address of an AWE each time, in two instructions. Otherwise it does so once, and keeps the
-// address in the one register that the AWE itself keeps over a wait, from which it is read back. That this is why switches
-// are quicker so (`./run bench`, table switch) is a guess; with GCC they are not.
+// Makes Clang compute the address of an AWE each time, in two instructions. Otherwise it computes the address once and keeps
+// it in the one register that the AWE itself saves during a wait, and from which it is then read back. Switches are quicker
+// this way (`./run bench`, table switch), but that this is the reason is a guess; with GCC they are not quicker.
 #ifdef __clang__
 #define FIN_AWE_ANEW_(address) __asm__ volatile("" : "+r"(address))
 #else
@@ -65,17 +66,17 @@ struct fin_then_ {
     void *arg;
 };
 
-// Puts the running AWE at the tail of the run queue and runs the next (ac 4.3). The continuation of an enclosing async that
-// has not run yet goes first. Blocking, not cancellable.
+// Puts the running AWE at the tail of the run queue and runs the next (ac 4.3). If the continuation of an enclosing async
+// has not run yet, it goes first. Blocking, not cancellable.
 static inline void FIN_BLOCKING fin_yield(void) {
     FIN_AWE_HERE_(a);
     FIN_ARCH_BLOCK_(fin_core_yield_, a, fin_thread_here_(), fin_any_(), fin_any_());
 }
 
-// Puts the running AWE at the tail of the run queue and runs `to` now; where `to` is queued it leaves the queue first.
-// Pending continuations of enclosing asyncs go to the head of the queue. An AWE of another thread is scheduled there
-// instead, and the caller runs on. Returns 0; -EALREADY where `to` has been resumed or woken already, -EINVAL where it is no
-// AWE that waits, or NULL. Blocking, not cancellable.
+// Puts the running AWE at the tail of the run queue and runs `to` now; if `to` is queued it leaves the queue first. Pending
+// continuations of enclosing asyncs go to the head of the queue. If `to` belongs to another thread, it is scheduled there
+// instead and the caller runs on. Returns 0; -EALREADY if `to` has been resumed or woken already; -EINVAL if it is not an
+// AWE that waits, or is NULL. Blocking, not cancellable.
 static inline int FIN_BLOCKING fin_yield_to(struct fin_awe *to) {
     FIN_AWE_HERE_(a);
     FIN_ARCH_BLOCK_(fin_core_yield_to_, a, fin_thread_here_(), to, fin_any_());
@@ -97,17 +98,17 @@ static inline void FIN_BLOCKING fin_suspend_then(struct fin_awe **slot, void (*t
     FIN_ARCH_BLOCK_(fin_core_suspend_, a, fin_thread_here_(), slot, &t);
 }
 
-// Makes a suspended AWE runnable, at the tail of its owner's queue. From any thread, but not from a signal handler; wakes
-// the owner where it is idle. Returns 0; -EALREADY where it was scheduled before, has been taken by a directed yield or is
-// saved for one; -EINVAL where it is no AWE that waits, or NULL.
-// Does not block. Once it returned 0 the AWE may be gone: the pointer is not to be used again.
+// Makes a suspended AWE runnable, at the tail of its owner's queue. May be called from any thread, but not from a signal
+// handler; wakes the owner's thread if it is idle. Returns 0; -EALREADY if the AWE was scheduled before, has been taken by a
+// directed yield or is saved for one; -EINVAL if it is not an AWE that waits, or is NULL. Does not block. Once this has
+// returned 0 the AWE may no longer exist: do not use the pointer again.
 int fin_schedule(struct fin_awe *a);
 
 // The same at the head of the queue: it runs next.
 int fin_schedule_front(struct fin_awe *a);
 
-// Gives the running AWE a name for gdb, for the report of a stack overflow and the like. The string is not copied. Does
-// not block. One that then waits without a stack is known by its continuation instead (fin/cont.h).
+// Gives the running AWE a name for gdb, for the report of a stack overflow and the like. The string is not copied. Does not
+// block. If the AWE then waits without a stack, its continuation is shown instead (fin/cont.h).
 void fin_set_name(const char *name);
 
 #ifdef __cplusplus

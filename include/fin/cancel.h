@@ -10,18 +10,19 @@
 extern "C" {
 #endif
 
-// Has a block around the running AWE been cancelled, up to and including the first fin_finish_nc? Does not block.
+// Has any of the blocks around the running AWE been cancelled, up to and including the innermost fin_finish_nc? Does not
+// block.
 bool fin_cancelled(void);
 
-// Has fn(arg) run when the current finish block, or one around it up to a fin_finish_nc, is cancelled: at once where it has
-// been already. Items run newest first, on the stack of the AWE that cancels; fn must not block. The item stays the caller's
-// and must be removed before its storage ends. Does not block. Own thread only.
+// Adds an item: fn(arg) runs when the current finish block, or one around it up to a fin_finish_nc, is cancelled; at once if
+// it is cancelled already. Items run newest first, on the stack of the AWE that cancels; fn must not block. The item stays
+// the caller's and must be removed before its storage ends. Does not block. Own thread only.
 void fin_cancel_item_add(struct fin_cancel_item *item, void (*fn)(void *), void *arg);
 
-// Takes the item off. Returns false where it ran. Does not block. Own thread only.
+// Removes the item. Returns false if it has run. Does not block. Own thread only.
 bool fin_cancel_item_remove(struct fin_cancel_item *item);
 
-// Did the item run?
+// Has the item run?
 static inline bool fin_cancel_item_ran(const struct fin_cancel_item *item) { return item->link.next == NULL; }
 
 #ifdef __cplusplus

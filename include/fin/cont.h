@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
 // Explicit continuations: an AWE that waits with a function and up to 40 bytes of state, and without a stack (continuations
-// 2, 3.1). Blocked it takes 120 bytes. Its continuation runs on a stack that it gets for that time: the one that the AWE
-// before it gives up, where that one blocks the same way (stack handoff).
+// 2, 3.1). While blocked it takes 120 bytes. Its continuation runs on a stack that it gets for that time: the one that the
+// AWE before it gives up, if that AWE blocks in the same way (stack handoff).
 //
 //     static void serve(void *state, int result) {           // runs whenever somebody schedules the AWE
 //         struct connection *c = *(struct connection **)state;
@@ -10,18 +10,18 @@
 //         fin_block_on(serve, &c, sizeof c);                  // does not return
 //     }
 //
-// A continuation never returns: it ends with fin_block_on, fin_cont_end or the like. In between it is ordinary code: it may
-// open finish blocks, start asyncs, and block as any function does; then it keeps its stack for that time.
+// A continuation never returns: it ends with fin_block_on, fin_cont_end or the like. Until then it is ordinary code: it may
+// open finish blocks, start asyncs, and block as any function does; it keeps its stack while it blocks in that way.
 //
-// What looks as if it does not return does so where it is refused, as execve does, with a negative errno: -EINVAL outside
-// any async body, or without a continuation; -E2BIG for more state than there is room for; -EBUSY where the frames that
-// would be lost still own something: a finish block begun in this body, a fin_mutex that they locked, a fin_cancel_item in
-// one of them that they added, an entry of a fin_queue in one that they entered, or a C++ exception in flight; -ENOMEM.
-// Then nothing has happened. (A mutex to keep is locked with fin_mutex_lock_on, see fin/sync_on.h. One that an AWE leaves
-// locked at its end, for another to unlock, may count as locked by a later AWE of the thread until then. What is not Fin's
-// nobody knows of: a pthread_mutex_t, memory, a file.)
+// Functions that do not return on success return a negative errno when they are refused, as execve does; then nothing has
+// happened. -EINVAL outside any async body, or without a continuation; -E2BIG for more state than there is room for; -EBUSY
+// if the frames that would be lost still own something: a finish block begun in this body, a fin_mutex that they locked, a
+// fin_cancel_item that lies in one of them and that they added, an entry of a fin_queue that lies in one of them and that
+// they entered, or a C++ exception in flight; -ENOMEM. (To keep a mutex, lock it with fin_mutex_lock_on, see fin/sync_on.h.
+// A mutex that an AWE leaves locked at its end, for another to unlock, may count as locked by a later AWE of the thread
+// until it is unlocked. Fin does not know of what is not its own: a pthread_mutex_t, memory, a file.)
 //
-// All of it concerns the calling thread and does not wait for anything else, unless it says so.
+// All functions here concern the calling thread and wait for nothing else, unless their comments say so.
 #ifndef FIN_CONT_H
 #define FIN_CONT_H
 
@@ -31,98 +31,101 @@
 extern "C" {
 #endif
 
-// `state` is the AWE's copy, aligned for any word; it stays until the AWE blocks again, which may be on the same place.
-// `result` is 0, or -ECANCELED where the AWE was cancelled while it waited; or what woke it says.
+// `state` is the AWE's copy, aligned for any word. It stays until the AWE blocks again, possibly with a new state in the
+// same place. `result` is 0, or -ECANCELED if the AWE was cancelled while it waited; or whatever result the operation that
+// woke it gives.
 typedef void fin_cont(void *state, int result);
 
 enum { FIN_CONT_STATE = 40 }; // bytes of state at most
 
 // fin_async_cont(cont, state, size): an async whose body is a continuation; it runs when its turn in the queue has come,
 // with the result 0. The enclosing finish block waits until that AWE has ended. The value is the AWE, a valid pointer until
-// it ends; NULL where there is no memory, or `size` is too large. A compile error outside a finish block, and
-// with FIN_ELIDE: it has no sequential form.
+// the AWE ends; NULL if there is no memory, `cont` is NULL, or `size` is too large. A compile error outside a finish block,
+// and with FIN_ELIDE: it has no sequential form.
 #define fin_async_cont(cont, state, size) fin_cont_start_(FIN_CONT_BLOCK_, cont, state, size)
 
-// The same from a continuation: in the finish block of the running AWE, beside it, as an async of its body would be. (An
-// accept loop without a stack starts its connections so.) NULL also where the running AWE is not explicit.
+// The same from a continuation: the new AWE is in the finish block of the running AWE, beside it, as an async directly
+// inside its body would be. (This is how an accept loop without a stack starts its connections.) NULL also if the running
+// AWE is not explicit.
 struct fin_awe *fin_async_cont_beside(fin_cont *cont, const void *state, size_t size);
 
-// The running AWE waits with this continuation (the paper's thread_block); its stack is given up. From then on it can be
-// resumed with fin_schedule by who knows it: an AWE that already is explicit is what fin_awe_self says, before and after.
-// Inside any async body: one that had a stack becomes explicit. Where the block has been cancelled, the continuation runs
-// soon, with -ECANCELED; so it does when it is cancelled later (ac 2.2).
+// The running AWE gives up its stack and waits with this continuation (the paper's thread_block). From then on whoever knows
+// the AWE can resume it with fin_schedule; an AWE that is explicit already is the one that fin_awe_self returns, before the
+// wait and after it. May be called inside any async body: an AWE that had a stack becomes explicit. If the block has been
+// cancelled, the continuation runs soon, with -ECANCELED; likewise if the block is cancelled later (ac 2.2).
 int fin_block_on(fin_cont *cont, const void *state, size_t size);
 int fin_block_on_nc(fin_cont *cont, const void *state, size_t size); // not cancelled
 
-// The same; then(awe, arg) runs when the AWE can be resumed, from any thread: where it is made known to others, for example.
-// `then` must not block; `awe` may be gone when it returns.
+// The same; then(awe, arg) runs as soon as the AWE can be resumed from any thread: the place to make it known to others, for
+// example. `then` must not block; `awe` may no longer exist when it returns.
 int fin_block_on_then(fin_cont *cont, const void *state, size_t size, void (*then)(struct fin_awe *awe, void *arg),
                       void *arg);
 
-// The running AWE goes to the tail of the queue, with this continuation. fin_yield without a stack.
+// The running AWE goes to the tail of the queue and waits there with this continuation: fin_yield without a stack.
 int fin_yield_on(fin_cont *cont, const void *state, size_t size);
 
-// Ends the running AWE, which must be explicit, without an open finish block, and not in a C++ catch clause: anything else
-// ends the program with a message.
+// Ends the running AWE. It must be explicit, have no open finish block, and not be in a C++ catch clause: otherwise the
+// program ends with a message.
 void fin_cont_end(void) __attribute__((noreturn));
 
-// The running AWE, where it is explicit: NULL otherwise. It has this address from its start to its end.
+// The running AWE if it is explicit, otherwise NULL. An AWE has this address from its start to its end.
 struct fin_awe *fin_awe_self(void);
 
-// The continuation that an AWE waits with, or was started or continued with last; NULL where it is not explicit. It is the
-// program's also where a function of the library waits several times, with continuations of its own. Where that
-// is one that the caller knows, the work that it would do may be done here instead (continuation recognition, 2.1).
+// The continuation that an AWE waits with, or was last started or continued with; NULL if the AWE is not explicit. It is
+// always the program's continuation, even while a function of the library waits several times with continuations of its own.
+// If the caller knows that continuation, it may do its work here instead of it (continuation recognition, 2.1).
 fin_cont *fin_cont_of(const struct fin_awe *a);
 // Its state, to be read and changed while it waits.
 void *fin_cont_state(struct fin_awe *a);
 
 // Hands the stack to `to`, an explicit AWE of this thread that waits (the paper's thread_handoff): the running AWE waits
-// with `cont`, and the function returns 0 running as `to`, whose continuation has not been called. Then the caller does that
-// one's work, or calls fin_call_continuation. -EINVAL where `to` does not wait or is not explicit, waits for an operation or
-// an object (fin/on.h, fin/sync_on.h), or is about to run with a result of such a wait that is not 0: nobody else would hear
-// of it. -EBUSY also where the running AWE's stack is its owner's: a body that has not blocked yet.
+// with `cont`, and the function returns 0 running as `to`, whose continuation has not been called. Then the caller does the
+// work of `to` itself, or calls fin_call_continuation. -EINVAL if `to` does not wait or is not explicit, if it waits for an
+// operation or an object (fin/on.h, fin/sync_on.h), or if it is about to run with a result of such a wait that is not 0,
+// which would be lost. -EBUSY also if the running AWE still runs on its owner's stack: a body that has not blocked yet.
 int fin_thread_handoff(fin_cont *cont, const void *state, size_t size, struct fin_awe *to);
 
-// As above where the continuation of `to` is `known`: then it is counted as recognized. 0; -ESRCH where it is another.
+// As above, but only if the continuation of `to` is `known`; it is then counted as recognized. 0; -ESRCH if it is another.
 int fin_thread_handoff_if(fin_cont *known, fin_cont *cont, const void *state, size_t size, struct fin_awe *to);
 
-// ---- The parts that the two above and a block are made of (the paper's figures 4 and 5), for a scheduler or a server that
-// does these in its own way: docs/cont.md has thread_handoff and thread_block built of them.
+// ---- The parts that make up the two functions above and a block (the paper's figures 4 and 5), for a scheduler or a server
+// that does these in its own way: docs/cont.md shows thread_handoff and thread_block built from them.
 
-// A stack of the calling thread that nobody runs on; it lasts as long as the thread. Whatever runs next on it, it is the
-// thread's own again when that has left it.
+// A stack of the calling thread on which nothing runs; it lasts as long as the thread. Once something has run on it and left
+// it, it belongs to the thread again.
 struct fin_stack;
 struct fin_stack *fin_stack_alloc(void);     // NULL where there is no memory
-int fin_stack_free(struct fin_stack *stack); // 0; -EINVAL where it is none that the program holds
+int fin_stack_free(struct fin_stack *stack); // 0; -EINVAL if it is not a stack that the program holds
 
-// Gives a stack to an explicit AWE of this thread that waits: it begins there when it is resumed, which needs no memory
-// then. `first` runs in place of its continuation, with its state and its result, and may call that:
-// fin_call_continuation(fin_cont_of(fin_awe_self()), result). NULL: its continuation runs. Until then the AWE is as before:
-// it may be scheduled by any thread, cancelled, and looked at. 0; -EINVAL where `a` is no such AWE or waits for an operation
-// or an object, or the program does not hold the stack; -EBUSY where the AWE has one.
+// Gives a stack to an explicit AWE of this thread that waits: when the AWE is resumed it begins on this stack, and needs no
+// memory for one. `first` runs in place of its continuation, with its state and its result, and may call that continuation:
+// fin_call_continuation(fin_cont_of(fin_awe_self()), result). If `first` is NULL, the continuation runs. Until it is resumed
+// the AWE is as before: it may be scheduled by any thread, cancelled, and looked at. 0; -EINVAL if `a` is no such AWE or
+// waits for an operation or an object, or if the program does not hold the stack; -EBUSY if the AWE has one already.
 int fin_stack_attach(struct fin_awe *a, struct fin_stack *stack, fin_cont *first);
 
-// Takes it back, before the AWE has begun there. NULL where it has none.
+// Takes that stack back before the AWE has begun on it. NULL if the AWE has none.
 struct fin_stack *fin_stack_detach(struct fin_awe *a);
 
 // fin_thread_handoff without a continuation: the running AWE waits, the function returns 0 running as `to`, and nobody can
-// make the one before run until fin_cont_set has said with what it waits. Errors as above; -EINVAL also where a stack is
-// attached to `to`.
+// resume the AWE that waits until fin_cont_set has given it a continuation. Errors as of fin_thread_handoff; -EINVAL also if
+// a stack is attached to `to`.
 int fin_stack_handoff(struct fin_awe *to);
 
-// Another continuation, and state, for an explicit AWE of this thread that waits: what it does next is decided by who looks
-// after it (the paper's section 5: upcalls by a pool of AWEs with a default continuation). 0; -E2BIG; -EINVAL as for
-// fin_stack_attach; -EALREADY where it has been scheduled.
+// Gives an explicit AWE of this thread that waits another continuation and state: whoever manages the AWE decides what it
+// does next (the paper's section 5: upcalls by a pool of AWEs with a default continuation). 0; -E2BIG; -EINVAL as for
+// fin_stack_attach; -EALREADY if the AWE has been scheduled.
 int fin_cont_set(struct fin_awe *a, fin_cont *cont, const void *state, size_t size);
 
-// Calls a continuation for the running AWE, which must be explicit, at the base of its stack: however long a chain of them,
-// the stack does not grow. The state is the AWE's: fin_cont_state(fin_awe_self()). It returns where it is refused: -EINVAL
-// for NULL, or outside an explicit AWE; -EBUSY as fin_block_on, and while an async begun inside this step has not ended.
+// Calls a continuation for the running AWE, which must be explicit, at the base of its stack: the stack does not grow,
+// however long a chain of such calls is. The state is the AWE's: fin_cont_state(fin_awe_self()). Returns only if it is
+// refused: -EINVAL for NULL, or outside an explicit AWE; -EBUSY as fin_block_on, and while an async begun inside this step
+// has not ended.
 int fin_call_continuation(fin_cont *cont, int result);
 
-// Runs `to`, an AWE of this thread that waits, next (the paper's switch_context). With a continuation the running AWE waits
-// with that and gives up its stack; without one (NULL) it waits with its stack, in *slot, and the function returns 0 when
-// somebody resumes it. A negative errno where `to` cannot be run.
+// Runs `to`, an AWE of this thread that waits, next (the paper's switch_context). With a continuation, the running AWE gives
+// up its stack and waits with that continuation. Without one (NULL) it keeps its stack and waits in *slot, and the function
+// returns 0 when somebody resumes it. A negative errno if `to` cannot be run.
 static inline int FIN_BLOCKING fin_switch_context(fin_cont *cont, const void *state, size_t size, struct fin_awe **slot,
                                                   struct fin_awe *to);
 

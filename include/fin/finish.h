@@ -17,9 +17,9 @@
 extern "C" {
 #endif
 
-// A function so marked may block: other AWEs of the thread may run before it returns. Compilers do not act on it, except
-// Clang with -DFIN_CHECK_BLOCKING -Wthread-safety: it reports where a function that is not marked calls one that is, or has
-// an async (ac 2.1). See docs/blocking.md.
+// A function marked FIN_BLOCKING may block: other AWEs of the thread may run before it returns. Compilers ignore the mark,
+// except Clang with -DFIN_CHECK_BLOCKING -Wthread-safety: it reports where a function that is not marked calls one that is,
+// or contains an async (ac 2.1). See docs/blocking.md.
 #if defined(__clang__) && defined(FIN_CHECK_BLOCKING)
 extern const struct __attribute__((capability("mark"))) fin_mark_ { char none; } FIN_BLOCKING_;
 #define FIN_BLOCKING __attribute__((requires_capability(FIN_BLOCKING_)))
@@ -42,8 +42,8 @@ struct fin_awe;
 struct fin_finish_block;
 struct fin_runtime;
 
-// What it takes to continue somewhere: every other register is declared clobbered where execution may stop, or the site puts
-// it back. The offsets are known to the assembly in fin/arch and src/arch.
+// What is needed to continue somewhere: every other register is declared clobbered where execution may stop, or is restored
+// by the site. The offsets are known to the assembly in fin/arch and src/arch.
 struct fin_context {
     void *ip; // where
     void *sp; // on which stack
@@ -66,9 +66,9 @@ struct fin_awe {
     // a switch touches no more than this, one cache line: FIN_AWE_HERE_
     union {
         struct fin_runtime *owner; // the thread that runs it, where suspended
-        struct fin_awe *inbox;     // the next in that one's inbox, where it lies there
+        struct fin_awe *inbox;     // the next AWE in the inbox of that runtime, while this one lies there
     };
-    void *bx;       // the register that a compiler may reserve as base pointer, rbx or x19: the site puts it back
+    void *bx;       // the register that a compiler may reserve as base pointer, rbx or x19: the site restores it
     void *saved[2]; // C++ exception state, only where in use
 };
 
@@ -77,9 +77,9 @@ struct fin_body {
     struct fin_finish_block *block; // whose `pending` names this body until it blocks or ends
     void *entry;                    // body function, or NULL where the body is a nested function
     const char *name;               // fin_set_name; not set while pending without FIN_PENDING_NAMED
-    void *resume;                   // behind the async, where the site leaves no return address on the stack
+    void *resume;                   // the address after the async, if the site leaves no return address on the stack
     size_t inner;                   // asyncs directly inside the body that blocked and have not ended (finish.c), and a flag
-    size_t ended;                   // the body itself has
+    size_t ended;                   // whether the body itself has ended
 };
 
 // Something to run when a block is cancelled (ac 4.3, figure 7). The storage is the caller's.
@@ -97,8 +97,8 @@ enum {
     FIN_FINISH_EAGER = 16,    // not a block of the program: an async body on a stack of its own
     FIN_FINISH_WAITING = 32,  // the owner waits at the end of the block, in `awe`
     FIN_FINISH_CONT = 64,     // beside EAGER: the body is a step of an explicit AWE, which its `resume` points at
-    FIN_FINISH_FAILED = 128,  // an exception has left a body: <fin.hpp> has it
-    FIN_FINISH_CXX = 256,     // and can, as the block is one of <fin.hpp>
+    FIN_FINISH_FAILED = 128,  // an exception has left a body: <fin.hpp> keeps it
+    FIN_FINISH_CXX = 256,     // the block is one of <fin.hpp>, and can keep an exception
 };
 
 enum {
@@ -112,9 +112,10 @@ enum {
 struct fin_finish_block {
     void *pending; // the struct fin_body of the async in progress whose body has not blocked yet; NULL when there is none;
                    // plus FIN_PENDING_... below
-    void *fp, *bx; // registers of the owner: its frame, and at that async its base pointer
-    // The stack that the owner runs on since a body blocked on its own, by the block at its top; NULL before that. Of an
-    // eager body: the block that was current at its call. (`parent` is then the block that it belongs to.)
+    void *fp, *bx; // registers of the owner: its frame pointer, and its base pointer at that async
+    // The stack that the owner has run on since a body blocked on the owner's own stack, named by the block at its top; NULL
+    // before that. Of an eager body: the block that was current when it was called. (`parent` is then the block that it
+    // belongs to.)
     struct fin_finish_block *away;
     uint32_t count; // bodies that have blocked and not ended
     uint32_t flags;
@@ -137,12 +138,12 @@ struct fin_thread {
 
 extern __thread struct fin_thread *fin_self __attribute__((tls_model("initial-exec")));
 
-// Prepares the calling thread; called by the first fin_finish of a thread. Ends the program with a message when there is no
+// Prepares the calling thread; called by the first fin_finish of a thread. Ends the program with a message if there is no
 // memory for it. Not blocking.
 struct fin_thread *fin_thread_begin_(void);
 
-// Takes a spare stack where none is left: makes more. Ends the program with a message where there is no memory for them. Not
-// blocking.
+// Takes a spare stack when none is left, after making more. Ends the program with a message if there is no memory for them.
+// Not blocking.
 struct fin_finish_block *fin_stack_more_(struct fin_thread *t);
 
 static inline struct fin_thread *fin_thread_here_(void) {
@@ -150,16 +151,16 @@ static inline struct fin_thread *fin_thread_here_(void) {
     return __builtin_expect(t != NULL, 1) ? t : fin_thread_begin_();
 }
 
-// Is no C++ exception in flight, of which these are the two words? Both in one load, a pointer and a 32-bit count: all but
-// the lowest two bytes of the pointer, which alone are never an address, and the lowest two of the count, which no stack
-// has frames for.
+// Is no C++ exception in flight? `exceptions` points to the two words about them, a pointer and a 32-bit count. One load
+// sees enough of both: all bytes of the pointer but the lowest two (no address has bits in those two only), and the lowest
+// two of the count (no stack has frames for more exceptions than they can count).
 static inline bool fin_no_exceptions_(void *const *exceptions) {
     typedef uint64_t __attribute__((may_alias, aligned(1))) unaligned;
     return __builtin_expect(*(const unaligned *)((const char *)exceptions + 2) == 0, 1);
 }
 
-// An argument that is not looked at: to load a zero costs an instruction, and GCC may keep that zero in a register for it,
-// and what is of use on the stack.
+// An argument that nobody looks at: loading a zero for it would cost an instruction, and GCC might keep that zero in a
+// register and put something useful on the stack instead.
 static inline void *fin_any_(void) {
     void *any;
     __asm__ volatile("" : "=r"(any));

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// The words of <fin/async.h> without their prefix, as the paper writes them (ac 2). For C: in C++ and in headers that are
-// included later such names mean other things. To be included last.
+// The words of <fin/async.h> without their prefix, as the paper writes them (ac 2). For C only: in C++, and in headers that
+// are included later, such names mean other things. Include it last.
 //
 //     finish { async { read_one(a); }; async { read_one(b); }; }
 #ifndef FIN_KEYWORDS_H

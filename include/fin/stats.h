@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// Counters of the calling thread's runtime. With FIN_STATS=1 in the environment a program prints those of all its threads
-// when it ends: how often AWEs blocked, for what, and with or without a stack (continuations, tables 1 and 2).
+// Counters of the calling thread's runtime. With FIN_STATS=1 in the environment a program prints the counters of all its
+// threads when it ends: how often AWEs blocked, for what, and whether with or without a stack (continuations, tables 1 and
+// 2).
 #ifndef FIN_STATS_H
 #define FIN_STATS_H
 
@@ -18,39 +19,43 @@ struct fin_runtime;
 
 // What AWEs wait for.
 enum fin_reason {
-    FIN_FOR_PROGRAM, // what it says itself: fin_suspend, fin_block_on, the handoffs
-    FIN_FOR_TURN,    // fin_yield, fin_yield_on; and what one without a stack that had nothing to wait for leaves to others
-                     // before it goes on. Other yields with a stack are in `switches` only
+    FIN_FOR_PROGRAM, // what the program itself decides: fin_suspend, fin_block_on, the handoffs
+    FIN_FOR_TURN,    // fin_yield, fin_yield_on; and the turn that an AWE without a stack, having found nothing to wait for,
+                     // gives to others before it goes on. Other yields with a stack are in `switches` only
     FIN_FOR_FINISH,  // the end of a finish block
     FIN_FOR_SYNC,    // fin/sync.h
     FIN_FOR_IO,
     FIN_FOR_TIME,    // sleep
     FIN_FOR_MESSAGE, // of a channel, for room in one, for an answer, for an event of a waitset
-    FIN_FOR_LOOK,    // no block: a turn that it gave others while it looked whether it had to wait for a message
+    FIN_FOR_LOOK,    // not a block: a turn that an AWE gave to others while it checked whether it had to wait for a message
     FIN_REASONS
 };
 
-// Recognized (continuations 2.1) is: a handoff to a continuation that the caller knew (fin_thread_handoff_if); a message
-// that its sender, on the same thread, put where the receiver wants it (fin/chan_on.h), or the thread where it heard that
-// another thread or process had sent it; the end of an I/O request (fin/on.h), where what a blocked function would do when
-// it goes on has been done before the continuation is called: sending what was to wait for its time, trying again, taking
-// over the descriptor or the buffer; an answer or a request that who sent it, or who read it, put where the waiter wants it,
-// and one that fin_rpc_serve_on waited for, whose work it began (fin/rpc_on.h). Not counted: a timer, readiness or a sync
-// object, after which there is nothing to do.
+// These count as recognized (continuations 2.1):
+//
+// - a handoff to a continuation that the caller knew (fin_thread_handoff_if);
+// - a message that was put where the receiver wants it (fin/chan_on.h): by its sender, on the same thread, or by the
+//   receiver's thread when it heard that another thread or process had sent it;
+// - the end of an I/O request (fin/on.h), if what a blocked function would do on going on was done before the continuation
+//   was called: sending what was to wait for its time, trying again, taking over the descriptor or the buffer;
+// - an answer or a request that its sender, or the AWE that read it, put where the waiter wants it, and a request that
+//   fin_rpc_serve_on waited for, if they began the work on it (fin/rpc_on.h).
+//
+// Not counted: the end of a wait for a timer, readiness or a sync object, after which there is nothing to do.
 struct fin_blocks {
     uint64_t with_stack;
     uint64_t with_continuation; // and without a stack
-    uint64_t handed_off;        // of these, whose stack went to the next AWE at once
-    uint64_t recognized;        // of those with a continuation, whose waiter's work was done by the one that ended the wait,
-                                // because it knew what they waited with: see above
+    uint64_t handed_off;        // of these, those whose stack went to the next AWE at once
+    uint64_t recognized;        // of those with a continuation, those whose work was done by whoever ended the wait, because
+                                // it knew what they waited with: see above
 };
 
 struct fin_stats {
     uint64_t detached;        // asyncs whose body blocked, so that the owner went on without it
     uint64_t suspended;       // fin_suspend and what is built on it
-    uint64_t compressed;      // AWEs that blocked with a continuation instead of a stack, but for looks
-    uint64_t handed_off;      // of these, whose stack went to the next AWE at once
-    uint64_t recognized;      // of those compressed, whose waiter's work was done by the one that ended the wait
+    uint64_t compressed;      // AWEs that blocked with a continuation instead of a stack, without FIN_FOR_LOOK
+    uint64_t handed_off;      // of these, those whose stack went to the next AWE at once
+    uint64_t recognized;      // of those compressed, those whose work was done by whoever ended the wait
     uint64_t switches;        // times that an AWE was resumed
     uint64_t woken_remotely;  // AWEs that another thread scheduled
     uint64_t slept;           // times that the thread had nothing to run
@@ -63,7 +68,7 @@ struct fin_stats {
     uint64_t stacks_released; // times that an idle stack's memory went back to the system
     uint64_t unguarded;       // stacks for which the system had no guard page
     uint64_t requests;        // of I/O that went into the ring's queue
-    uint64_t completions;     // that came out of it, also those that no AWE waits for
+    uint64_t completions;     // that came out of it, including those that no AWE waits for
     uint64_t entered;         // system calls for both
     struct fin_blocks blocks[FIN_REASONS];
 };
@@ -72,7 +77,7 @@ struct fin_stats {
 void fin_stats(struct fin_stats *out);
 void fin_stats_clear(void);
 
-// Where fin-top begins to look into a process; not for programs.
+// The place from which fin-top looks into a process; not for programs.
 extern const struct fin_look_ {
     struct fin_runtime **runtimes;
     struct {

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// A trace of what runs when, for Perfetto or Chrome's about:tracing: each AWE is a track, each time that it runs a slice;
-// who made whom go on, and the messages of channels also between processes, are arrows. docs/trace.md says how to read it.
+// A trace of what runs when, for Perfetto or Chrome's about:tracing: each AWE is a track, and each time that it runs is a
+// slice. Arrows show who made whom go on, and the messages of channels, also between processes. docs/trace.md says how to
+// read it.
 //
-// FIN_TRACE=file in the environment traces a program from its begin; off, tracing costs nothing.
+// FIN_TRACE=file in the environment traces a program from its start. While it is off, tracing costs nothing.
 #ifndef FIN_TRACE_H
 #define FIN_TRACE_H
 
@@ -10,14 +11,14 @@
 extern "C" {
 #endif
 
-// Traces the calling thread from here on, and threads that begin later; each keeps its last 65,536 events (or
-// FIN_TRACE_EVENTS in the environment). The file is made when the program exits or crashes, or fin_trace_stop is called.
-// "+file" appends to a file, so that the traces of several processes are one. Returns 0; -EALREADY where it is on, -ENOMEM,
-// or -errno where the file cannot be written. Does not block. Any thread.
+// Traces the calling thread from here on, and threads that begin later; each keeps its last 65,536 events (or as many as
+// FIN_TRACE_EVENTS in the environment says). The file is written when the program exits or crashes, or fin_trace_stop is
+// called. "+file" appends to a file, so that the traces of several processes become one. Returns 0; -EALREADY if tracing is
+// on; -ENOMEM; or -errno if the file cannot be written. Does not block. Any thread.
 int fin_trace_start(const char *file);
 
-// Ends the trace of all threads and writes the file, with blocking system calls. Returns 0; -EINVAL where it is not on, or
-// -errno where the file could not be written. Any thread.
+// Ends the trace of all threads and writes the file, with blocking system calls. Returns 0; -EINVAL if tracing is not on; or
+// -errno if the file could not be written. Any thread.
 int fin_trace_stop(void);
 
 // Marks this moment on the track of the running AWE. `name` is copied, up to 19 characters of it. Does nothing where tracing
