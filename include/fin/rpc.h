@@ -1,17 +1,18 @@
 // SPDX-License-Identifier: BSD-2-Clause
 // Calls over channels (ac-extensions 5.3, 5.4): requests and answers, each with the id of its request, in both directions of
-// one channel. Both sides may call and serve at once. Answers may come in any order, and before anybody waits for them.
+// one channel. Both sides may call and serve at once. Answers may come in any order, even before anybody waits for them.
 //
-// Who waits for an answer, or for a request, also reads what comes for others, and hands it to them; when its own has come
-// another one reads on. Requests stay in the channel, and what was sent behind them with them, until they are taken: where
-// requests may come, somebody has to take them (fin_rpc_serve in an async of its own, or fin_rpc_poll now and then). A side
-// to which none may come says so with FIN_RPC_CLIENT.
+// An AWE that waits for an answer or a request also reads what comes for others, and hands it to them; when its own has
+// come, another AWE reads on. A request stays in the channel until it is taken, and so does all that was sent after it. So
+// on a side to which requests may come, somebody has to take them (fin_rpc_serve in an async of its own, or fin_rpc_poll now
+// and then). A side to which no requests may come says so with FIN_RPC_CLIENT.
 //
-// An id names a call of this end, from fin_rpc_send until its answer was received, or came when nobody wanted it any more.
-// It is not used again before that, and then with another generation; so a late or second answer, or one to an id that
-// never was, finds nobody. It is dropped, and counted by fin_rpc_strays. What else the other side gets wrong is -EPROTO.
+// An id names a call of this end, from fin_rpc_send until its answer has been received, or has come when nobody wanted it
+// any more. It is not used again before that, and then with another generation. So a late or second answer, or one to an id
+// that never existed, reaches no other call: it is dropped, and counted by fin_rpc_strays. Anything else that the other side
+// gets wrong is -EPROTO.
 //
-// An end belongs to one thread, whose AWEs may be in any of the calls; where the channel was opened as FIN_CHAN_SHARED, any
+// An end belongs to one thread, whose AWEs may be in any of the calls; if the channel was opened as FIN_CHAN_SHARED, any
 // thread may reply. A cancelled wait returns -ECANCELED; functions whose names end in _nc are not cancelled. In a block that
 // is cancelled already, a cancellable call returns -ECANCELED at once. Sizes are in bytes.
 #ifndef FIN_RPC_H
@@ -24,50 +25,54 @@ extern "C" {
 #endif
 
 enum {
-    FIN_RPC_LINE = FIN_CHAN_LINE - 8, // bytes: as much fits into one line, and is fastest
-    FIN_RPC_MOST = 16384,             // calls at a time, with those given up whose answers have not come
+    FIN_RPC_LINE = FIN_CHAN_LINE - 8, // bytes: a message up to this size fits into one line, and is fastest
+    FIN_RPC_MOST = 16384,             // calls at a time, including those given up whose answers have not come
 };
 
 enum { FIN_RPC_CLIENT = 1 }; // this end only calls: a request is a violation (-EPROTO)
 
 struct fin_rpc;
 
-// The channel is the new end's, and nobody else's any more. Does not block. Returns 0; -EINVAL (flags), -ENOMEM.
+// Makes an end for calls out of an end of a channel, which nobody else may use any more. Does not block. Returns 0; -EINVAL
+// (flags), -ENOMEM.
 int fin_rpc_open(struct fin_rpc **out, struct fin_chan *c, unsigned flags);
 
-// Closes the channel, too. Returns 0; -EBUSY where an AWE is in one of the calls. Does not block.
+// Closes the end and its channel. Returns 0; -EBUSY if an AWE is in one of the calls. Does not block.
 int fin_rpc_close(struct fin_rpc *r);
 
 // The longest request or answer. Does not block.
 size_t fin_rpc_most(const struct fin_rpc *r);
 
-// Sends a request and receives its answer, whose length is returned. -EMSGSIZE where the request is longer than
-// fin_rpc_most, or the answer than `room`, and then it is lost; -ENOSPC where FIN_RPC_MOST calls wait; -ENOMEM; -EPIPE,
+// Sends a request and receives its answer, whose length is returned. -EMSGSIZE if the request is longer than fin_rpc_most,
+// or if the answer is longer than `room`, and then the answer is lost; -ENOSPC if FIN_RPC_MOST calls wait; -ENOMEM; -EPIPE,
 // -ESHUTDOWN, -ECONNRESET and -EPROTO as fin_chan_send and fin_chan_recv. After -ECANCELED the request may have been sent;
 // its answer is dropped when it comes.
 FIN_BLOCKING ssize_t fin_rpc_call(struct fin_rpc *r, const void *request, size_t size, void *answer, size_t room);
 FIN_BLOCKING ssize_t fin_rpc_call_nc(struct fin_rpc *r, const void *request, size_t size, void *answer, size_t room);
 
-// The two halves of that. After -ECANCELED nothing was sent or received: the answer to `id` can still be waited for. So it
-// can after -EMSGSIZE, with more room. -ESRCH: no such call, or it has had its answer; -EBUSY: somebody waits for it.
+// The two halves of that. After -ECANCELED nothing was sent or received: the answer to `id` can still be waited for. After
+// -EMSGSIZE it can, too, with more room. -ESRCH: there is no such call, or it has had its answer; -EBUSY: somebody waits for
+// it.
 FIN_BLOCKING int fin_rpc_send(struct fin_rpc *r, const void *request, size_t size, uint32_t *id);
 FIN_BLOCKING int fin_rpc_send_nc(struct fin_rpc *r, const void *request, size_t size, uint32_t *id);
 FIN_BLOCKING ssize_t fin_rpc_recv(struct fin_rpc *r, uint32_t id, void *answer, size_t room);
 FIN_BLOCKING ssize_t fin_rpc_recv_nc(struct fin_rpc *r, uint32_t id, void *answer, size_t room);
 
-// Nobody wants the answer. Returns 0; -ESRCH, -EBUSY as above. Does not block.
+// Gives a call up: nobody wants its answer any more. Returns 0; -ESRCH, -EBUSY as above. Does not block.
 int fin_rpc_forget(struct fin_rpc *r, uint32_t id);
 
-// The next request: its length, and its id for the reply; waits for one. -EMSGSIZE where it is longer than `room`: it stays.
+// Receives the next request: its length, and its id for the reply; waits for one. -EMSGSIZE if it is longer than `room`: the
+// request stays.
 FIN_BLOCKING ssize_t fin_rpc_accept(struct fin_rpc *r, void *request, size_t room, uint32_t *id);
 FIN_BLOCKING ssize_t fin_rpc_accept_nc(struct fin_rpc *r, void *request, size_t room, uint32_t *id);
 
-// The same without waiting: -EAGAIN where there is none. Answers that are there go to their AWEs. Where another AWE is about
-// to read, it lets that run first. Not cancelled.
+// The same without waiting for one: -EAGAIN if there is none. Answers that have come are given to their AWEs. If another AWE
+// is in the middle of reading, fin_rpc_poll first yields to let it go on. Not cancelled.
 FIN_BLOCKING ssize_t fin_rpc_poll(struct fin_rpc *r, void *request, size_t room, uint32_t *id);
 
-// Of several ends, the first with a request, looking behind the one that *which says: *which becomes its number. An end of
-// which nothing more can come is reported, with its error, when none has a request.
+// fin_rpc_poll for several ends: takes a request from the first one that has any, beginning with the end after number
+// *which, and sets *which to its number. If none has a request, an end from which nothing more can come is reported, with
+// its error.
 FIN_BLOCKING ssize_t fin_rpc_poll_group(struct fin_rpc *const *group, unsigned count, unsigned *which, void *request,
                                         size_t room, uint32_t *id);
 
@@ -75,17 +80,18 @@ FIN_BLOCKING ssize_t fin_rpc_poll_group(struct fin_rpc *const *group, unsigned c
 FIN_BLOCKING int fin_rpc_reply(struct fin_rpc *r, uint32_t id, const void *answer, size_t size);
 FIN_BLOCKING int fin_rpc_reply_nc(struct fin_rpc *r, uint32_t id, const void *answer, size_t size);
 
-// Works on a request, which is its own until it returns, and replies: before it returns, or at any later time.
+// Works on a request, and replies to it: before it returns, or at any later time. The memory of the request is its own until
+// it returns.
 typedef void fin_rpc_fn(struct fin_rpc *r, uint32_t id, void *request, size_t size, void *arg);
 
 // The dispatch loop (ac-extensions 5.3): calls fn for each request, in an async of its own. It goes on until the other side
-// is gone (-ESHUTDOWN, -ECONNRESET), lies (-EPROTO), memory is short (-ENOMEM; the request stays) or it is cancelled
-// (-ECANCELED), and returns that once every fn has returned; a cancel reaches those, too. At most FIN_RPC_MOST are worked on
-// at a time; more, which only a side that breaks the rules sends, wait in the channel. For a group of ends, have each served
-// in an async.
+// is gone (-ESHUTDOWN, -ECONNRESET) or breaks the protocol (-EPROTO), memory is short (-ENOMEM; the request stays), or it is
+// cancelled (-ECANCELED). It returns that error once every fn has returned; a cancel reaches those, too. At most
+// FIN_RPC_MOST requests are worked on at a time; more, which only a side that breaks the rules sends, wait in the channel.
+// To serve a group of ends, serve each in an async.
 FIN_BLOCKING int fin_rpc_serve(struct fin_rpc *r, fin_rpc_fn *fn, void *arg);
 
-// Answers so far that nobody waited for: late, twice, or to no call at all.
+// How many answers have come so far that nobody waited for: late, a second time, or to no call at all.
 uint64_t fin_rpc_strays(const struct fin_rpc *r);
 
 #ifdef __cplusplus

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
 // <fin/rpc.h>, waited for with a continuation (fin/cont.h): the running AWE gives up its stack, and its continuation is
-// called with what the function of the same name without _on would have returned. AWEs that wait with their stacks and such
-// that do not may wait at the same end.
+// called with what the function of the same name without _on would have returned. AWEs that wait with their stacks and AWEs
+// that wait without may wait at the same end.
 //
 //     static void answered(void *state, int n) {
 //         struct client *c = *(struct client **)state;
@@ -12,15 +12,15 @@
 //                         sizeof c);
 //     }
 //
-// Between AWEs of one thread who sends knows what the other waits with: it puts an answer, or a request that is accepted,
-// where that one wants it, and the continuation runs with nothing left to do (continuations 2.1, 3.3: recognition). So does
-// the thread that hears of what another thread or process has sent.
+// Between AWEs of one thread the sender knows what the other AWE waits with: it puts an answer, or a request that is
+// accepted, where that AWE wants it, and the continuation runs with nothing left to do (continuations 2.1, 3.3:
+// recognition). What another thread or process has sent is put in place in the same way, by the thread that hears of it.
 //
 // The struct fin_rpc_on, requests and answers must stay valid until the continuation runs; so they must not lie in the frame
 // of the caller, which is lost. Cancellation is exact, as in fin/rpc.h.
 //
-// Each function does not return; where it is refused it returns a negative errno, one of fin_block_on's, and nothing has
-// happened. Where there is nothing to wait for, the continuation is called at once.
+// None of these functions returns, unless it is refused: then it returns a negative errno, one of fin_block_on's, and
+// nothing has happened. If there is nothing to wait for, the continuation is called at once.
 #ifndef FIN_RPC_ON_H
 #define FIN_RPC_ON_H
 
@@ -31,7 +31,7 @@
 extern "C" {
 #endif
 
-// A wait; one at a time. It needs no initialization, and nothing is left in it afterwards.
+// Storage for a wait; for one at a time. It needs no initialization, and nothing is left in it afterwards.
 struct fin_rpc_on {
     uint64_t room[80];
 };
@@ -40,7 +40,7 @@ struct fin_rpc_on {
 int fin_rpc_call_on(struct fin_rpc *r, const void *request, size_t size, void *answer, size_t room, struct fin_rpc_on *on,
                     fin_cont *cont, const void *state, size_t state_size);
 
-// As fin_rpc_recv: of a call that fin_rpc_send began. After -ECANCELED it can still be waited for.
+// As fin_rpc_recv: receives the answer to a call that fin_rpc_send began. After -ECANCELED it can still be waited for.
 int fin_rpc_recv_on(struct fin_rpc *r, uint32_t id, void *answer, size_t room, struct fin_rpc_on *on, fin_cont *cont,
                     const void *state, size_t state_size);
 
@@ -48,10 +48,11 @@ int fin_rpc_recv_on(struct fin_rpc *r, uint32_t id, void *answer, size_t room, s
 int fin_rpc_accept_on(struct fin_rpc *r, void *request, size_t room, uint32_t *id, struct fin_rpc_on *on, fin_cont *cont,
                       const void *state, size_t state_size);
 
-// As fin_rpc_serve: the dispatch loop, which has no stack while no request is there. Each fn has one, and an AWE of its own
-// in the same finish block; it may block, but not give up that stack: it is refused with -EBUSY, because fn is what returns.
-// One that has to wait for long starts who waits without a stack (fin_async_cont_beside, with what it needs of the request,
-// and its id, in an object of its own) and returns; that AWE replies. The continuation is called once every fn has returned.
+// As fin_rpc_serve: the dispatch loop, which has no stack while there is no request. Each fn has a stack, and an AWE of its
+// own in the same finish block. It may block, but not give up that stack: that is refused with -EBUSY, because fn is to
+// return. An fn that has to wait for long starts an AWE that waits without a stack (fin_async_cont_beside, with the
+// request's id and what is needed of the request in an object of its own) and returns; that AWE replies. The continuation is
+// called once every fn has returned.
 int fin_rpc_serve_on(struct fin_rpc *r, fin_rpc_fn *fn, void *arg, struct fin_rpc_on *on, fin_cont *cont, const void *state,
                      size_t state_size);
 
