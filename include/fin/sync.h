@@ -2,14 +2,14 @@
 // Mutex, condition variable, semaphore, event count, sequencer and queue (ac 2.1, "Integration with threads"): between the
 // AWEs of one OS thread and between those of several. What waits is an AWE; its thread runs others meanwhile.
 //
-// Served first come, first served. No wake-up is lost and none is spurious. Waits return 0, or -ECANCELED; those whose names
-// end in _nc are not cancelled and return nothing. Cancellation is exact: -ECANCELED means that nothing was acquired, 0 that
-// it was, also where the cancel came second. In a block that is cancelled already a cancellable wait returns -ECANCELED at
-// once, even where it would not have had to wait.
+// Waiters are served first come, first served. No wake-up is lost and none is spurious. Waits return 0, or -ECANCELED; those
+// whose names end in _nc are not cancelled and return nothing. Cancellation is exact: -ECANCELED means that nothing was
+// acquired, 0 that it was, even if a cancel came after that. In a block that is cancelled already a cancellable wait returns
+// -ECANCELED at once, even where it would not have had to wait.
 //
-// Any thread may call any function. What does not wait does not block and is not cancelled. An object's storage must last
-// until all calls on it have returned, except that the call which let the last waiter go does not touch the object any more
-// when that one runs. No object may be moved or copied while in use.
+// Any thread may call any function. Functions that do not wait do not block and are not cancelled. An object's storage must
+// last until all calls on it have returned, with one exception: a call that let the last waiter go does not touch the object
+// any more when that waiter runs. No object may be moved or copied while in use.
 #ifndef FIN_SYNC_H
 #define FIN_SYNC_H
 
@@ -33,7 +33,8 @@ static inline void fin_latch_acquire(struct fin_latch *l) {
 }
 static inline void fin_latch_release(struct fin_latch *l) { __atomic_store_n(&l->held, 0, __ATOMIC_RELEASE); }
 
-// Those who wait, first come first, and the latch that guards the whole object. The waiters are on the stacks of their AWEs.
+// Those who wait, in the order in which they came, and the latch that guards the whole object. A waiter lies on the stack of
+// its AWE, or in a struct fin_sync_on (fin/sync_on.h).
 struct fin_waiter;
 struct fin_waiters {
     struct fin_latch latch;
@@ -42,8 +43,8 @@ struct fin_waiters {
 
 #define FIN_WAITERS_INIT_ {{0}, NULL, NULL}
 
-// A lock. It is handed to the first waiter: nobody overtakes. Not recursive.
-// An AWE that locked it and returned from that must not give up its stack (fin/cont.h) before it is unlocked.
+// A lock. It is handed to the first waiter: nobody overtakes. Not recursive. An AWE that has locked it with one of these
+// functions must not give up its stack (fin/cont.h) before it is unlocked.
 struct fin_mutex {
     struct fin_waiters waiters;
     bool locked;
@@ -57,9 +58,9 @@ void FIN_BLOCKING fin_mutex_lock_nc(struct fin_mutex *m);
 int fin_mutex_trylock(struct fin_mutex *m); // 0 or -EBUSY
 void fin_mutex_unlock(struct fin_mutex *m); // by any AWE, not only the one that locked it
 
-// A condition variable. The waiter gives up the mutex and has it again when the wait returns, whatever it returns; getting
-// it back is not cancelled. The signal decides who goes on; that one then stands in line for the mutex. Signal and broadcast
-// may be called with or without the mutex.
+// A condition variable. A wait gives up the mutex and holds it again when it returns, whatever it returns; getting it back
+// is not cancelled. A signal decides which waiter goes on; that waiter then stands in line for the mutex. Signal and
+// broadcast may be called with or without the mutex.
 struct fin_cond {
     struct fin_waiters waiters;
 };
@@ -71,7 +72,7 @@ void FIN_BLOCKING fin_cond_wait_nc(struct fin_cond *c, struct fin_mutex *m);
 void fin_cond_signal(struct fin_cond *c);
 void fin_cond_broadcast(struct fin_cond *c); // wakes those who wait at this moment
 
-// A counting semaphore. A negative value takes that many posts more before a wait passes.
+// A counting semaphore. While its value is negative, it takes that many more posts before a wait can pass.
 struct fin_sem {
     struct fin_waiters waiters;
     int value;
@@ -84,7 +85,8 @@ void FIN_BLOCKING fin_sem_wait_nc(struct fin_sem *s);
 int fin_sem_trywait(struct fin_sem *s); // 0 or -EAGAIN
 int fin_sem_post(struct fin_sem *s);    // 0; -EOVERFLOW at INT_MAX, and then it did nothing
 
-// An event count: a number that only grows, and AWEs that wait for it to reach theirs. Waiters for lower counts go first.
+// An event count: a number that only grows, and AWEs that each wait until it reaches a certain count. Waiters for lower
+// counts go first.
 struct fin_event {
     struct fin_waiters waiters;
     uint64_t count;
@@ -107,8 +109,9 @@ static inline void fin_seq_init(struct fin_seq *s) { s->next = 0; }
 static inline uint64_t fin_seq_read(const struct fin_seq *s) { return __atomic_load_n(&s->next, __ATOMIC_ACQUIRE); }
 static inline uint64_t fin_seq_ticket(struct fin_seq *s) { return __atomic_fetch_add(&s->next, 1, __ATOMIC_ACQ_REL); }
 
-// Turns in the order of arrival, where one who waits may give up his place. An entry enters, waits for its turn if it wants
-// to, and leaves, each once; one AWE at a time waits with it. It is the caller's, and free when fin_queue_leave returns.
+// Turns in the order of arrival, in which a waiter may give up its place. An entry enters, waits for its turn if it wants
+// to, and leaves, each once; only one AWE at a time may wait with it. The entry is the caller's, and free again when
+// fin_queue_leave returns.
 struct fin_queue_entry {
     struct fin_queue_entry *next, *prev;
     struct fin_waiter *waiter;

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// <fin/sync.h> and <fin/thread.h> as classes. Names and meaning are the standard library's, for std::lock_guard,
-// std::unique_lock, std::scoped_lock and the like, which <mutex> has: this header needs none of them. What waits is the AWE.
-// The functions with the standard names are not cancelled; those named ..._cancellable return 0 or -ECANCELED, as the C
-// functions do.
+// <fin/sync.h> and <fin/thread.h> as classes. Names and meanings are the standard library's, so that std::lock_guard,
+// std::unique_lock, std::scoped_lock and the like work with them. Those are in <mutex>, which this header does not need.
+// What waits is the AWE. The functions with the standard names are not cancelled; those named ..._cancellable return 0 or
+// -ECANCELED, as the C functions do.
 #ifndef FIN_SYNC_HPP
 #define FIN_SYNC_HPP
 
@@ -36,8 +36,8 @@ private:
     fin_mutex m_ = FIN_MUTEX_INIT;
 };
 
-// No wake-up is spurious: a wait without a predicate is of use. A Lock is a std::unique_lock<fin::mutex>, or what has a
-// mutex() as that has.
+// No wake-up is spurious, so that a wait without a predicate is of use. A Lock is a std::unique_lock<fin::mutex>, or
+// anything else with a mutex() like that.
 class condition_variable {
 public:
     constexpr condition_variable() noexcept = default;
@@ -50,7 +50,7 @@ public:
             wait(lock);
     }
 
-    // The lock is held again, whatever is returned. With a predicate: 0 where it holds, also where it does after a cancel.
+    // The lock is held again, whatever is returned. With a predicate: 0 if it holds, also if it does so after a cancel.
     template <class Lock> FIN_BLOCKING int wait_cancellable(Lock &lock) {
         return fin_cond_wait(&c_, lock.mutex()->native_handle());
     }
@@ -139,7 +139,7 @@ private:
         Body body;
     };
     fin_thread_handle *handle_ = nullptr;
-    void (*free_)(fin_thread_handle *) = nullptr; // as what it is
+    void (*free_)(fin_thread_handle *) = nullptr; // deletes it as the type that it has
 };
 
 } // namespace fin

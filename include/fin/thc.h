@@ -4,14 +4,13 @@
 // Fin's word for the same thing; where the originals left a misuse undefined, Fin's rules hold.
 //
 // The order of execution is that of the originals: the body of an ASYNC runs at once; when it blocks, what follows the ASYNC
-// runs next, before anything that is queued; the queue is first in, first out except for THCSchedule, which puts at its
-// head.
+// runs next, before anything that is queued; the queue is first in, first out, except that THCSchedule puts at its head.
 //
-// What concerns AWEs concerns those of the calling thread, except that THCSchedule and what synchronizes may be called from
-// any.
+// What is about AWEs is about those of the calling thread, except that THCSchedule and the synchronization functions may be
+// called from any thread.
 //
-// Code that a macro is given may hold commas, and be one statement or a block. Bodies of ASYNC see and change the variables
-// around them; in Clang's C those that a body changes are declared `fin_shared`.
+// The code that is given to a macro may contain commas, and may be one statement or a block. Bodies of ASYNC see and change
+// the variables around them; in Clang's C those that a body changes are declared `fin_shared`.
 #ifndef FIN_THC_H
 #define FIN_THC_H
 
@@ -44,21 +43,21 @@ typedef int errval_t;
 #define DO_FINISH_(tag, ...) THC_FINISH_(fin_finish_as(tag), __VA_ARGS__)
 #define DO_FINISH_NX(...) THC_FINISH_(fin_finish_nc, __VA_ARGS__)
 
-// Asks all that waits in the enclosing block of that tag to stop waiting.
+// Asks everything that waits in the enclosing block with that tag to stop waiting.
 #define CANCEL(tag) fin_cancel_as(tag)
 
-// Runs the code, and goes on behind it where the code blocks. Inside an ASYNC, and in functions that a DO_FINISH calls, it
+// Runs the code; if the code blocks, goes on after it. Inside an ASYNC, and in functions that a DO_FINISH calls, the ASYNC
 // belongs to the innermost block that is open.
 #define ASYNC(...) THC_ASYNC_(__VA_ARGS__)
 
-// The same with the tag of an enclosing block. It is waited for at the end of the innermost.
+// The same with the tag of an enclosing block. The code is waited for at the end of the innermost.
 #define ASYNC_(code, tag)                                                                                             \
     do {                                                                                                              \
         (void)fin_cancel_as_needs_fin_finish_as_##tag;                                                               \
         ASYNC(code);                                                                                                  \
     } while (0)
 
-// Where an ASYNC looks for its block: found here where there is none around it in the same function.
+// Where an ASYNC looks for its block. It is found here if there is none around the ASYNC in the same function.
 #ifdef __cplusplus
 namespace fin {
 namespace detail {
@@ -125,33 +124,34 @@ static struct fin_body_scope_ *const thc_async_ __attribute__((unused)) = NULL;
 extern "C" {
 #endif
 
-// AWEs (ac figure 7; ac-extensions 4). Those that end an AWE and those that yield block; none is cancelled.
+// AWEs (ac figure 7; ac-extensions 4). The functions that end an AWE, and those that yield, block; none is cancelled.
 typedef struct fin_awe awe_t;
 
 FIN_BLOCKING static inline void THCSuspend(awe_t **slot) { fin_suspend(slot); }
 FIN_BLOCKING static inline void THCSuspendThen(awe_t **slot, void (*then)(void *), void *arg) {
     fin_suspend_then(slot, then, arg);
 }
-// As in the originals, one of the calling thread that is saved and off the queue may be scheduled, too.
+// As in the originals, an AWE of the calling thread that is saved and off the queue may be scheduled, too.
 void fin_thc_schedule_(awe_t *awe, bool front);
 static inline void THCSchedule(awe_t *awe) { fin_thc_schedule_(awe, true); }
 static inline void THCScheduleBack(awe_t *awe) { fin_thc_schedule_(awe, false); }
 FIN_BLOCKING static inline void THCYield(void) { fin_yield(); }
 FIN_BLOCKING static inline void THCYieldTo(awe_t *awe) { fin_yield_to(awe); }
 
-// Ends the ASYNC that runs, as if its code had ended here, after waiting for the blocks that it has open. No destructor
-// runs. Outside any ASYNC the AWE stops for ever. Does not return.
+// Ends the running ASYNC as if its code had ended here, after waiting for the blocks that it has open. No destructors run.
+// Outside any ASYNC the AWE stops for ever. Does not return.
 FIN_BLOCKING void fin_end_(void);
 static inline FIN_BLOCKING void THCFinish(void) { fin_end_(); }
 static inline FIN_BLOCKING void THCAbort(void) { fin_end_(); }
 
-// A request to the AWEs of the calling thread to come to their ends, which they have to look for. Until the next thc_init.
+// Asks the AWEs of the calling thread to come to their ends; they have to check for it. Holds until the next thc_init or
+// thc_done.
 void fin_thc_stop_(bool stop);
 bool fin_thc_stopping_(void);
 static inline void THCStopAllAwes(void) { fin_thc_stop_(true); }
 static inline int THCShouldStop(void) { return fin_thc_stopping_(); }
 
-// A thread needs neither call to use all this; they forget what THCStopAllAwes asked.
+// A thread needs none of these calls to use all this; the first two withdraw what THCStopAllAwes asked for.
 static inline void thc_init(void) { fin_thc_stop_(false); }
 static inline void thc_done(void) { fin_thc_stop_(false); }
 static inline void thc_global_init(void) {}
@@ -174,8 +174,8 @@ static inline void THCDumpStats(int clear) { fin_thc_dump_stats_(clear); }
 static inline void THCIncSendCount(void) { fin_thc_count_(true); }
 static inline void THCIncRecvCount(void) { fin_thc_count_(false); }
 
-// Ids, of the calling thread (ac-extensions 5.1, 5.2). Yielding to an id that names no AWE is an error, never more; to save
-// under one that is none is to yield.
+// Ids, of the calling thread (ac-extensions 5.1, 5.2). Yielding to an id that names no AWE is an error and does nothing;
+// saving under an id that does not exist is a plain yield.
 static inline void awe_mapper_init(void) {}
 static inline void awe_mapper_uninit(void) {}
 static inline int awe_mapper_create_id(uint32_t *id) { return fin_awe_id_create(id); }

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: BSD-2-Clause
 // The asynchronous IPC of libasync under its own names (ac-extensions 5.3, 5.4): a part of <fin/thc.h>, over <fin/rpc.h>.
-// A ring channel is here a fin_chan, from fin_chan_pair, fin_chan_connect and the like; a message is memory of its own, from
-// fipc_send_msg_start or one of the receiving calls, until it is sent or given to fipc_recv_msg_end. Messages that are
+// Here a ring channel is a fin_chan, from fin_chan_pair, fin_chan_connect and the like. A message has memory of its own,
+// from fipc_send_msg_start or one of the receiving calls until it is sent or given to fipc_recv_msg_end. Messages that are
 // variables of the program can be sent, too.
 //
-// None of it is cancelled; only what is FIN_BLOCKING blocks. A channel belongs to the thread that uses it. What spins for
-// ever in the original ends here: an answer to no request is dropped, and a channel whose other end is gone is dead
+// None of it is cancelled; only what is marked FIN_BLOCKING blocks. A channel belongs to the thread that uses it. Where the
+// original spins for ever, this does not: an answer to no request is dropped, and a channel whose other end is gone is dead
 // (-EPIPE).
 #ifndef FIN_THC_IPC_H
 #define FIN_THC_IPC_H
@@ -20,8 +20,8 @@ extern "C" {
 
 enum { FIPC_NR_REGS = 7 };
 
-// The id is a number of this thread (a request's cookie); of `flags` the type and the low bits of the id take so many, the
-// rest is the program's.
+// The id is a number of this thread (a request's cookie). The type and the low bits of the id take this many bits of
+// `flags`; the rest is the program's.
 #define AWE_TABLE_ORDER 10
 #define THC_RESERVED_MSG_FLAG_BITS (2 + AWE_TABLE_ORDER)
 
@@ -72,13 +72,13 @@ static inline void thc_set_msg_id(struct fipc_message *msg, uint32_t id) {
     msg->flags = (msg->flags & ~mask) | (id << 2 & mask);
 }
 static inline uint32_t thc_get_request_cookie(struct fipc_message *request) { return thc_get_msg_id(request); }
-// Its answer is not wanted any more.
+// The answer to that request is not wanted any more.
 void fin_thc_forget_(uint32_t cookie);
 static inline void thc_kill_request_cookie(uint32_t cookie) { fin_thc_forget_(cookie); }
 
-// Begins with one reference, live. The ring is the channel's, and is closed with the last reference: then
-// thc_channel_dec_ref returns 1, and the struct is free to go. AWEs that are in a call of it then are told (-EPIPE), and the
-// last of them closes the ring. Marking it dead ends all waits for its answers.
+// Begins live, with one reference. The ring is the channel's, and is closed with the last reference: then
+// thc_channel_dec_ref returns 1, and the struct may be freed. AWEs that are in a call of the channel at that moment are told
+// (-EPIPE), and the last of them closes the ring. Marking a channel dead ends all waits for its answers.
 struct thc_channel {
     struct fipc_ring_channel *ring;
     struct fin_rpc *rpc;
@@ -126,7 +126,7 @@ FIN_BLOCKING static inline int thc_ipc_reply(struct thc_channel *chnl, uint32_t 
     return fin_thc_reply_(chnl, cookie, msg);
 }
 
-// Groups: in the order of their addition. `size` is the number of items.
+// Groups: their members are in the order in which they were added. `size` is the number of items.
 struct thc_channel_group_item {
     struct thc_channel_group_item *next;
     struct thc_channel *channel;
@@ -163,7 +163,7 @@ static inline int thc_channel_group_item_add(struct thc_channel_group *g, struct
 static inline void thc_channel_group_item_remove(struct thc_channel_group *g, struct thc_channel_group_item *item) {
     fin_thc_group_remove_(g, item);
 }
-// A member by its number. 0, or 1 where there are not so many.
+// A member by its number. 0, or 1 if there are not so many.
 static inline int thc_channel_group_item_get(struct thc_channel_group *g, int index, struct thc_channel_group_item **out) {
     struct thc_channel_group_item *item = g->first;
     for (; item && index > 0; index--)
@@ -174,7 +174,7 @@ static inline int thc_channel_group_item_get(struct thc_channel_group *g, int in
     return 0;
 }
 
-// The first request of any of the group; -EWOULDBLOCK where none has one.
+// The first request of any member of the group; -EWOULDBLOCK if none has one.
 FIN_BLOCKING static inline int thc_poll_recv_group(struct thc_channel_group *g, struct thc_channel_group_item **item,
                                                    struct fipc_message **out) {
     struct thc_channel_group_item *i = g->first;

@@ -9,7 +9,7 @@
 extern "C" {
 #endif
 
-// The storage is the caller's, until the thread has been joined.
+// The storage is the caller's, and must last until the thread has been joined.
 struct fin_thread_handle {
     void (*fn)(void *);
     void *arg;
@@ -18,11 +18,11 @@ struct fin_thread_handle {
 };
 
 // Starts an OS thread that runs fn(arg). When fn returns, all work that it started must have ended. Does not block. Returns
-// 0; -EAGAIN or -ENOMEM where the system refuses another thread.
+// 0; -EAGAIN or -ENOMEM if the system refuses another thread.
 int fin_thread_start(struct fin_thread_handle *h, void (*fn)(void *), void *arg);
 
-// Waits until the thread has ended, with its thread-local variables and its runtime. Only the AWE waits. To be done once for
-// each thread, from any thread. Returns 0; -ECANCELED, and then the thread goes on and can be joined later.
+// Waits until the thread has ended, including its thread-local variables and its runtime. Only the AWE waits. Has to be done
+// once for each thread, from any thread. Returns 0; -ECANCELED, and then the thread goes on and can be joined later.
 int FIN_BLOCKING fin_thread_join(struct fin_thread_handle *h);
 void FIN_BLOCKING fin_thread_join_nc(struct fin_thread_handle *h);
 
