@@ -143,7 +143,7 @@ size_t fin_chan_most(const struct fin_chan *c);
 const char *fin_chan_backend(void);
 
 // Closes this end. What it sent can still be received. Returns 0; -EBUSY if an AWE is in one of the calls above, or between
-// reserve and commit, or peek and release. Does not block.
+// reserve and commit, or peek and release, or if it has become an end of RPC, which fin_rpc_close closes. Does not block.
 int fin_chan_close(struct fin_chan *c);
 
 // Shared memory for more than a message holds. One process makes it and sends its descriptor with fin_chan_send_fds; the

@@ -86,8 +86,8 @@ typedef void fin_rpc_fn(struct fin_rpc *r, uint32_t id, void *request, size_t si
 
 // The dispatch loop (ac-extensions 5.3): calls fn for each request, in an async of its own. It goes on until the other side
 // is gone (-ESHUTDOWN, -ECONNRESET) or breaks the protocol (-EPROTO), memory is short (-ENOMEM; the request stays), or it is
-// cancelled (-ECANCELED). It returns that error once every fn has returned; a cancel reaches those, too. At most
-// FIN_RPC_MOST requests are worked on at a time; more, which only a side that breaks the rules sends, wait in the channel.
+// cancelled (-ECANCELED). It returns that error once every fn has returned; a cancel reaches those, too. Each loop works on
+// at most FIN_RPC_MOST requests at a time; more, which only a side that breaks the rules sends, wait in the channel.
 // To serve a group of ends, serve each in an async.
 FIN_BLOCKING int fin_rpc_serve(struct fin_rpc *r, fin_rpc_fn *fn, void *arg);
 

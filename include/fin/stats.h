@@ -24,7 +24,7 @@ enum fin_reason {
                      // gives to others before it goes on. Other yields with a stack are in `switches` only
     FIN_FOR_FINISH,  // the end of a finish block
     FIN_FOR_SYNC,    // fin/sync.h
-    FIN_FOR_IO,
+    FIN_FOR_IO,      // also an operation that was done at once, which io_uring does not tell
     FIN_FOR_TIME,    // sleep
     FIN_FOR_MESSAGE, // of a channel, for room in one, for an answer, for an event of a waitset
     FIN_FOR_LOOK,    // not a block: a turn that an AWE gave to others while it checked whether it had to wait for a message
@@ -41,7 +41,8 @@ enum fin_reason {
 // - an answer or a request that its sender, or the AWE that read it, put where the waiter wants it, and a request that
 //   fin_rpc_serve_on waited for, if they began the work on it (fin/rpc_on.h).
 //
-// Not counted: the end of a wait for a timer, readiness or a sync object, after which there is nothing to do.
+// Not counted: the end of a wait for a timer, readiness or a sync object, after which there is nothing to do. While a trace
+// is on (fin/trace.h) messages and requests are not recognized: each receiver is to be seen running.
 struct fin_blocks {
     uint64_t with_stack;
     uint64_t with_continuation; // and without a stack
