@@ -19,24 +19,25 @@ struct statfs;
 struct statx;
 struct timespec;
 
-// Read and write at the file's position, or from and to what has none. To write to a pipe or socket that nobody reads raises
-// SIGPIPE, as write(2) does; fin_send does not. What can be polled and neither read nor written, an epoll, is waited for
-// first. Without io_uring a pipe is full when it has no free page, even where its last one has room. With it a terminal that
-// takes a part of what is written blocks the thread until it takes the rest, unless it is in non-blocking mode.
+// Read and write at the file's position, or from and to something that has none. Writing to a pipe or socket that nobody
+// reads raises SIGPIPE, as write(2) does; fin_send does not. A descriptor that can be polled but neither read nor written,
+// such as an epoll, is first waited for. Without io_uring a pipe counts as full when it has no free page, even if its last
+// page has room. With io_uring a terminal that takes only a part of what is written blocks the thread until it takes the
+// rest, unless it is in non-blocking mode.
 FIN_BLOCKING ssize_t fin_read(int fd, void *buffer, size_t size);
 FIN_BLOCKING ssize_t fin_read_nc(int fd, void *buffer, size_t size);
 FIN_BLOCKING ssize_t fin_write(int fd, const void *data, size_t size);
 FIN_BLOCKING ssize_t fin_write_nc(int fd, const void *data, size_t size);
 
-// The same with several buffers: at most IOV_MAX, or -EINVAL. With io_uring, a read of buffers that are all empty waits
-// until there is something, where that is a terminal, or before Linux 6.4 a pipe.
+// The same with several buffers: at most IOV_MAX, or -EINVAL. With io_uring, a read into buffers that are all empty waits
+// until there is something to read, if it is from a terminal or, before Linux 6.4, from a pipe.
 FIN_BLOCKING ssize_t fin_readv(int fd, const struct iovec *buffers, int count);
 FIN_BLOCKING ssize_t fin_readv_nc(int fd, const struct iovec *buffers, int count);
 FIN_BLOCKING ssize_t fin_writev(int fd, const struct iovec *buffers, int count);
 FIN_BLOCKING ssize_t fin_writev_nc(int fd, const struct iovec *buffers, int count);
 
 // Read and write at a position, which leaves the file's own where it is. For files that have positions: on others the result
-// is -ESPIPE, or, because io_uring does not look, that of fin_read and fin_write.
+// is -ESPIPE or, because io_uring does not check, that of fin_read and fin_write.
 FIN_BLOCKING ssize_t fin_pread(int fd, void *buffer, size_t size, off_t offset);
 FIN_BLOCKING ssize_t fin_pread_nc(int fd, void *buffer, size_t size, off_t offset);
 FIN_BLOCKING ssize_t fin_pwrite(int fd, const void *data, size_t size, off_t offset);
@@ -47,47 +48,49 @@ FIN_BLOCKING ssize_t fin_pwritev(int fd, const struct iovec *buffers, int count,
 FIN_BLOCKING ssize_t fin_pwritev_nc(int fd, const struct iovec *buffers, int count, off_t offset);
 
 // The same with flags. An offset of -1 is the file's position. RWF_HIPRI is not passed on; RWF_NOWAIT returns -EAGAIN
-// instead of waiting, also where the file cannot tell (for which preadv2(2) has -EOPNOTSUPP).
+// instead of waiting, also if the file cannot tell whether it would wait (for which preadv2(2) returns -EOPNOTSUPP).
 FIN_BLOCKING ssize_t fin_preadv2(int fd, const struct iovec *buffers, int count, off_t offset, int flags);
 FIN_BLOCKING ssize_t fin_preadv2_nc(int fd, const struct iovec *buffers, int count, off_t offset, int flags);
 FIN_BLOCKING ssize_t fin_pwritev2(int fd, const struct iovec *buffers, int count, off_t offset, int flags);
 FIN_BLOCKING ssize_t fin_pwritev2_nc(int fd, const struct iovec *buffers, int count, off_t offset, int flags);
 
-// Read and write, going on until all is transferred: 0. Otherwise the reason why not: an error, -ECANCELED, or -ENODATA at
-// the end of what is read. *done, where done is not NULL, is in each case how many bytes were transferred, no more and no
-// less: after -ECANCELED, too, where it need not be 0, and a stream goes on from there.
+// Read and write, going on until all is transferred: then the result is 0. Otherwise it is the reason: an error, -ECANCELED,
+// or -ENODATA at the end of what is read. If done is not NULL, *done is in each case exactly how many bytes were
+// transferred. After -ECANCELED, too: it need not be 0 then, and a stream goes on from there.
 FIN_BLOCKING int fin_read_all(int fd, void *buffer, size_t size, size_t *done);
 FIN_BLOCKING int fin_read_all_nc(int fd, void *buffer, size_t size, size_t *done);
 FIN_BLOCKING int fin_write_all(int fd, const void *data, size_t size, size_t *done);
 FIN_BLOCKING int fin_write_all_nc(int fd, const void *data, size_t size, size_t *done);
 
-// Move data between a pipe and something else, without a copy; between two pipes, without taking it. A NULL offset means the
-// file's position; otherwise *offset is moved. Wait until there is something, and room for it, and meanwhile others can use
-// the pipe. To move nothing is 0, whatever the descriptors. A socket is put into non-blocking mode for the moment, which
-// others may see.
+// fin_splice moves data between a pipe and something else without copying it; fin_tee passes data from one pipe to another
+// without taking it from the first. A NULL offset means the file's position; otherwise *offset is moved. Both wait until
+// there is something, and room for it; meanwhile others can use the pipe. A `size` of 0 gives 0, whatever the descriptors
+// are. A socket is put into non-blocking mode for a moment, which others may see.
 FIN_BLOCKING ssize_t fin_splice(int in, off_t *in_offset, int out, off_t *out_offset, size_t size, unsigned flags);
 FIN_BLOCKING ssize_t fin_splice_nc(int in, off_t *in_offset, int out, off_t *out_offset, size_t size, unsigned flags);
 FIN_BLOCKING ssize_t fin_tee(int in, int out, size_t size, unsigned flags);
 FIN_BLOCKING ssize_t fin_tee_nc(int in, int out, size_t size, unsigned flags);
 
 // Copies within the system, from file to file; the file system may share the blocks instead. Offsets as above. 0 at the end
-// of `in`. On the thread pool, and once begun not cancelled: who wants to stop in between copies less at a time.
+// of `in`. Runs on the thread pool, and once begun is not cancelled: to be able to stop in between, copy less at a time.
 FIN_BLOCKING ssize_t fin_copy_file_range(int in, off_t *in_offset, int out, off_t *out_offset, size_t size, unsigned flags);
 FIN_BLOCKING ssize_t fin_copy_file_range_nc(int in, off_t *in_offset, int out, off_t *out_offset, size_t size,
                                             unsigned flags);
 
-// Sends what a file has at an offset, or at its position, to a socket or pipe, without a copy, through a pipe of its own
-// (-EMFILE, -ENFILE). Goes on until `size` is sent or the file ends. Returns how much was sent, also where it was cancelled
-// or met an error after that; *offset, or the position, is then behind it. -ECANCELED: nothing was sent. May raise SIGPIPE.
+// Sends what a file has at an offset, or at its position, to a socket or pipe without copying it, through a pipe of its own
+// (-EMFILE, -ENFILE). Goes on until `size` bytes are sent or the file ends. Returns how much was sent, even if it was
+// cancelled or met an error after that; *offset, or the position, is then after what was sent. -ECANCELED: nothing was sent.
+// May raise SIGPIPE.
 FIN_BLOCKING ssize_t fin_sendfile(int out, int in, off_t *offset, size_t size);
 FIN_BLOCKING ssize_t fin_sendfile_nc(int out, int in, off_t *offset, size_t size);
 
 // Waits until one of the events (POLLIN, POLLOUT, ...) holds, or POLLERR or POLLHUP; returns those that do, as poll(2). A
-// file is ready for reading and writing, and -EINVAL for all else.
+// regular file is always ready for reading and writing; -EINVAL if only other events are asked for.
 FIN_BLOCKING int fin_poll(int fd, int events);
 FIN_BLOCKING int fin_poll_nc(int fd, int events);
 
-// Closes a descriptor. -ECANCELED: it is still open. Code that cleans up wants fin_close_nc. Once begun it is not cancelled.
+// Closes a descriptor. -ECANCELED: it is still open. Code that cleans up should use fin_close_nc. Once begun it is not
+// cancelled.
 FIN_BLOCKING int fin_close(int fd);
 FIN_BLOCKING int fin_close_nc(int fd);
 
@@ -95,11 +98,12 @@ FIN_BLOCKING int fin_close_nc(int fd);
 // other end, as with O_NONBLOCK.
 FIN_BLOCKING int fin_openat(int dir, const char *path, int flags, mode_t mode);
 FIN_BLOCKING int fin_openat_nc(int dir, const char *path, int flags, mode_t mode);
-// The same with all that the system has for it (linux/openat2.h): a path that stays below `dir`, that follows no links ...
+// The same with all the options that the system has (linux/openat2.h): a path that stays below `dir`, that follows no links
+// ...
 FIN_BLOCKING int fin_openat2(int dir, const char *path, const struct open_how *how, size_t size);
 FIN_BLOCKING int fin_openat2_nc(int dir, const char *path, const struct open_how *how, size_t size);
 
-// What was written goes to the disk; space for it is taken or given back.
+// Write what was written to a file to the disk; take or give back space for a file.
 FIN_BLOCKING int fin_fsync(int fd);
 FIN_BLOCKING int fin_fsync_nc(int fd);
 FIN_BLOCKING int fin_fdatasync(int fd);
@@ -115,14 +119,15 @@ FIN_BLOCKING int fin_fadvise(int fd, off_t offset, off_t size, int advice);
 FIN_BLOCKING int fin_fadvise_nc(int fd, off_t offset, off_t size, int advice);
 FIN_BLOCKING int fin_syncfs(int fd);
 FIN_BLOCKING int fin_syncfs_nc(int fd);
-// Mapped memory: what is to become of it, which may take reading a file (MADV_POPULATE_READ); what was stored there goes to
-// its file.
+// Mapped memory: fin_madvise says what is to become of it, which may mean reading a file (MADV_POPULATE_READ); fin_msync
+// writes what was stored there to its file.
 FIN_BLOCKING int fin_madvise(void *memory, size_t size, int advice);
 FIN_BLOCKING int fin_madvise_nc(void *memory, size_t size, int advice);
 FIN_BLOCKING int fin_msync(void *memory, size_t size, int flags);
 FIN_BLOCKING int fin_msync_nc(void *memory, size_t size, int flags);
 
-// What is known about a file; names of files, and directories. fin_unlinkat with AT_REMOVEDIR removes a directory.
+// Ask what is known about a file; make and change names of files, and directories. fin_unlinkat with AT_REMOVEDIR removes a
+// directory.
 FIN_BLOCKING int fin_statx(int dir, const char *path, int flags, unsigned mask, struct statx *out);
 FIN_BLOCKING int fin_statx_nc(int dir, const char *path, int flags, unsigned mask, struct statx *out);
 FIN_BLOCKING int fin_renameat2(int dir, const char *from, int to_dir, const char *to, unsigned flags);
@@ -146,15 +151,15 @@ FIN_BLOCKING int fin_unlink_nc(const char *path);
 FIN_BLOCKING int fin_mkdir(const char *path, mode_t mode);
 FIN_BLOCKING int fin_mkdir_nc(const char *path, mode_t mode);
 
-// A symbolic link's target, and the entries of a directory. On the thread pool, whatever there is. fin_getdents64: a struct
-// dirent64 after the other (dirent.h); 0 at the end.
+// Read a symbolic link's target, and the entries of a directory. These always run on the thread pool, even with io_uring.
+// fin_getdents64 gives one struct dirent64 after the other (dirent.h), and 0 at the end.
 FIN_BLOCKING ssize_t fin_readlinkat(int dir, const char *path, char *buffer, size_t size);
 FIN_BLOCKING ssize_t fin_readlinkat_nc(int dir, const char *path, char *buffer, size_t size);
 FIN_BLOCKING ssize_t fin_getdents64(int fd, void *buffer, size_t size);
 FIN_BLOCKING ssize_t fin_getdents64_nc(int fd, void *buffer, size_t size);
 
-// Permissions, owner, times; whether a file may be used so; FIFOs and device files; what is known about a file system. On
-// the thread pool. AT_EMPTY_PATH means the file `dir` itself where the system call has it.
+// Set permissions, owner and times; ask whether a file may be accessed; make FIFOs and device files; ask what is known about
+// a file system. These run on the thread pool. AT_EMPTY_PATH means the file `dir` itself if the system call has that flag.
 FIN_BLOCKING int fin_fchmodat(int dir, const char *path, mode_t mode, int flags);
 FIN_BLOCKING int fin_fchmodat_nc(int dir, const char *path, mode_t mode, int flags);
 FIN_BLOCKING int fin_fchownat(int dir, const char *path, uid_t owner, gid_t group, int flags);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// What spares the kernel work on each operation: files and memory that it knows beforehand, and sending without a copy.
-// Where it offers none of that the same calls do the plain operation.
+// What spares the kernel work on each operation: files and memory that it knows beforehand, and sending without a copy. If
+// the kernel offers none of that, the same calls do the plain operation.
 //
 // Registrations belong to the thread that made them, and end with it.
 #ifndef FIN_FIXED_H
@@ -12,31 +12,33 @@
 extern "C" {
 #endif
 
-// A number that stands for fd in the calls of fin/io.h and fin/linked.h that read, write, send, receive, accept, connect,
-// poll or sync, on this thread; anywhere else it is -EBADF, as it is once unregistered. fd must stay open as long. Returns
-// -EBADF, -ENOMEM, -ENFILE where 1024 are registered, or the error of getting what the thread waits with. Does not block.
+// Registers fd. The result is a number that stands for fd on this thread, in the calls of fin/io.h and fin/linked.h that
+// read, write, send, receive, accept, connect, poll or sync; anywhere else, and once unregistered, the number is -EBADF. fd
+// must stay open until then. Returns -EBADF, -ENOMEM, -ENFILE if 1024 are registered, or the error of getting what the
+// thread needs to wait. Does not block.
 int fin_file_register(int fd);
 
-// Operations that were begun go on. Returns 0 or -EBADF. Does not block.
+// Ends the registration. Operations that have begun go on. Returns 0 or -EBADF. Does not block.
 int fin_file_unregister(int file);
 
-// Memory for fin_pread_fixed and fin_pwrite_fixed, which must stay valid until unregistered. Returns 0, -EINVAL for no
-// memory, -ENOMEM, or as fin_file_register. Does not block.
+// Registers memory for fin_pread_fixed and fin_pwrite_fixed; it must stay valid until it is unregistered. Returns 0, -EINVAL
+// for no memory, -ENOMEM, or as fin_file_register. Does not block.
 struct fin_memory;
 int fin_memory_register(struct fin_memory **out, void *memory, size_t size);
 
 // Ends the registration. Returns 0; -EBUSY while calls use it; -EXDEV on another thread. Does not block.
 int fin_memory_unregister(struct fin_memory *m);
 
-// As fin_pread and fin_pwrite, of memory that lies in m; -EINVAL where it does not, -EXDEV on another thread. Blocking.
+// As fin_pread and fin_pwrite, with a buffer that lies in m; -EINVAL if it does not, -EXDEV on another thread. Blocking.
 FIN_BLOCKING ssize_t fin_pread_fixed(int fd, struct fin_memory *m, void *buffer, size_t size, off_t offset);
 FIN_BLOCKING ssize_t fin_pread_fixed_nc(int fd, struct fin_memory *m, void *buffer, size_t size, off_t offset);
 FIN_BLOCKING ssize_t fin_pwrite_fixed(int fd, struct fin_memory *m, const void *data, size_t size, off_t offset);
 FIN_BLOCKING ssize_t fin_pwrite_fixed_nc(int fd, struct fin_memory *m, const void *data, size_t size, off_t offset);
 
-// As fin_send, without a copy of the data where the socket can do that (TCP, UDP): the kernel sends from the buffer, and the
-// call returns when it needs it no more. With TCP that is when the peer has acknowledged all: it may take as long as the
-// peer likes, and once data has been taken over it is not cancelled any more. Worth it from about 10 KiB. Blocking.
+// As fin_send, without a copy of the data if the socket can do that (TCP, UDP): the kernel sends from the buffer, and the
+// call returns when the kernel needs the buffer no more. With TCP that is when the peer has acknowledged all, which may take
+// as long as the peer likes; once the kernel has taken over data the call is not cancelled any more. Worth it from about 10
+// KiB. Blocking.
 FIN_BLOCKING ssize_t fin_send_zc(int fd, const void *data, size_t size, int flags);
 FIN_BLOCKING ssize_t fin_send_zc_nc(int fd, const void *data, size_t size, int flags);
 FIN_BLOCKING ssize_t fin_sendmsg_zc(int fd, const struct msghdr *message, int flags);

@@ -13,15 +13,16 @@ extern "C" {
 enum { FIN_LINKED_MOST = 32 };
 
 struct fin_step {
-    ssize_t result;    // what the function of that name would have returned; -ECANCELED where it was not begun
+    ssize_t result;    // what the function of that name would have returned; -ECANCELED if it was not begun
     uint64_t call_[8]; // fin_step_... fill it in
 };
 
 // Runs the steps in order. One that fails, or transfers less than it was told to (recv: with MSG_WAITALL), ends the chain;
-// those after it are not begun. What a step has closed is gone for those after it: a write to a pipe that has no reader any
-// more is -EPIPE. So each step behind a close costs a call of its own. Where it is cancelled, the step that ran says what it
-// did, as its function would. Returns how many steps succeeded, so that steps[count] is the one that failed; or -EINVAL for
-// none or more than FIN_LINKED_MOST, -ENOMEM, or -ECANCELED where nothing was begun. Blocking.
+// those after it are not begun. What a step has closed is closed for those after it: for example, a write to a pipe that has
+// no reader any more is -EPIPE. Therefore each step after a close costs a system call of its own. If the chain is cancelled,
+// the step that ran says what it did, as its function would. Returns how many steps succeeded, so that steps[count] is the
+// one that failed; or -EINVAL for no steps or more than FIN_LINKED_MOST, -ENOMEM, or -ECANCELED if nothing was begun.
+// Blocking.
 //
 //     struct fin_step s[] = {fin_step_pwrite(fd, p, n, 0), fin_step_fsync(fd), fin_step_close(fd)};
 //     if (fin_linked(s, 3) != 3)

@@ -10,21 +10,22 @@ extern "C" {
 #endif
 
 // Runs fn(arg) on a thread of the pool that all threads of the process share; only the calling AWE waits. Returns 0 when fn
-// has returned; what it wrote is then visible. Where all threads are busy the call waits its turn, first come first served.
-// Cancellable until fn begins: -ECANCELED means that fn did not run and will not. Once it has begun the call waits for its
-// end, since fn may use the caller's variables. -EAGAIN or -ENOMEM: the system gives no thread and there is none, fn did not
-// run; -EMFILE, -ENFILE or -ENOMEM: see fin/io.h. From any thread.
+// has returned; what fn wrote is then visible. If all threads are busy the call waits its turn, first come first served.
+// Cancellable until fn begins: -ECANCELED means that fn did not run and will not. Once fn has begun the call waits for its
+// end, since fn may use the caller's variables. -EAGAIN or -ENOMEM: the pool has no thread and the system gives it none, fn
+// did not run; -EMFILE, -ENFILE or -ENOMEM: see fin/io.h. From any thread.
 //
-// fn is not on the caller's thread: its thread-local variables are others, it may run in parallel with the caller's other
-// AWEs, and fin_cancel is not for it. It must return (no pthread_exit, no longjmp out of it, no C++ exception: fin.hpp has
-// fin::offload). Signals are blocked there, but for those of faults. A thread that ends waits for what it has begun. The
-// child of a fork has a pool of its own: what its parent had begun or queued does not go on there.
+// fn does not run on the caller's thread: it has other thread-local variables, it may run in parallel with the caller's
+// other AWEs, and fin_cancel is not for it. It must return (no pthread_exit, no longjmp out of it, no C++ exception: fin.hpp
+// has fin::offload). Signals are blocked there, except those of faults. A thread that ends waits for the calls that the pool
+// has begun for it. The child of a fork has a pool of its own: what its parent had begun or queued does not go on there.
 FIN_BLOCKING int fin_offload(void (*fn)(void *), void *arg);
 FIN_BLOCKING int fin_offload_nc(void (*fn)(void *), void *arg);
 
-// Sets how many threads the pool has at most, 1 to 4096; with 0 only asks. Returns what it was: 32, or what the environment
-// variable FIN_OFFLOAD_THREADS says; -EINVAL beyond that; -ENOMEM. Threads start when there is work for them and end after
-// five seconds without, or where they are too many, with what they are at. Does not block. From any thread.
+// Sets how many threads the pool has at most, 1 to 4096; with 0 only asks. Returns the value before: at first 32, or what
+// the environment variable FIN_OFFLOAD_THREADS says; -EINVAL for more than 4096; -ENOMEM. Threads start when there is work
+// for them. They end after five seconds without work or, if there are too many of them, when they have finished what they
+// are doing. Does not block. From any thread.
 int fin_offload_threads(unsigned most);
 
 #ifdef __cplusplus

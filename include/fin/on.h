@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
 // I/O that an AWE waits for with a continuation (fin/cont.h): the running AWE gives up its stack, and its continuation is
 // called with what the function of the same name without _on would have returned. So an idle connection costs its AWE, 120
-// bytes, and the struct fin_on, which holds the request: in the program's own object for the connection, most likely.
+// bytes, and the struct fin_on, which holds the request and most likely lies in the program's own object for the connection.
 //
 //     static void received(void *state, int n) {
 //         struct connection *c = *(struct connection **)state;
@@ -14,9 +14,9 @@
 // The struct fin_on, buffers and addresses must stay valid until the continuation runs, which is after the kernel's last use
 // of them; so they must not lie in the frame of the caller, which is lost. Cancellation is exact, as everywhere (fin/io.h).
 //
-// Each function does not return; where it is refused it returns a negative errno and nothing has happened: those of
-// fin_block_on, and those of a thread that cannot get what it waits with. Where only epoll is available a regular file is
-// read and written with the stack after all; what the program sees is the same.
+// None of these functions returns, unless it is refused: then it returns a negative errno and nothing has happened. The
+// errors are those of fin_block_on, and those of a thread that cannot get what it needs to wait. If only epoll is available,
+// regular files are read and written with a stack after all; what the program sees is the same.
 #ifndef FIN_ON_H
 #define FIN_ON_H
 
@@ -27,7 +27,7 @@
 extern "C" {
 #endif
 
-// A wait; one at a time. It needs no initialization, and nothing is left in it afterwards.
+// Storage for a wait; for one at a time. It needs no initialization, and nothing is left in it afterwards.
 struct fin_on {
     uint64_t room[32];
 };
@@ -37,7 +37,7 @@ struct fin_on {
 int fin_sleep_on(struct fin_on *on, uint64_t ns, fin_cont *cont, const void *state, size_t size);
 int fin_sleep_until_on(struct fin_on *on, uint64_t when, fin_cont *cont, const void *state, size_t size);
 int fin_poll_on(struct fin_on *on, int fd, int events, fin_cont *cont, const void *state, size_t size);
-// Whether opening a FIFO waits for its other end depends on the back end, and on the flags; a cancel ends that.
+// Whether opening a FIFO waits for its other end depends on the back end and on the flags; a cancel ends such a wait.
 int fin_openat_on(struct fin_on *on, int dir, const char *path, int flags, mode_t mode, fin_cont *cont, const void *state,
                   size_t size);
 int fin_read_on(struct fin_on *on, int fd, void *buffer, size_t bytes, fin_cont *cont, const void *state, size_t size);
@@ -50,24 +50,24 @@ int fin_recv_on(struct fin_on *on, int fd, void *buffer, size_t bytes, int flags
                 size_t size);
 int fin_send_on(struct fin_on *on, int fd, const void *data, size_t bytes, int flags, fin_cont *cont, const void *state,
                 size_t size);
-// fin_sleep_until, then fin_send, in one wait: who ends the sleep begins the sending. The data is looked at only then.
+// fin_sleep_until, then fin_send, in one wait: whoever ends the sleep begins the sending. The data is looked at only then.
 int fin_send_at_on(struct fin_on *on, uint64_t when, int fd, const void *data, size_t bytes, int flags, fin_cont *cont,
                    const void *state, size_t size);
 // As fin_accept4 without an address; a shortage of descriptors is reported at once.
 int fin_accept_on(struct fin_on *on, int fd, int flags, fin_cont *cont, const void *state, size_t size);
-// As fin_acceptor_next (fin/stream.h), with the others in one line; a shortage of descriptors is reported at once. Where
-// the kernel is asked for each connection by itself, fin_acceptor_stop does not know of those who wait so: they get theirs.
+// As fin_acceptor_next (fin/stream.h), in one line with those who wait there; a shortage of descriptors is reported at once.
+// Without io_uring fin_acceptor_stop does not know of AWEs that wait in this way: they still get their connections.
 struct fin_acceptor;
 int fin_acceptor_next_on(struct fin_acceptor *a, struct fin_on *on, fin_cont *cont, const void *state, size_t size);
 
-// As fin_receiver_next (fin/stream.h); *piece is set when the continuation runs. Only where buffers are lacking, or have
-// been, is one waited for with the stack, and then not before there is data.
+// As fin_receiver_next (fin/stream.h); *piece is set when the continuation runs. Only if buffers are lacking, or have been,
+// does it wait for one with a stack, and then not before there is data.
 struct fin_receiver;
 int fin_receiver_next_on(struct fin_receiver *r, void **piece, struct fin_on *on, fin_cont *cont, const void *state,
                          size_t size);
 
-// As fin_buffers_recv (fin/stream.h), without flags; *piece is set when the continuation runs. Where buffers are lacking one
-// is waited for with the stack, and then not before there is data.
+// As fin_buffers_recv (fin/stream.h), without flags; *piece is set when the continuation runs. If buffers are lacking it
+// waits for one with a stack, and not before there is data.
 struct fin_buffers;
 struct fin_buffers_on {
     uint64_t room[44];
@@ -75,13 +75,13 @@ struct fin_buffers_on {
 int fin_buffers_recv_on(struct fin_buffers *b, int fd, void **piece, struct fin_buffers_on *on, fin_cont *cont,
                         const void *state, size_t size);
 
-// What takes more than a request: a wait as a struct fin_on is.
+// Storage, as a struct fin_on is, for a wait that needs more room than a request.
 struct fin_more_on {
     uint64_t room[52];
 };
 
-// As fin_recvmsg and fin_recvfrom (fin/socket.h): *message, what it names, *from and *from_size are looked at and written
-// until the continuation runs. -ENOMEM, for want of memory for control data, is a refusal.
+// As fin_recvmsg and fin_recvfrom (fin/socket.h): *message, what it points to, *from and *from_size are read and written
+// until the continuation runs. -ENOMEM, if there is no memory for control data, is a refusal.
 struct msghdr;
 struct sockaddr;
 int fin_recvmsg_on(struct fin_more_on *on, int fd, struct msghdr *message, int flags, fin_cont *cont, const void *state,

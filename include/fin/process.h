@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// Child processes, by descriptor (pidfd): no call here ever meets another process that got the same number later.
+// Child processes, by descriptor (pidfd): no call here ever reaches another process that got the same number later.
 //
 //     struct fin_process p;
 //     const char *argv[] = {"sort", "-n", NULL};
@@ -7,11 +7,11 @@
 //     if (r == 0)
 //         r = fin_wait(&p, &status);
 //
-// Who spawned a process reaps it: with fin_wait, or, where it does not want to wait, with fin_abandon. A wait that is
-// cancelled has not reaped. One of the two must come for each process; otherwise a zombie stays, as with fork(2).
+// Whoever spawned a process has to reap it: with fin_wait or, without waiting, with fin_abandon. A wait that is cancelled
+// has not reaped it. Each process needs one of the two; otherwise a zombie stays, as with fork(2).
 //
-// Nothing here uses SIGCHLD. Where the program ignores it, or takes its children with wait(-1), the status of a process is
-// lost: fin_wait then waits as always, and returns -ECHILD.
+// Nothing here uses SIGCHLD. If the program ignores that signal, or reaps its children with wait(-1), the status of a
+// process is lost: fin_wait then waits as always, and returns -ECHILD.
 #ifndef FIN_PROCESS_H
 #define FIN_PROCESS_H
 
@@ -38,7 +38,7 @@ struct fin_process {
     uint32_t waited;
 };
 
-// The child's descriptor `child` is to be the caller's `own`; FIN_SPAWN_NULL: /dev/null.
+// The child gets the caller's descriptor `own` as its descriptor `child`; if `own` is FIN_SPAWN_NULL, /dev/null.
 struct fin_spawn_fd {
     int child, own;
 };
@@ -51,10 +51,11 @@ enum {
     FIN_SPAWN_INHERIT = 4, // has all descriptors that are not close-on-exec
 };
 
-// What is not set is as the caller has it. The child has the descriptors 0, 1 and 2 and those in `fds`, and no other. They
-// may change places: all of `fds` takes effect at once. All signals have their default action there, ignored ones too.
+// What is not set is as in the caller. The child has the descriptors 0, 1 and 2 and those in `fds`, and no others.
+// Descriptors may change places: all of `fds` takes effect at once. In the child all signals have their default action, also
+// those that the caller ignores.
 struct fin_spawn {
-    const char *path; // looked for in PATH where it contains no slash; a file that is no program is a script of the shell
+    const char *path; // looked for in PATH if it contains no slash; a file that is no program is run by the shell
     const char *const *argv; // ends with NULL; not empty
     const char *const *envp; // ends with NULL; NULL: the caller's environment
     const char *directory;   // to change to first; paths are then relative to it
@@ -66,30 +67,32 @@ struct fin_spawn {
 };
 
 // Starts a program. Returns 0 when it runs; or a negative errno: that of execve (-ENOENT, -EACCES ...), of a step before it
-// (-EBADF: a descriptor in `fds`; -ENOENT: the directory), -EAGAIN where there may be no more processes, -ENOSYS where the
-// system has no pidfds; no process is left then. Stops the thread, not only the AWE, until the program has been loaded: some
-// hundred microseconds where its file is in memory. -ECANCELED in a cancelled block. From any thread.
+// (-EBADF: a descriptor in `fds`; -ENOENT: the directory), -EAGAIN if there may be no more processes, -ENOSYS if the system
+// has no pidfds; no process is left then. Stops the thread, not only the AWE, until the program has been loaded: some
+// hundred microseconds if its file is in memory. -ECANCELED in a cancelled block. From any thread.
 int fin_spawn(struct fin_process *p, const struct fin_spawn *how);
 int fin_spawn_nc(struct fin_process *p, const struct fin_spawn *how);
 
 // Waits until the process has ended, and reaps it: the handle is used up. *status is as waitpid's: WIFEXITED(*status) ... ;
-// it may be NULL. Returns 0; -ECANCELED, and the process has not been reaped; -ECHILD where somebody else reaped it, and it
-// has ended; -EBUSY where another AWE waits for the same handle. Blocking. From any thread.
+// it may be NULL. Returns 0; -ECANCELED, and the process has not been reaped; -ECHILD if it has ended and somebody else
+// reaped it; -EBUSY if another AWE waits for the same handle. Blocking. From any thread.
 FIN_BLOCKING int fin_wait(struct fin_process *p, int *status);
 FIN_BLOCKING int fin_wait_nc(struct fin_process *p, int *status);
 
-// Sends a signal, 0 for none. -ESRCH where the process has been reaped. Does not block. From any thread that does not race
-// with the end of a fin_wait for the same handle.
+// Sends a signal, 0 for none. -ESRCH if the process has been reaped. Does not block. From any thread, but not in a race with
+// the end of a fin_wait for the same handle.
 int fin_kill(const struct fin_process *p, int signal);
 
-// Uses up the handle without waiting: the process goes on, and a thread of the library reaps it when it ends. Returns 0, or
-// -EAGAIN, -EMFILE, -ENOMEM: then it is still the caller's. Does not block. From any thread.
+// Uses up the handle without waiting: the process goes on, and a thread of the library reaps it when it ends. Returns 0;
+// -EBUSY if an AWE waits for the same handle; or -EAGAIN, -EMFILE, -ENOMEM. After an error the handle is still the caller's.
+// Does not block. From any thread.
 int fin_abandon(struct fin_process *p);
 
-// Runs a program to its end. It reads `input` from its descriptor 0; what it writes to 1 goes to `output`. `fds` must not
-// name these two. Returns how many bytes it wrote, of which the first `room` are in `output`; *status as of fin_wait. Or a
-// negative errno: what fin_spawn returns; -EMFILE or -ENFILE; -EFBIG: `size` is beyond RLIMIT_FSIZE; -ECANCELED, and then
-// the process has been killed (with its group, where it has one of its own) and reaped. Blocking. From any thread.
+// Runs a program to its end. The program reads `input` from its descriptor 0, and what it writes to 1 goes to `output`;
+// `fds` must not name these two. Returns how many bytes it wrote, of which the first `room` are in `output`; *status is as
+// of fin_wait. Or a negative errno: what fin_spawn returns; -EMFILE or -ENFILE; -EFBIG: `size` is beyond RLIMIT_FSIZE;
+// -ECANCELED, and then the process has been killed (with its group, where it has one of its own) and reaped. Blocking. From
+// any thread.
 FIN_BLOCKING ssize_t fin_run(const struct fin_spawn *how, const void *input, size_t size, void *output, size_t room,
                              int *status);
 

@@ -16,25 +16,25 @@ extern "C" {
 // ai_flags AI_CANONNAME, AI_NUMERICHOST, AI_NUMERICSERV and AI_PASSIVE count. All look-ups of a thread share its sockets.
 //
 // Returns 0 and the addresses, best first, for fin_freeaddrinfo. Or -ECANCELED: the look-up has no effect any more; -ENOENT:
-// there is no such name; -ENODATA: it has no such address; -ETIMEDOUT: no server answered; -ECONNREFUSED or -EREMOTEIO: none
-// could be reached, or those that were said that they failed; -EPROTO: one sent nonsense; -EINVAL: `host` is NULL or no
-// name, or `hints` are contradictory; -ESRCH: no such service; -EAFNOSUPPORT; -ENOMEM, -EMFILE, -ENFILE. Blocking. From any
-// thread.
+// there is no such name; -ENODATA: it has no such address; -ETIMEDOUT: no server answered; -ECONNREFUSED or -EREMOTEIO: no
+// server could be reached, or those that could said that they failed; -EPROTO: one sent nonsense; -EINVAL: `host` is NULL or
+// no name, or `hints` are contradictory; -ESRCH: no such service; -EAFNOSUPPORT; -ENOMEM, -EMFILE, -ENFILE. Blocking. From
+// any thread.
 FIN_BLOCKING int fin_getaddrinfo(const char *host, const char *service, const struct addrinfo *hints, struct addrinfo **out);
 FIN_BLOCKING int fin_getaddrinfo_nc(const char *host, const char *service, const struct addrinfo *hints,
                                     struct addrinfo **out);
 void fin_freeaddrinfo(struct addrinfo *list);
 
-// What the calling thread's look-ups use from here on, in place of what /etc/resolv.conf says; what is 0 or NULL stays as
-// there.
+// What the calling thread's look-ups use from here on, in place of what /etc/resolv.conf says; a field that is 0 or NULL
+// stays as it is there.
 struct fin_resolve_config {
     const char *servers; // "192.0.2.1:53,[2001:db8::1]:53"
-    unsigned timeout_ms; // for the first try of a server; longer for further ones. More than INT_MAX counts as that
-    unsigned tries;      // of each server; more than 30 count as that
+    unsigned timeout_ms; // for the first try of a server; longer for further ones. More than INT_MAX counts as INT_MAX
+    unsigned tries;      // of each server; more than 30 count as 30
 };
 
-// Configures the look-ups. Returns 0; -EBUSY while a look-up of the calling thread is in progress; -EINVAL where `servers`
-// is not as above; -ENOMEM, -EMFILE, -ENFILE. With NULL: reads /etc/resolv.conf anew. Does not block.
+// Configures the look-ups. Returns 0; -EBUSY while a look-up of the calling thread is in progress; -EINVAL if `servers` is
+// not as above; -ENOMEM, -EMFILE, -ENFILE. With NULL: reads /etc/resolv.conf anew. Does not block.
 int fin_resolve_configure(const struct fin_resolve_config *config);
 
 #ifdef __cplusplus

@@ -11,16 +11,17 @@
 //
 // The library handles the signals (sigaction, with SA_RESTART and SA_ONSTACK) in whichever thread the system chooses, and
 // leaves all masks alone: threads that were started before, or by others, need no care. A thread that blocks a signal does
-// not take it; where all block it, it waits until one no longer does. What is sent to one thread (pthread_kill) is read like
-// the rest.
+// not take it; if all threads block it, the signal waits until one no longer does. What is sent to one thread (pthread_kill)
+// is read like the rest.
 //
-// As the system does, it keeps one of each ordinary signal until that is read: who reads one looks at everything it may
-// stand for. Real-time signals are kept each, 1,024 of an open set; further ones are counted by fin_signals_lost. A
-// user with so many pipes that the system makes his next ones small (fs.pipe-user-pages-soft) has 64 kept.
+// Like the system, a set keeps one of each ordinary signal until it is read: a reader has to look at everything that the
+// signal may stand for. Of real-time signals each is kept, up to 1,024 in an open set; those beyond are counted by
+// fin_signals_lost. Only 64 are kept for a user with so many pipes that the system makes the next ones small
+// (fs.pipe-user-pages-soft).
 //
-// Several sets may be open, with common signals: each gets them. SIGCHLD is as good as any other: fin_wait does not need it,
-// and nothing here reaps. A child of fork(2) has no sets: there the signals do what they did before they were opened.
-// The program must not change the action of a signal while it is in an open set.
+// Several open sets may have signals in common: each set gets them. SIGCHLD may be in a set like any other: fin_wait does
+// not need it, and nothing here reaps. A child of fork(2) has no sets: there the signals do what they did before the sets
+// were opened. The program must not change the action of a signal while it is in an open set.
 #ifndef FIN_SIGNALS_H
 #define FIN_SIGNALS_H
 
@@ -53,7 +54,7 @@ struct fin_signal_info {
     int unused_[2];
 };
 
-// Opens a set. Returns 0; -EINVAL where the set is empty or contains SIGKILL, SIGSTOP, or one that says that the program
+// Opens a set. Returns 0; -EINVAL if the set is empty or contains SIGKILL, SIGSTOP, or a signal that says that the program
 // itself is at fault (SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGTRAP, SIGABRT, SIGSYS); -EMFILE, -ENFILE or -ENOMEM. Does not
 // block. From any thread.
 int fin_signals_open(struct fin_signals *s, const sigset_t *set);
@@ -63,11 +64,11 @@ int fin_signals_open(struct fin_signals *s, const sigset_t *set);
 FIN_BLOCKING int fin_signals_next(struct fin_signals *s, struct fin_signal_info *info);
 FIN_BLOCKING int fin_signals_next_nc(struct fin_signals *s, struct fin_signal_info *info);
 
-// How many real-time signals came when 1,024, or what there was room for, had not been read. Does not block.
+// How many real-time signals were lost because 1,024, or as many as there was room for, had not been read. Does not block.
 uint64_t fin_signals_lost(const struct fin_signals *s);
 
-// Gives each signal that is in no other open set the action it had; those not read are forgotten. No wait may be in
-// progress. Does not block (but for a handler that is at work in another thread). From any thread.
+// Closes a set: each signal that is in no other open set gets back the action that it had; signals not read are forgotten.
+// No wait may be in progress. Does not block (except for a handler that is at work in another thread). From any thread.
 void fin_signals_close(struct fin_signals *s);
 
 #ifdef __cplusplus

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// Sockets: TCP, UDP, Unix and others. See fin/io.h for what holds for all calls: results, cancellation, counts. What does
-// not wait needs no function here: socket, bind, listen, setsockopt.
+// Sockets: TCP, UDP, Unix and others. See fin/io.h for what holds for all calls: results, cancellation, counts. System calls
+// that do not wait have no function here: socket, bind, listen, setsockopt.
 #ifndef FIN_SOCKET_H
 #define FIN_SOCKET_H
 
@@ -13,23 +13,23 @@
 extern "C" {
 #endif
 
-// Accept a connection. Where the process or the system is out of descriptors or memory (-EMFILE, -ENFILE, -ENOBUFS, -ENOMEM)
-// they try again, for an eighth of a second with growing pauses, before they say so: a server that simply goes on after an
+// Accept a connection. If the process or the system is out of descriptors or memory (-EMFILE, -ENFILE, -ENOBUFS, -ENOMEM)
+// they try again for an eighth of a second, with growing pauses, before they say so: a server that simply goes on after an
 // error does not spin, and the connection stays in the listener's queue. Cancelled meanwhile: -ECANCELED, and nothing was
-// accepted. Without io_uring a listener that several processes accept from is to be in non-blocking mode: it is put into
-// that for the moment of each accept, which others may see, and may end early, so that this one blocks the thread.
+// accepted. Without io_uring, a listener that several processes accept from should be in non-blocking mode: each accept puts
+// it into that mode for a moment. Other processes may see that, and may end it early, so that the accept blocks the thread.
 FIN_BLOCKING int fin_accept(int fd, struct sockaddr *address, socklen_t *size);
 FIN_BLOCKING int fin_accept_nc(int fd, struct sockaddr *address, socklen_t *size);
 FIN_BLOCKING int fin_accept4(int fd, struct sockaddr *address, socklen_t *size, int flags);
 FIN_BLOCKING int fin_accept4_nc(int fd, struct sockaddr *address, socklen_t *size, int flags);
 
-// Connects a socket. After -ECANCELED, or where the peer refuses or does not answer, the attempt has ended and the socket is
-// not connected: it may try another address.
+// Connects a socket. After -ECANCELED, or if the peer refuses or does not answer, the attempt has ended and the socket is
+// not connected: it may be connected to another address.
 FIN_BLOCKING int fin_connect(int fd, const struct sockaddr *address, socklen_t size);
 FIN_BLOCKING int fin_connect_nc(int fd, const struct sockaddr *address, socklen_t size);
 
-// Send and receive. MSG_NOSIGNAL is always set. MSG_WAITALL is a hint, which not every kernel follows: fin_recv_all is sure.
-// fin_recvmsg with room for control data may need memory: -ENOMEM, and nothing was received.
+// Send and receive. MSG_NOSIGNAL is always set. MSG_WAITALL is a hint that not every kernel follows; fin_recv_all always
+// receives all. fin_recvmsg with room for control data may need memory: -ENOMEM, and nothing was received.
 FIN_BLOCKING ssize_t fin_send(int fd, const void *data, size_t size, int flags);
 FIN_BLOCKING ssize_t fin_send_nc(int fd, const void *data, size_t size, int flags);
 FIN_BLOCKING ssize_t fin_recv(int fd, void *buffer, size_t size, int flags);
@@ -52,7 +52,7 @@ FIN_BLOCKING int fin_send_all_nc(int fd, const void *data, size_t size, int flag
 FIN_BLOCKING int fin_recv_all(int fd, void *buffer, size_t size, int flags, size_t *done);
 FIN_BLOCKING int fin_recv_all_nc(int fd, void *buffer, size_t size, int flags, size_t *done);
 
-// Shuts a connection down. What waits for the socket ends: with 0 for the end of what is read, or -EPIPE.
+// Shuts a connection down. Calls that wait for the socket end: with 0, as at the end of what is read, or with -EPIPE.
 FIN_BLOCKING int fin_shutdown(int fd, int how);
 FIN_BLOCKING int fin_shutdown_nc(int fd, int how);
 

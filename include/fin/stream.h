@@ -1,11 +1,13 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// Many results of one request: connections of a listening socket, pieces of what a socket receives; and buffers that are
-// taken only when data is there, so that a connection that is idle holds none.
+// Many results of one request: the connections of a listening socket, or the pieces of what a socket receives. And buffers
+// that are taken only when data is there, so that an idle connection holds none.
 //
-// Where the kernel cannot (before Linux 5.19 and 6.0, or without io_uring) the same functions ask for each result by itself.
+// If the kernel cannot do that (for connections before Linux 5.19, for pieces before 6.0, for both without io_uring) the
+// same functions ask for each result by itself.
 //
-// All objects here belong to the thread that made them: on another thread their functions return -EXDEV. Those that a thread
-// leaves open at its end are closed with it. After a fork they are the parent's; in the child their functions return -EXDEV.
+// All objects here belong to the thread that made them: on another thread their functions return -EXDEV. Objects that a
+// thread leaves open are closed when it ends. After a fork they are the parent's; in the child their functions return
+// -EXDEV.
 #ifndef FIN_STREAM_H
 #define FIN_STREAM_H
 
@@ -20,37 +22,38 @@ extern "C" {
 struct fin_acceptor;
 int fin_acceptor_open(struct fin_acceptor **out, int fd, int flags);
 
-// The next connection, in the order of their arrival: its descriptor. It may have been accepted before it was asked for.
-// Several AWEs may wait, and are served in their order. Where there are no descriptors or no memory for a connection
-// (-EMFILE, -ENFILE, -ENOBUFS, -ENOMEM) it waits, in pauses of 1 ms and then up to 128 ms, and tries again; one that was
-// aborted before it was taken is passed over. Other errors are returned. Blocking.
-// A cancelled call took none: what has arrived or is arriving is there for the next call.
+// The descriptor of the next connection, in the order of their arrival. It may have been accepted before it was asked for.
+// Several AWEs may wait, and are served in the order in which they came. If there are no descriptors or there is no memory
+// for a connection (-EMFILE, -ENFILE, -ENOBUFS, -ENOMEM) it waits, in pauses of 1 ms growing to 128 ms, and tries again; a
+// connection that was aborted before it was taken is passed over. Other errors are returned. Blocking. A cancelled call took
+// none: what has arrived or is arriving is there for the next call.
 FIN_BLOCKING int fin_acceptor_next(struct fin_acceptor *a);
 FIN_BLOCKING int fin_acceptor_next_nc(struct fin_acceptor *a);
 
-// Accepts no more. What was accepted already fin_acceptor_next returns still, and after that -ESHUTDOWN. Returns 0; -EBUSY
-// where an AWE is in fin_acceptor_next or here. Blocking, not cancellable.
+// Accepts no more. fin_acceptor_next still returns the connections that were accepted already, and after those -ESHUTDOWN.
+// Returns 0; -EBUSY if an AWE is in fin_acceptor_next or here. Blocking, not cancellable.
 FIN_BLOCKING int fin_acceptor_stop(struct fin_acceptor *a);
 
 // Stops, closes the connections that nobody took, and frees a. Returns how many those were, or as fin_acceptor_stop.
 FIN_BLOCKING int fin_acceptor_close(struct fin_acceptor *a);
 
-// `count` buffers (1 to 32768) of `size` bytes each. Returns 0, -EINVAL, -ENOMEM, or as fin_acceptor_open. Does not block.
+// Makes `count` buffers (1 to 32768) of `size` bytes each. Returns 0, -EINVAL, -ENOMEM, or as fin_acceptor_open. Does not
+// block.
 struct fin_buffers;
 int fin_buffers_open(struct fin_buffers **out, unsigned count, size_t size);
 
-// Frees them. -EBUSY while receivers use them, or AWEs wait for data or for a buffer. Those that the program has not put
-// back end, too. Does not block.
+// Frees the buffers, also those that the program has not put back. -EBUSY while receivers use them, or AWEs wait for data or
+// for a buffer. Does not block.
 int fin_buffers_close(struct fin_buffers *b);
 
 // Receives into a buffer that becomes the program's until fin_buffers_put; *piece is its address. Returns the count of
-// bytes; at the end of the stream 0 and no buffer (*piece is NULL), as with every error. Where all are in use it waits for
-// one to be put back. `flags` may be 0 or MSG_DONTWAIT: then it returns -EAGAIN, and -ENOBUFS where there is no buffer.
-// Blocking. A cancelled call received nothing.
+// bytes; at the end of the stream 0. Then, and with every error, there is no buffer (*piece is NULL). If all buffers are in
+// use it waits for one to be put back. `flags` may be 0 or MSG_DONTWAIT: with that it returns -EAGAIN instead of waiting,
+// and -ENOBUFS if there is no buffer. Blocking. A cancelled call received nothing.
 FIN_BLOCKING ssize_t fin_buffers_recv(struct fin_buffers *b, int fd, void **piece, int flags);
 FIN_BLOCKING ssize_t fin_buffers_recv_nc(struct fin_buffers *b, int fd, void **piece, int flags);
 
-// Gives a buffer back; `piece` may point anywhere into it. Returns 0, or -EINVAL where that is no buffer that the program
+// Gives a buffer back; `piece` may point anywhere into it. Returns 0, or -EINVAL if that is not a buffer that the program
 // has. Does not block.
 int fin_buffers_put(struct fin_buffers *b, void *piece);
 
@@ -65,9 +68,8 @@ int fin_receiver_open(struct fin_receiver **out, int fd, struct fin_buffers *b);
 FIN_BLOCKING ssize_t fin_receiver_next(struct fin_receiver *r, void **piece);
 FIN_BLOCKING ssize_t fin_receiver_next_nc(struct fin_receiver *r, void **piece);
 
-// Receives no more: what comes later stays in the socket. What was received already fin_receiver_next returns still, in
-// order, and after that -ESHUTDOWN. Returns 0; -EBUSY where an AWE is in fin_receiver_next or here. Blocking, not
-// cancellable.
+// Receives no more: what comes later stays in the socket. fin_receiver_next still returns what was received already, in
+// order, and after that -ESHUTDOWN. Returns 0; -EBUSY if an AWE is in fin_receiver_next or here. Blocking, not cancellable.
 FIN_BLOCKING int fin_receiver_stop(struct fin_receiver *r);
 
 // Stops, puts back the buffers that fin_receiver_next has not returned, and frees r. Returns how many bytes those had, or as

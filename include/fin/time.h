@@ -21,8 +21,8 @@ extern "C" {
 // The time. Does not block.
 uint64_t fin_now(void);
 
-// Wait for a time. Return 0 not before it is over; -ECANCELED where cancelled earlier. fin_sleep_until: until fin_now() is
-// `when`.
+// Wait for a time. Return 0, never before the time is over; -ECANCELED if cancelled earlier. fin_sleep_until waits until
+// fin_now() is `when`.
 FIN_BLOCKING int fin_sleep(uint64_t ns);
 FIN_BLOCKING int fin_sleep_nc(uint64_t ns);
 FIN_BLOCKING int fin_sleep_until(uint64_t when);
@@ -37,19 +37,19 @@ FIN_BLOCKING int fin_sleep_until_nc(uint64_t when);
 //     }
 //     if (n == -ECANCELED && fin_timed_out())
 //
-// Where the thread cannot get what it waits with, the block is cancelled at once.
+// If the thread cannot get what it needs to wait, the block is cancelled at once.
 //
-// fin_deadline(when) { ... }: the same until fin_now() is `when`, which several blocks may share.
+// fin_deadline(when) { ... }: the same, until fin_now() is `when`; several blocks may share that time.
 
-// Did the time run out of the fin_timeout or fin_deadline block that ended last on this thread? Ask right after the block,
-// before the next call that may block. (It may have, and the work be done all the same.) Does not block.
+// Of the fin_timeout or fin_deadline block that ended last on this thread: did its time run out? Ask right after the block,
+// before the next call that may block. (Even if it did, the work may have been done.) Does not block.
 bool fin_timed_out(void);
 
-// How much later than asked for the calling thread's sleeps and timeouts may end, in nanoseconds; 0 at first. Where the
-// thread sleeps until one is due it sleeps so much longer, and then handles all that became due meanwhile: with many timers
-// a millisecond saves most of the wake-ups, and what they begin goes down to the system together. (prctl's PR_SET_TIMERSLACK
-// has no effect on the wait of an io_uring.) With UINT64_MAX a thread that nothing else wakes sleeps for ever. Returns 0, or
-// a negative errno where the thread cannot get what it waits with. Does not block.
+// Sets how much later than asked for the calling thread's sleeps and timeouts may end, in nanoseconds; 0 at first. When the
+// thread sleeps until one is due, it sleeps that much longer and then handles all that became due meanwhile. With many
+// timers a millisecond saves most of the wake-ups, and the requests that they start go to the system together. (prctl's
+// PR_SET_TIMERSLACK has no effect on the wait of an io_uring.) With UINT64_MAX a thread that nothing else wakes sleeps for
+// ever. Returns 0, or a negative errno if the thread cannot get what it needs to wait. Does not block.
 int fin_timer_slack(uint64_t ns);
 
 struct fin_timer {
@@ -96,7 +96,8 @@ FIN_INLINE_ void fin_timeout_leave_(struct fin_timeout_block *t) {
 #define fin_deadline(when) FIN_ELIDED_FINISH_(fin_no_label_)
 #define fin_timed_out() false
 #elif !defined(__cplusplus)
-// Two loops, because the names that fin_async and fin_cancel look for have another type than what is cleaned up.
+// Two loops, because the names that fin_async and fin_cancel look for have another type than the variable that is cleaned
+// up.
 #define FIN_TIMED_(enter, time)                                                                                             \
     for (struct fin_timeout_block fin_timeout_ __attribute__((cleanup(fin_timeout_leave_), unused)),                        \
          *fin_timeout_once_ = (FIN_ARCH_FRAME_POINTER_(), &fin_timeout_);                                                   \
