@@ -5,8 +5,9 @@
 //     fin::finish([&](fin::scope &s) { s.async([&] { read_one(a); }); s.async([&] { read_one(b); }); });
 //
 // The body of fin_async captures by reference. An exception that leaves an async body, or the function of fin_async_call,
-// cancels its finish block and is rethrown where the block ends; of several, the first. An exception that leaves the block
-// itself cancels it too, waits for its work, and goes on. A block left by return, break or goto waits and rethrows likewise.
+// cancels its finish block and is rethrown where the block ends; of several exceptions, the first. An exception that leaves
+// the block itself cancels the block, too, waits for its work, and goes on. A block left by return, break or goto also waits
+// and rethrows.
 #ifndef FIN_HPP
 #define FIN_HPP
 
@@ -33,10 +34,10 @@ template <class T> class task;
 
 namespace detail {
 
-// What the name that an async looks for stands for inside an async body.
+// The type, inside an async body, of the name that an async looks for.
 struct body_scope {};
 
-// C++'s exceptions in flight in this OS thread: those being handled, and the number of those being thrown.
+// C++'s two words for the exceptions in flight in this OS thread: those being handled, and the number of those being thrown.
 __attribute__((always_inline)) inline void **exceptions() {
 #if FIN_SANITIZED
     return reinterpret_cast<void **>(abi::__cxa_get_globals());
@@ -46,8 +47,8 @@ __attribute__((always_inline)) inline void **exceptions() {
 }
 inline unsigned thrown() { return *reinterpret_cast<unsigned *>(exceptions() + 1); }
 
-// An async where something is: it stays the owner's, whether the owner goes on after the body or before its end. So the
-// async is eager. Out of line: the others are to be short.
+// An async while an exception is in flight: the exception stays the owner's, whether the owner goes on after the body or
+// before its end. So the async is eager. Out of line, to keep the other paths short.
 __attribute__((noinline, cold)) inline void eager_in_flight(fin_finish_block *block, void (*fn)(void *), void *arg) {
     void **e = exceptions();
     void *caught = std::exchange(e[0], nullptr), *thrown = std::exchange(e[1], nullptr);
@@ -64,7 +65,7 @@ __attribute__((always_inline)) inline void eager_call(fin_finish_block *block, v
         eager_in_flight(block, fn, arg);
 }
 
-// A finish block; one entry of the `for` that is a finish block, see FIN_FINISH_.
+// A finish block, as a variable of the `for` that is the block: see FIN_FINISH_.
 class block {
 public:
     __attribute__((always_inline)) explicit block(uint32_t flags) {
@@ -132,13 +133,13 @@ private:
 };
 
 // Where an async is written: in what may be a lambda, or in a function with a name. A lambda may be called in a block inside
-// the one that it is written in, and be compiled into that block's function: then that is no place for a lazy async.
+// the block that it is written in, and be inlined into that inner block's function: then its async must not be lazy.
 template <bool Lambda> struct place {};
 #define FIN_CXX_PLACE_ ::fin::detail::place<sizeof __func__ == sizeof "operator()">()
 
 template <bool Lambda> __attribute__((always_inline)) inline bool lazy_here(block &b, place<Lambda>) {
     if (__builtin_expect(!FIN_IN_FRAME_(b.raw()), 0) || (Lambda && __builtin_expect(fin_self->current != b.raw(), 0)))
-        return false; // each by itself: of the whole GCC loses which way is likely
+        return false; // each has its own __builtin_expect: of the whole condition GCC loses which way is likely
     return fin_no_exceptions_(b.exceptions_in_flight());
 }
 
@@ -150,7 +151,7 @@ __attribute__((always_inline)) inline void lazy_call(block &b, void (*fn)(void *
         eager_call(b.raw(), fn, arg);
 }
 
-// The timer outlives the wait at the end of the block: bases end after it.
+// The timer outlives the wait at the end of the block, because base classes are destroyed after it.
 struct timeout_timer {
     fin_timer timer_;
     ~timeout_timer() { fin_timeout_end_(&timer_); }
@@ -174,8 +175,8 @@ template <class Body> auto invoke(Body &b, long) -> decltype(b(), void()) {
 
 static_assert(std::is_standard_layout_v<block>, "a block's address is that of its first member");
 
-// From the catch clause around a body or a step: its block is cancelled and keeps the exception. All blocks inside it have
-// ended, so the current one is its own. A block of C cannot keep one.
+// From the catch clause around a body or a step: its block is cancelled and keeps the exception. All blocks inside the body
+// have ended, so the current block is the body's own. A block of C cannot keep an exception.
 __attribute__((noinline, cold)) inline void failed() noexcept {
     fin_finish_block *b = fin_self->current;
     while (b->flags & FIN_FINISH_EAGER)
@@ -221,7 +222,7 @@ template <class Place> FIN_BLOCKING inline lazy_site<Place> site(block &, block 
 template <class Place> FIN_BLOCKING inline eager_site site(body_scope, block &owner, Place) { return {&owner}; }
 template <class Here> FIN_BLOCKING inline eager_site site_eager(const Here &, block &owner) { return {&owner}; }
 
-// A function as a body. What leaves it is caught, unless its type says that nothing does.
+// A function as a body. An exception that leaves it is caught, unless its type says that none does.
 struct call {
     void (*fn)(void *);
     void *arg;
@@ -269,7 +270,7 @@ FIN_BLOCKING __attribute__((always_inline)) inline void call_site(body_scope, vo
     eager_call(NULL, run_call, &c);
 }
 
-// An async outside any block is told so by one name that is not there: the other is this then.
+// An async outside any block gets an error about one name that is not there; the other name is this then.
 struct no_block {};
 
 // FIN_ELIDE: what is left of a site, and of a block.
@@ -314,7 +315,7 @@ template <class Scope, class Body> FIN_BLOCKING bool timed(timeout_block::begin 
 } // namespace detail
 
 #ifdef FIN_ELIDE
-inline namespace sequential { // not the names of files of the same program that have the constructs
+inline namespace sequential { // not the same names as in files of the same program that have the constructs
 #endif
 
 // The finish block of fin::finish. May be passed on and used from anywhere in the block's own thread until it ends.
@@ -322,15 +323,15 @@ class scope {
 public:
     explicit scope(detail::scope_block &b) : block_(&b) {}
 
-    // Runs body() at once; where it blocks, the caller goes on. The body has a stack of its own from the start.
+    // Runs body() at once; if it blocks, the caller goes on. The body has a stack of its own from the start.
     template <class Body> void async(Body &&body) { detail::eager(block_, std::forward<Body>(body)); }
 
 #ifndef FIN_ELIDE
     // Starts a coroutine: <fin/coro.hpp>.
     void async(task<void> &&t);
 
-    // Starts an AWE from a continuation, fin::next Step(State &, int), or a closure: see <fin/cont.hpp>. Where there is no
-    // memory, std::bad_alloc.
+    // Starts an AWE from a continuation, fin::next Step(State &, int), or a closure: see <fin/cont.hpp>. Throws
+    // std::bad_alloc if there is no memory.
     template <auto Step, class State> fin_awe &async_cont(const State &s) {
         return detail::started(fin_cont_start_(block_->raw(), detail::step<Step, State>, __builtin_addressof(s), sizeof s));
     }
@@ -367,8 +368,8 @@ template <class Body> FIN_BLOCKING void finish_nc(Body &&body) {
     b.close();
 }
 
-// The same; cancelled when the time (nanoseconds) is over, or when fin_now() is `when`. Returns whether it was: the work may
-// be done all the same.
+// The same as finish; cancelled when the time (nanoseconds) is over, or when fin_now() is `when`. Returns whether that
+// happened; even then the work may have been done.
 template <class Body> FIN_BLOCKING bool timeout(uint64_t ns, Body &&body) {
     return detail::timed<scope>(fin_timeout_begin_, ns, std::forward<Body>(body));
 }
@@ -380,7 +381,7 @@ template <class Body> FIN_BLOCKING bool deadline(uint64_t when, Body &&body) {
 } // namespace sequential
 #endif
 
-// The result of a fin_* call, or std::system_error where it is a negative errno.
+// Returns the result of a fin_* call; throws std::system_error if it is a negative errno.
 template <class Int> Int check(Int result) {
     if (result < 0)
         throw std::system_error(static_cast<int>(-result), std::generic_category());
@@ -431,8 +432,8 @@ template <class Body> auto offload(int (*call)(void (*)(void *), void *), Body &
 
 } // namespace detail
 
-// fin_offload of a lambda: its result, or the exception that left it. Where it was cancelled before it began or there is no
-// thread for it, std::system_error.
+// fin_offload of a lambda: returns its result, or throws the exception that left it. Throws std::system_error if it was
+// cancelled before it began or there is no thread for it.
 template <class Body> FIN_BLOCKING auto offload(Body &&body) -> decltype(body()) {
     return detail::offload(fin_offload, body);
 }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// <fin/cont.h> for C++: an AWE that waits without a stack says what for by what its continuation returns. Part of <fin.hpp>.
+// <fin/cont.h> for C++: a continuation says what its AWE waits for, without a stack, by returning it. Part of <fin.hpp>.
 //
 //     static fin::next serve(connection *&c, int n) {
 //         std::lock_guard hold(c->lock);                    // unlocked before the AWE waits
@@ -9,23 +9,24 @@
 //     }
 //     fin::finish([&](fin::scope &s) { s.async_cont<begin>(c); });
 //
-// When the AWE waits every frame of its step has ended and all destructors have run. So what in C is refused when the
-// program runs, to wait in frames that own something, cannot be said: a function that holds a lock has nothing to wait
-// with, only a fin::next to return; one made inside a finish block has to leave that, which waits for its work. A fin::next
-// is neither copied nor moved, nothing but to return it can be done with it, and the compiler warns where it is ignored, and
-// where the end of a step is reached without one (-Wreturn-type).
+// When the AWE waits, every frame of its step has ended and all destructors have run. In C, waiting in frames that own
+// something is refused when the program runs; here it cannot be written. A function that holds a lock has nothing to wait
+// with, only a fin::next to return; and a fin::next made inside a finish block has to leave the block, which waits for its
+// work. A fin::next is neither copied nor moved, and can only be returned. The compiler warns if one is ignored, and if the
+// end of a step is reached without one (-Wreturn-type).
 //
-// The state, and the arguments of what is waited for, are those of the return statement: destructors and the end of a finish
-// block, which come after it, change them no more.
+// The state, and the arguments of what is waited for, have the values of the return statement: destructors and the end of a
+// finish block come after it and do not change them any more.
 //
 // A step may be a function, a member function, or a closure, which is its own state: return fin::block_on([c](int result) {
 // ...; return fin::end(); }); State, closure and arguments are copied as bytes, so they must be trivially copyable, and
 // small; that is checked when the program is compiled.
 //
-// What is refused when it begins (fin/cont.h: no memory, say) is the result that the continuation gets, when its turn has
-// come. Where that cannot wait either, because a fin_mutex was locked without an object that unlocks it, the step is left by
-// std::system_error, with EBUSY. An exception that leaves a step ends its AWE, cancels the finish block and is rethrown
-// where that ends; a block of C ends the program then, as it has no place for exceptions.
+// If a wait is refused when it begins (fin/cont.h: for lack of memory, say), the continuation gets the error as its result,
+// when its turn has come. If that turn cannot be waited for either, because a fin_mutex was locked without an object that
+// unlocks it, the step is left by std::system_error, with EBUSY. An exception that leaves a step ends its AWE, cancels the
+// finish block and is rethrown where the block ends. If the block is one of C, which has no place for exceptions, the
+// program ends.
 #ifndef FIN_CONT_HPP
 #define FIN_CONT_HPP
 
@@ -73,7 +74,7 @@ template <class Result> constexpr void check_not_next() {
                   "a block does not wait in the place of its AWE: return what comes next behind it");
 }
 
-// A step with a name takes its state, and nothing that its state could become.
+// A step with a name takes exactly its state's type, not one that the state could be converted to.
 template <class Step, class State> constexpr bool takes = std::is_invocable_v<Step, State &, int>;
 template <class State> using bare = std::remove_cv_t<std::remove_reference_t<State>>;
 template <class R, class A, class State> constexpr bool takes<R (*)(A, int), State> = std::is_same_v<bare<A>, State>;
@@ -87,7 +88,7 @@ struct next_of;
 
 } // namespace detail
 
-// What an AWE waits for, and what runs then. Made by the functions below, and returned by steps.
+// What an AWE waits for, and what runs after that. Made by the functions below, and returned by steps.
 class [[nodiscard]] next {
 public:
     next(const next &) = delete;
@@ -128,14 +129,14 @@ struct next_of {
     template <class Closure, class Wait> static next closure(const Closure &c, Wait wait) {
         return {detail::closure<Closure>, c, wait};
     }
-    // Begins; returns only where neither the wait nor its refusal can be waited for.
+    // Begins the wait, and does not return; throws if neither the wait nor the turn for its refusal can be waited for.
     static void begin(const next &n) {
         if (fin_cont_continue_(n.cont_, n.state_, n.size_, n.begin_(n)) != 0)
             throw std::system_error(EBUSY, std::generic_category(), "a step has left a fin_mutex locked");
     }
 };
 
-// A step; does not return. What catches is left before the AWE ends.
+// Runs a step; does not return. The catch clause is left before the AWE ends.
 template <class Call> void guarded(Call call) {
     try {
         call();
@@ -198,7 +199,7 @@ template <auto Operation, class... Args> auto bound(Args... args) {
     return [args...](fin_cont *cont, const void *state, size_t size) { return Operation(args..., cont, state, size); };
 }
 
-// Its arguments have the operation's types: what is converted is so where the program calls it.
+// The arguments have the operation's types, so that conversions happen where the program calls it.
 template <class Args, auto... StepAndOperation> struct waiting;
 template <class... Args, auto Step, auto Operation> struct waiting<list<Args...>, Step, Operation> {
     template <class State> next operator()(const State &s, Args... args) const {
@@ -218,10 +219,12 @@ template <class Known> void make_known(fin_awe *awe, void *known) { (*static_cas
 
 } // namespace detail
 
-// For fin_cont_of, fin_thread_handoff_if and the other functions of C, which do what they do there: what these make of Step.
+// The fin_cont that the functions below make of Step: for fin_cont_of, fin_thread_handoff_if and the other functions of C,
+// which do here what they do in C.
 template <auto Step, class State> constexpr fin_cont *continuation = detail::step<Step, State>;
 
-// Waits as fin_block_on does, until somebody schedules the AWE; then Step(State &, int result) runs. Likewise the others.
+// Waits as fin_block_on does, until somebody schedules the AWE; then Step(State &, int result) runs. The other two wait as
+// the functions of C of their names.
 template <auto Step, class State> next block_on(const State &s) { return detail::next_of::step<Step>(s, fin_block_on); }
 template <auto Step, class State> next block_on_nc(const State &s) {
     return detail::next_of::step<Step>(s, fin_block_on_nc);
@@ -229,7 +232,7 @@ template <auto Step, class State> next block_on_nc(const State &s) {
 template <auto Step, class State> next yield_on(const State &s) { return detail::next_of::step<Step>(s, fin_yield_on); }
 
 // The same; known(fin_awe *) runs when the AWE can be resumed, as the function of fin_block_on_then does, and must not
-// throw: whoever is to schedule the AWE is told of it there. Told earlier he might do so before it waits, for nothing.
+// throw: there, tell whoever is to schedule the AWE. Anybody told earlier might schedule it before it waits, in vain.
 template <auto Step, class State, class Known> next block_on_then(const State &s, Known known) {
     return detail::next_of::step<Step>(s, [known](fin_cont *cont, const void *state, size_t size) {
         return fin_block_on_then(cont, state, size, detail::make_known<Known>,
@@ -241,13 +244,13 @@ template <auto Step, class State, class Known> next block_on_then(const State &s
 // continuation); or fin::wait_on<Operation>(closure, arguments).
 template <auto... StepAndOperation> constexpr detail::waits<StepAndOperation...> wait_on = {};
 
-// `to` runs next: fin_switch_context.
+// Makes `to` run next: fin_switch_context.
 template <auto Step, class State> next switch_context(const State &s, fin_awe *to) {
     return detail::next_of::step<Step>(
         s, [to](fin_cont *cont, const void *state, size_t size) { return fin_cont_switch_(cont, state, size, to); });
 }
 
-// With a closure that is called with the result.
+// Wait with a closure, which is called with the result.
 template <class Closure, class = detail::if_closure<Closure>> next block_on(const Closure &c) {
     return detail::next_of::closure(c, fin_block_on);
 }
@@ -267,8 +270,8 @@ inline fin_awe &started(fin_awe *a) {
 }
 } // namespace detail
 
-// From a step: starts an AWE in the same finish block, beside its own (fin_async_cont_beside). Where there is no memory,
-// std::bad_alloc; in an AWE with a stack, std::logic_error.
+// From a step: starts an AWE in the same finish block, beside the step's own (fin_async_cont_beside). Throws std::bad_alloc
+// if there is no memory, and std::logic_error in an AWE with a stack.
 template <auto Step, class State> fin_awe &async_cont_beside(const State &s) {
     if (!fin_awe_self())
         throw std::logic_error("fin::async_cont_beside in an AWE that has a stack");

@@ -10,22 +10,22 @@
 //     }
 //     fin_finish { fin_async_task(serve(fd)); }          // or fin::finish([&](fin::scope &s) { s.async(serve(fd)); });
 //
-// What co_await gives is what the function of <fin/io.h> would return: a count, or a negative errno, -ECANCELED after the
-// finish block was cancelled. A task may co_await another. An exception that leaves a task goes to who awaits it; that of
-// the outermost cancels the finish block and is rethrown where the block ends. Inside a coroutine a finish block is
-// fin::finish: Clang refuses the macro there, and a co_await inside the block would give -EBUSY.
+// co_await gives what the function of <fin/io.h> would return: a count, or a negative errno; -ECANCELED after the finish
+// block was cancelled. A task may co_await another. An exception that leaves a task goes to the task that awaits it; one
+// that leaves the outermost task cancels the finish block and is rethrown where the block ends. Inside a coroutine, write a
+// finish block as fin::finish: Clang refuses the macro there, and a co_await inside the block would give -EBUSY.
 //
-// What has no function in fin::co is waited for with a stack, which the task keeps for that time:
+// To wait for anything that has no function in fin::co, use a stack, which the task keeps for that time:
 //
 //     int error = co_await fin::co::with_stack([&] { return fin_connect(fd, address, length); });
 //
-// A task begins when its turn has come: what it refers to must be there then, and until its end. Of a coroutine that is a
-// lambda that includes the closure with its captures: give it parameters instead, which the coroutine keeps.
+// A task begins when its turn has come: what it refers to must exist then, and until its end. If the coroutine is a lambda,
+// that includes the closure with its captures: give it parameters instead, which the coroutine keeps.
 //
-// What a task awaits is an operation of fin::co or another task, each once: so it is a temporary, or std::move(it). Anything
-// else does not compile. A task that has been given away is empty; to start or await it again throws std::logic_error. One
-// that is awaited belongs to who made it all the same, and must be there until it has ended: to destroy it before that ends
-// the program, with a message.
+// A task awaits operations of fin::co and other tasks, each of them once: so what it awaits is a temporary, or
+// std::move(it). Anything else does not compile. A task that has been given away is empty; to start or await it again throws
+// std::logic_error. A task that is awaited still belongs to whoever made it, and must exist until it has ended: destroying
+// it before that ends the program, with a message.
 #ifndef FIN_CORO_HPP
 #define FIN_CORO_HPP
 
@@ -60,7 +60,7 @@ static_assert(sizeof(routine) <= FIN_CONT_STATE && std::is_trivially_copyable_v<
 void continue_routine(void *state, int result);
 
 // A coroutine that awaits another, or ends, resumes the next one. Clang always makes that a jump. GCC does not at -O1 and
-// below, nor with ASan: a loop of them would use up the stack, so now and then run_routine does it.
+// below, nor with ASan: a loop of calls would use up the stack, so now and then run_routine resumes.
 inline std::coroutine_handle<> go_on(routine *r, std::coroutine_handle<> next) noexcept {
     r->current = next;
 #ifndef __clang__
@@ -72,7 +72,7 @@ inline std::coroutine_handle<> go_on(routine *r, std::coroutine_handle<> next) n
 
 struct awaited {}; // the base of all that a task may await
 
-// It stays where it was made: GCC copies what await_transform returns a reference to.
+// Keeps an operation where it was made: if await_transform returned a reference to it, GCC would copy it.
 template <class A> struct await_it {
     A &a;
     bool await_ready() const noexcept(noexcept(a.await_ready())) { return a.await_ready(); }
@@ -148,9 +148,9 @@ private:
 };
 
 // co_await of a callable. The coroutine is suspended, as always; the step that resumed it makes the call, at the base of its
-// stack. So it is the task's AWE that waits in there, in the task's block: nothing is started, there is nothing to wake, and
-// a cancel finds what the callable waits for. An AWE beside would need a stack more: that of a step is kept until what has
-// been started in it has ended.
+// stack. So it is the task's AWE that waits in the call, in the task's block: nothing is started, nothing has to be woken,
+// and a cancel finds what the callable waits for. A separate AWE would need one more stack, because a step keeps its stack
+// until what it has started has ended.
 template <class Body> class [[nodiscard]] stackful : public awaited {
     using result = std::invoke_result_t<Body &>;
     static_assert(!std::is_base_of_v<awaited, std::remove_reference_t<result>> && !std::is_same_v<result, next>,
@@ -193,12 +193,12 @@ private:
     std::exception_ptr error_;
 };
 
-// From a destructor: so that ends the program, with this message.
+// Thrown from a destructor, which ends the program, with this message.
 [[noreturn]] __attribute__((noinline, cold)) inline void destroyed() {
     throw std::logic_error("a fin::task is destroyed that waits, or runs");
 }
 
-// Operation(args, the storage, continuation, state, size): all but those of <fin/on.h> whose storage comes first.
+// Operation(args, the storage, continuation, state, size): all except those of <fin/on.h> whose storage comes first.
 template <class Storage, auto Operation, class... Args> auto stored_last(Args... args) {
     auto start = [=](Storage *on, fin_cont *c, void *s, size_t n) { return Operation(args..., on, c, s, n); };
     return operation<decltype(start), Storage>(start);
@@ -237,7 +237,7 @@ public:
         handle_.destroy();
     }
 
-    // Where a block's async takes it for a closure.
+    // For a block's async that takes a task for a closure.
     friend void invoke(task &, int) {
         static_assert(std::is_void_v<T>, "a finish block owns a fin::task<>: nobody would take another's value");
     }
@@ -280,7 +280,7 @@ inline task<void> promise_of<void>::get_return_object() {
 
 inline task<>::handle outermost(const routine &r) { return task<>::handle::from_address(r.outermost.address()); }
 
-// A step: runs the coroutine to its next wait or its end. What refuses to wait says so as the result of what was awaited.
+// A step: runs the coroutine to its next wait or its end. If a wait is refused, the error is the result of what was awaited.
 inline void run_routine(routine &r, int result) {
     task<>::handle h = outermost(r);
     h.promise().running = &r;
@@ -322,20 +322,20 @@ inline void scope::async(task<void> &&t) { detail::start_task(block_->raw(), std
 
 namespace co {
 
-// Whatever else there is to wait for: calls body(), an ordinary function or closure that may block, and co_await gives what
-// it returns: an object that can be moved, a reference, or nothing. (As in "stackful": what the callable has, and a waiting
-// task has not, is a stack. Nothing is spawned, and no thread is involved.)
+// For anything else that there is to wait for: calls body(), an ordinary function or closure that may block. co_await gives
+// what it returns: an object that can be moved, a reference, or nothing. (As in "stackful": the callable has a stack, which
+// a waiting task has not. Nothing is spawned, and no thread is involved.)
 //
-// The call is the task's own, in its finish block. The task goes on when the callable has ended, never before, so that may
-// refer to what the coroutine has ([&]; one with a name is called where it is); where it does not block, at once. An
-// exception that leaves it is thrown by the co_await, and cancels nothing by itself. It runs also where the block has been
-// cancelled: what it waits for says so, as everywhere. What it locks it unlocks, or the next co_await gives -EBUSY; the same
-// of a mutex of the task that it gives up for a while (fin_cond_wait). It must not end otherwise, with fin_cont_end or a
-// function that ends in _on: the task would never go on.
+// The call is the task's own, in its finish block. The task goes on when the callable has ended, never before, so the
+// callable may refer to what the coroutine has ([&]; a callable with a name is called where it is). If it does not block,
+// the task goes on at once. An exception that leaves it is thrown by the co_await, and cancels nothing by itself. It runs
+// even if the block has been cancelled: what it waits for says so, as everywhere. It must unlock what it locks, or the next
+// co_await gives -EBUSY; likewise a mutex of the task that it gives up for a while (fin_cond_wait). It must not end in any
+// other way, with fin_cont_end or a function that ends in _on: the task would never go on.
 //
-// While it waits it takes the stack that the task runs on anyway. So it cannot lack memory: a task for which there is no
-// stack does not run until one is spare, and has it when it comes here. A plain call in the coroutine does the same; this
-// one says where the task waits, and has the whole stack, whatever the number of the coroutines that await this one.
+// While it waits it uses the stack that the task runs on anyway. So it cannot lack memory: a task for which there is no
+// stack does not run until one is spare, and has a stack when it comes here. A plain call in the coroutine does the same;
+// with_stack shows where the task waits, and has the whole stack, however many coroutines await this one.
 template <class Body> auto with_stack(Body &&body) { return detail::stackful<Body>(std::forward<Body>(body)); }
 
 // What a task may wait for without a stack: co_await gives what the function of that name returns.
@@ -435,8 +435,8 @@ inline auto accept(fin_rpc *r, void *request, size_t room, uint32_t &id) {
     return detail::rpc_operation<fin_rpc_accept_on>(r, request, room, &id);
 }
 inline auto serve(fin_rpc *r, fin_rpc_fn *fn, void *arg) { return detail::rpc_operation<fin_rpc_serve_on>(r, fn, arg); }
-// <fin/sync.h>: 0 or -ECANCELED. A mutex locked so is the task's, and may be kept while it awaits other things. Those whose
-// names end in _nc are not cancelled.
+// <fin/sync.h>: 0 or -ECANCELED. A mutex locked in this way is the task's, and may be kept while it awaits other things.
+// Functions whose names end in _nc are not cancelled.
 inline auto lock(fin_mutex &m) { return detail::sync_operation<fin_mutex_lock_on>(&m); }
 inline auto lock_nc(fin_mutex &m) { return detail::sync_operation<fin_mutex_lock_on_nc>(&m); }
 inline auto wait(fin_cond &c, fin_mutex &m) { return detail::sync_operation<fin_cond_wait_on>(&c, &m); }
@@ -449,10 +449,10 @@ inline auto await_turn(fin_queue &q, fin_queue_entry &e) { return detail::sync_o
 inline auto await_turn_nc(fin_queue &q, fin_queue_entry &e) {
     return detail::sync_operation<fin_queue_await_turn_on_nc>(&q, &e);
 }
-// <fin/thread.h>: until it has ended; fin_thread_join does not wait then.
+// <fin/thread.h>: waits until it has ended; fin_thread_join does not wait then.
 inline auto ended(fin_thread_handle &thread) { return detail::sync_operation<fin_thread_ended_on>(&thread); }
-// The classes of <fin/sync.hpp>. A lock around a co_await takes over what was locked so: std::lock_guard hold(m,
-// std::adopt_lock). One that has locked the mutex itself makes the co_await give -EBUSY.
+// The classes of <fin/sync.hpp>. To hold a lock around a co_await, let it adopt a mutex locked in this way: std::lock_guard
+// hold(m, std::adopt_lock). With a lock that has locked the mutex itself the co_await gives -EBUSY.
 inline auto lock(mutex &m) { return lock(*m.native_handle()); }
 inline auto wait(condition_variable &c, mutex &m) { return wait(*c.native_handle(), *m.native_handle()); }
 inline auto wait(semaphore &s) { return wait(*s.native_handle()); }
@@ -474,13 +474,13 @@ inline auto suspend(fin_awe *&slot) {
         return fin_block_on(c, s, n);
     });
 }
-inline auto suspend_nc(fin_awe *&slot) { // whatever becomes of the block
+inline auto suspend_nc(fin_awe *&slot) { // not cancelled
     return detail::operation([&slot](fin_on *, fin_cont *c, void *s, size_t n) {
         slot = fin_awe_self();
         return fin_block_on_nc(c, s, n);
     });
 }
-// co::suspend where another thread may be quick: then(arg) runs once the task can be scheduled, as that of fin_suspend_then.
+// co::suspend if another thread may be quick: then(arg) runs once the task can be scheduled, as that of fin_suspend_then.
 inline auto suspend(fin_awe *&slot, void (*then)(void *), void *arg) {
     return detail::operation([&slot, t = fin_then_{then, arg}](fin_on *, fin_cont *c, void *s, size_t n) {
         auto run = [](fin_awe *, void *p) { static_cast<const fin_then_ *>(p)->fn(static_cast<const fin_then_ *>(p)->arg); };
