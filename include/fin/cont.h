@@ -72,7 +72,8 @@ void fin_cont_end(void) __attribute__((noreturn));
 struct fin_awe *fin_awe_self(void);
 
 // The continuation that an AWE waits with, or was last started or continued with; NULL if the AWE is not explicit. It is
-// always the program's continuation, even while a function of the library waits several times with continuations of its own.
+// the program's continuation even while a function of the library waits several times with continuations of its own
+// (fin/tls.h names an exception).
 // If the caller knows that continuation, it may do its work here instead of it (continuation recognition, 2.1).
 fin_cont *fin_cont_of(const struct fin_awe *a);
 // Its state, to be read and changed while it waits.
