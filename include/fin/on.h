@@ -14,9 +14,9 @@
 // The struct fin_on, buffers and addresses must stay valid until the continuation runs, which is after the kernel's last use
 // of them; so they must not lie in the frame of the caller, which is lost. Cancellation is exact, as everywhere (fin/io.h).
 //
-// None of these functions returns, unless it is refused: then it returns a negative errno and nothing has happened. The
-// errors are those of fin_block_on, and those of a thread that cannot get what it needs to wait. If only epoll is available,
-// regular files are read and written with a stack after all; what the program sees is the same.
+// None of these functions returns, unless it is refused: then nothing has happened, and it returns a negative errno, one of
+// fin_block_on's or of a thread that cannot get what it needs to wait. If only epoll is available, regular files are read
+// and written with a stack after all; what the program sees is the same.
 #ifndef FIN_ON_H
 #define FIN_ON_H
 

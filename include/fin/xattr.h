@@ -12,8 +12,8 @@
 extern "C" {
 #endif
 
-// Read the value of an attribute. The result is its size; a `size` of 0 asks only for that. -ERANGE if the value does not
-// fit, -ENODATA if there is no such attribute.
+// Read the value of an attribute. Return its size; a `size` of 0 asks only for that. -ERANGE if the value does not fit,
+// -ENODATA if there is no such attribute.
 FIN_BLOCKING ssize_t fin_getxattr(const char *path, const char *name, void *value, size_t size);
 FIN_BLOCKING ssize_t fin_getxattr_nc(const char *path, const char *name, void *value, size_t size);
 FIN_BLOCKING ssize_t fin_lgetxattr(const char *path, const char *name, void *value, size_t size);
@@ -29,7 +29,7 @@ FIN_BLOCKING int fin_lsetxattr_nc(const char *path, const char *name, const void
 FIN_BLOCKING int fin_fsetxattr(int fd, const char *name, const void *value, size_t size, int flags);
 FIN_BLOCKING int fin_fsetxattr_nc(int fd, const char *name, const void *value, size_t size, int flags);
 
-// List the names of all attributes, each with its zero byte. The result is their size, as above.
+// List the names of all attributes, each with its zero byte. Return their size, as above.
 FIN_BLOCKING ssize_t fin_listxattr(const char *path, char *names, size_t size);
 FIN_BLOCKING ssize_t fin_listxattr_nc(const char *path, char *names, size_t size);
 FIN_BLOCKING ssize_t fin_llistxattr(const char *path, char *names, size_t size);
