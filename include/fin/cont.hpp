@@ -158,7 +158,7 @@ template <auto Step, class State> void step(void *state, int result) {
         using returned = std::invoke_result_t<decltype(Step), State &, int>;
         check_result<returned>();
         if constexpr (std::is_same_v<returned, next>)
-            run_step([&]() -> next { // std::invoke's header takes a compiler as long as half of this one
+            run_step([&]() -> next { // as std::invoke, without <functional>
                 return std::apply(Step, std::tuple<State &, int>(*static_cast<State *>(state), result));
             });
     }

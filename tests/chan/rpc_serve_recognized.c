@@ -223,6 +223,7 @@ static void beside_a_call(void) {
                 fin_yield();
             let_sleep();
         }
+        CHECK(waits().recognized > 0);
         CHECK(waits().recognized >= waits().with_continuation);
         fin_cancel();
     }
