@@ -5,8 +5,10 @@
 #include <fin/alert.h>
 
 #include "chan/waitset.h"
+#include "pause.h"
 #include "rtm.h"
 
+enum { LOOKS = 50 };             // for an alert whose store is still on its way
 enum { TRIES = 3, MOST = 100 }; // aborted as often, by no alert, or by alerts, it runs plainly
 enum { PLAIN_AT_MOST = 255 };   // so do as many calls, after those that were tried one after the other and kept aborting
 
@@ -22,10 +24,16 @@ static bool have_transactions(void) {
 
 static bool alerted(const struct fin_runtime *rt) { return __atomic_load_n(&rt->alerted, __ATOMIC_ACQUIRE); }
 
-// The line of `alerted` is in the read set from the first instruction on: a store there aborts.
+// The line of `alerted` is in the read set from the first instruction on: a store there aborts. What aborts is that the
+// sender's processor asks for the line, and the store follows. If nobody waited for it, the next transaction would take the
+// line away again, and be aborted again, by the same store.
 static bool try_step(struct fin_runtime *rt, void (*fn)(void *), void *state) {
-    if (fin_rtm_begin() != FIN_RTM_STARTED)
+    unsigned status = fin_rtm_begin();
+    if (status != FIN_RTM_STARTED) {
+        for (int i = 0; status & FIN_RTM_CONFLICT && !alerted(rt) && i < LOOKS; i++)
+            fin_arch_pause();
         return false;
+    }
     if (alerted(rt))
         fin_rtm_abort();
     fn(state);

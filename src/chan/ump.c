@@ -13,12 +13,7 @@
 #include "chan/lmp.h"
 #include "chan/wait.h"
 #include "core/dispatch.h"
-
-#if defined(__x86_64__)
-#define PAUSE() __asm__ volatile("pause")
-#else
-#define PAUSE() __asm__ volatile("yield")
-#endif
+#include "pause.h"
 
 static bool can_barrier;
 
@@ -165,7 +160,7 @@ static FIN_BLOCKING __attribute__((noinline)) int look_awhile(bool (*came)(void 
         }
         if (came(arg))
             return 0;
-        PAUSE();
+        fin_arch_pause();
     }
     return -EAGAIN;
 }
@@ -180,7 +175,7 @@ static inline bool look_alone(struct ump_rx *rx, int looks, int without_turns) {
             fin_ump_give_turn();
         if (ump_look(rx) != 0)
             return true;
-        PAUSE(); // also, what was read ahead would have to be thrown away when the line goes
+        fin_arch_pause();
     }
     return false;
 }

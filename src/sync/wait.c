@@ -2,15 +2,10 @@
 #include "sync/wait.h"
 
 #include "core/host.h"
+#include "pause.h"
 #include "sync/host.h"
 
 enum { SPINS = 100 };
-
-#if defined(__x86_64__)
-#define PAUSE() __asm__ volatile("pause")
-#else
-#define PAUSE() __asm__ volatile("yield")
-#endif
 
 // The holder may have lost its CPU, to a thread like this one where threads are more than CPUs.
 void fin_latch_wait_(struct fin_latch *l) {
@@ -19,7 +14,7 @@ void fin_latch_wait_(struct fin_latch *l) {
             if (i % SPINS == 0)
                 fin_host_give_way();
             else
-                PAUSE();
+                fin_arch_pause();
         }
     } while (__atomic_exchange_n(&l->held, 1, __ATOMIC_ACQUIRE));
 }

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: BSD-2-Clause
 // Steps that are transactions, with a stand-in for the processor's (stand_in/rtm.h): a message that comes in the middle of
 // a step aborts it, is handled, and the step runs again as if it had not begun; one that comes before its first look
-// likewise; a step that aborts for no message is tried three times and then runs plainly; so does one that messages
-// abort again and again. A step that keeps aborting is tried less and less often, until it commits; others are as before.
+// likewise, and one whose store is seen only some time after it aborted the step. A step that is aborted by no message is
+// tried three times and then runs plainly; so does one that messages abort again and again. A step that keeps aborting is
+// tried less and less often, until it commits; others are as before.
 #include <limits.h>
 
 #include "alert.h"
@@ -48,6 +49,12 @@ static bool conflict(void) {
 static void once_at_begin(void) {
     rtm.at_begin = NULL;
     message_comes();
+}
+
+static void at_third_pause(void) {
+    static unsigned pauses;
+    if (++pauses == 3)
+        message_comes();
 }
 
 static void step(void *state) {
@@ -120,6 +127,13 @@ static void scenes(void) {
     rtm.at_begin = once_at_begin;
     one(1, 1);
     CHECK_EQ(rtm.committed, 1);
+    by_message = false;
+    at_pause = at_third_pause;
+    conflicts = 1;
+    one(1, 1);
+    CHECK_EQ(rtm.committed, 1);
+    at_pause = NULL;
+    by_message = true;
     conflicts = AT_MOST;
     one(MOST, MOST);
     CHECK_EQ(rtm.committed, 0);

@@ -7,6 +7,7 @@
 #include <stdbool.h>
 
 #define FIN_RTM_STARTED (~0u)
+#define FIN_RTM_CONFLICT (1u << 2) // in the status: another processor asked for a line
 
 static inline unsigned fin_rtm_begin(void) {
     unsigned status = FIN_RTM_STARTED;

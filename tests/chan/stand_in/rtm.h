@@ -10,6 +10,7 @@
 #include <string.h>
 
 #define FIN_RTM_STARTED (~0u)
+#define FIN_RTM_CONFLICT (1u << 2)
 
 static struct {
     jmp_buf begin;
@@ -18,13 +19,15 @@ static struct {
     void *state;
     size_t size;
     unsigned begun, aborted, committed;
+    unsigned status;        // of an abort: what fin_rtm_begin returns
     void (*at_begin)(void); // before it starts: another thread has done something
     bool (*conflict)(void); // is it to abort now?
 } rtm;
 
 static inline bool fin_rtm_works(void) { return true; }
 
-static inline void transaction_abort(void) {
+static inline void transaction_abort(unsigned status) {
+    rtm.status = status;
     memcpy(rtm.state, rtm.before, rtm.size);
     rtm.active = false;
     rtm.aborted++;
@@ -41,11 +44,11 @@ static inline void transaction_begin(void) {
 
 static inline void transaction_point(void) {
     if (rtm.active && rtm.conflict && rtm.conflict())
-        transaction_abort();
+        transaction_abort(FIN_RTM_CONFLICT);
 }
 
-#define fin_rtm_begin() (transaction_begin(), setjmp(rtm.begin) == 0 ? FIN_RTM_STARTED : 0)
-#define fin_rtm_abort() transaction_abort()
+#define fin_rtm_begin() (transaction_begin(), setjmp(rtm.begin) == 0 ? FIN_RTM_STARTED : rtm.status)
+#define fin_rtm_abort() transaction_abort(0)
 #define fin_rtm_commit() ((void)(rtm.active = false, rtm.committed++))
 
 #endif
