@@ -56,9 +56,9 @@ FIN_BLOCKING int fin_waitset_dispatch_monitored_nc(struct fin_waitset *w);
 // line of memory, however many channels there are. If the processor has transactions (RTM) the step is one, and a change of
 // that line aborts it: then the event is handled and the step runs again. So fn must do no more than compute and store.
 // Without transactions steps run plainly. A step that keeps aborting because it is too long or too large also runs plainly,
-// and so do its next calls, except one now and then that tries a transaction again. A transaction takes 140 to 200 cycles
-// more: less than 2% if a step is 10,000 cycles of work. Returns how often the step aborted. Alerts must be disabled. Not
-// cancelled.
+// and so do its next calls, except one now and then that tries a transaction again. A transaction takes 15 to 200 cycles
+// more, depending on the processor: less than 2% of a step of 10,000 cycles, on some of one of 1,000. Returns how often the
+// step aborted. Alerts must be disabled. Not cancelled.
 FIN_BLOCKING int fin_monitored_step(void (*fn)(void *state), void *state);
 
 // Says what interrupts a computation on this machine, and what a step is: "signal, ...; steps are transactions", or why they
