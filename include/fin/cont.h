@@ -73,7 +73,8 @@ struct fin_awe *fin_awe_self(void);
 
 // The continuation that an AWE waits with, or was last started or continued with; NULL if the AWE is not explicit. It is
 // the program's continuation even while a function of the library waits several times with continuations of its own
-// (fin/tls.h names an exception).
+// (fin/tls.h names an exception). Of an AWE that works on a request (fin/rpc_on.h) it is the fin_rpc_fn, to be shown and
+// compared: it cannot be called as a continuation.
 // If the caller knows that continuation, it may do its work here instead of it (continuation recognition, 2.1).
 fin_cont *fin_cont_of(const struct fin_awe *a);
 // Its state, to be read and changed while it waits.

@@ -3,9 +3,9 @@
 // one channel. Both sides may call and serve at once. Answers may come in any order, even before anybody waits for them.
 //
 // An AWE that waits for an answer or a request also reads what comes for others, and hands it to them; when its own has
-// come, another AWE reads on. A request stays in the channel until it is taken, and so does all that was sent after it. So
-// on a side to which requests may come, somebody has to take them (fin_rpc_serve in an async of its own, or fin_rpc_poll now
-// and then). A side to which no requests may come says so with FIN_RPC_CLIENT.
+// come, another AWE reads on. A request stays in the channel until it is taken, and so do all that was sent after it and the
+// news that the other end is closed. So on a side to which requests may come, somebody has to take them (fin_rpc_serve in an
+// async of its own, or fin_rpc_poll now and then). A side to which no requests may come says so with FIN_RPC_CLIENT.
 //
 // An id names a call of this end, from fin_rpc_send until its answer has been received, or has come when nobody wanted it
 // any more. It is not used again before that, and then with another generation. So a late or second answer, or one to an id
@@ -86,7 +86,9 @@ typedef void fin_rpc_fn(struct fin_rpc *r, uint32_t id, void *request, size_t si
 
 // The dispatch loop (ac-extensions 5.3): calls fn for each request, in an async of its own. It goes on until the other side
 // is gone (-ESHUTDOWN, -ECONNRESET) or breaks the protocol (-EPROTO), memory is short (-ENOMEM; the request stays), or it is
-// cancelled (-ECANCELED). It returns that error once every fn has returned; a cancel reaches those, too. Each loop works on
+// cancelled (-ECANCELED; a request that it had not begun by then stays). It returns that error once every fn has returned; a
+// cancel reaches those, too. Until then it takes no more requests: one that comes holds up the answers behind it, and an fn
+// that waits for such an answer and is not cancelled waits until somebody else takes the request. Each loop works on
 // at most FIN_RPC_MOST requests at a time; more, which only a side that breaks the rules sends, wait in the channel.
 // To serve a group of ends, serve each in an async.
 FIN_BLOCKING int fin_rpc_serve(struct fin_rpc *r, fin_rpc_fn *fn, void *arg);

@@ -5,6 +5,7 @@
 #include <fin/async.h>
 
 #include "chan/rpc.h"
+#include "core/dispatch.h"
 
 enum { TURNS = 16, ON_STACK = 512 };
 
@@ -34,11 +35,14 @@ static void serve_one(void *arg) {
     fin_sem_post(&s->room);
 }
 
-// 0: there is room for a request, and there is one, unless another AWE took it meanwhile.
+// 0: there is room for a request, and there is one, unless another AWE took it meanwhile. In a block that has been cancelled
+// none is begun, though it came before the cancel.
 static FIN_BLOCKING int await_next(struct serving *s) {
     struct waiting w = {.id = 0};
     int error = fin_sem_wait(&s->room);
-    return error == 0 ? (int)fin_rpc_await_request(s->rpc, &w, false) : error;
+    if (error == 0)
+        error = (int)fin_rpc_await_request(s->rpc, &w, false);
+    return error == 0 && cancelled_here() ? -ECANCELED : error;
 }
 
 int fin_rpc_serve(struct fin_rpc *r, fin_rpc_fn *fn, void *arg) {

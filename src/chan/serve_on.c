@@ -101,18 +101,20 @@ static struct request *start_work(struct rpc_on *on, size_t size) {
     return q;
 }
 
-// Takes the request at the head. 0 or -ENOMEM: then it stays.
+// Takes the request at the head. The loop is to read on: nobody else is woken for it. 0 or -ENOMEM: then the request stays.
 static int serve_head(struct rpc_on *on) {
     struct request *q = start_work(on, on->rpc->size);
     if (!q)
         return -ENOMEM;
+    on->rpc->reading = true;
     fin_rpc_take_head(on->rpc, q->bytes, q->size, &q->id);
+    on->rpc->reading = false;
     return 0;
 }
 
 // Where the loop would do it, too, if it ran.
 static bool may_serve(const struct rpc_on *on) {
-    return on->running + 1 < FIN_RPC_MOST && !block_is_being_cancelled(on->block);
+    return on->running + 1 < FIN_RPC_MOST && !block_is_being_cancelled(fin_rt(fin_self), on->block);
 }
 
 bool fin_rpc_serve_at_once(struct rpc_on *on, uint64_t word, const void *data, size_t size) {
@@ -129,12 +131,7 @@ bool fin_rpc_serve_at_once(struct rpc_on *on, uint64_t word, const void *data, s
 }
 
 bool fin_rpc_serve_known(struct rpc_on *on) {
-    if (!may_serve(on))
-        return false;
-    on->rpc->reading = true; // the loop will: nobody else is to be woken for it
-    bool served = serve_head(on) == 0;
-    on->rpc->reading = false;
-    return served;
+    return may_serve(on) && serve_head(on) == 0;
 }
 
 static FIN_INNER void serve_more(void *state, int result) {
@@ -155,9 +152,12 @@ int fin_rpc_serve_next(struct rpc_on *on, ssize_t n, unsigned turn) {
     on->error = n != 0 ? (int)n : fin_cancelled() ? -ECANCELED : serve_head(on);
     if (on->error != 0)
         return serving_ends(on);
-    if (on->running == FIN_RPC_MOST)
-        return wait_for_work(on, serve_more);
-    return turn == TURNS ? fin_cont_go_on(FIN_FOR_TURN, serve_more, &on, sizeof on, 0) : 1;
+    if (on->running < FIN_RPC_MOST && turn < TURNS)
+        return 1;
+    if (on->rpc->first) // it does not read on now
+        fin_rpc_promote(on->rpc);
+    return on->running == FIN_RPC_MOST ? wait_for_work(on, serve_more)
+                                       : fin_cont_go_on(FIN_FOR_TURN, serve_more, &on, sizeof on, 0);
 }
 
 int fin_rpc_serve_on(struct fin_rpc *r, fin_rpc_fn *fn, void *arg, struct fin_rpc_on *storage, fin_cont *cont,

@@ -27,8 +27,12 @@ void fin_cancel_block_(struct fin_finish_block *b) {
     FIN_PROBE(cancel, b);
     if (FIN_UNLIKELY(fin_trace_on))
         fin_trace_cancelled();
-    if (b->flags & FIN_FINISH_LISTS)
+    if (b->flags & FIN_FINISH_LISTS) {
+        struct fin_runtime *rt = fin_rt(fin_self);
+        rt->cancelling++;
         run_items(b);
+        rt->cancelling--;
+    }
 }
 
 bool fin_cancelled(void) { return cancelled_here(); }

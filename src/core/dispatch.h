@@ -119,8 +119,10 @@ static inline bool block_cancelled(const struct fin_finish_block *b) {
     return false;
 }
 
-// The same of another AWE's block, while an item of a cancel runs that may not have come to this block yet.
-static inline bool block_is_being_cancelled(const struct fin_finish_block *b) {
+// The same of another AWE's block: while an item of a cancel runs, that may not have come to this block yet.
+static inline bool block_is_being_cancelled(const struct fin_runtime *rt, const struct fin_finish_block *b) {
+    if (FIN_LIKELY(rt->cancelling == 0))
+        return block_cancelled(b);
     for (; b && !(b->flags & FIN_FINISH_CANCELLED); b = b->parent)
         if (b->flags & FIN_FINISH_NC)
             return false;

@@ -101,6 +101,7 @@ struct fin_runtime {
     struct fin_stack *running; // sanitizers only: the stack in use
     struct fin_stats stats, stats_before; // before: of threads that have ended
     enum fin_reason waits_for;            // what the next wait of I/O's with a stack counts as
+    uint32_t cancelling;                  // cancels whose items run
     uint64_t known[FIN_REASONS];          // waits whose work was done by who ended them: `recognized`
     fin_cont *known_cont;                 // of a wait that another thread ends: what waits with it is not queued but given
     void (*known_fn)(struct fin_awe *a);  // to this, which does its work and makes it run

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: BSD-2-Clause
 // A dispatch loop without a stack that sleeps: who hears that a request has come begins its work, so that the loop has
-// nothing to do but to wait again; so it is while a call waits at the same end. Not where it serves as many as it may, or
-// its block, or one around that, has been cancelled or is just being so: then the request stays.
+// nothing to do but to wait again; so it is while calls wait at the same end, and these sleep on. Not where it serves as
+// many as it may, or its block, or one around that, has been cancelled or is just being so: then the request stays, also
+// where the loop has a stack.
 #include "rpc.h"
 
 enum { CALLS = 30 };
@@ -117,14 +118,22 @@ static void not_any_more(struct fin_rpc *r, uint32_t id, void *request, size_t s
     done++;
 }
 
+static void serves(void *unused) {
+    (void)unused;
+    CHECK_EQ(fin_rpc_serve(server, not_any_more, NULL), -ECANCELED);
+}
+
 // The message has come when the block is cancelled, and the thread has not heard of it.
-static void cancelled(enum kind kind) {
+static void cancelled(enum kind kind, bool with_stack) {
     uint64_t x = 0;
     uint32_t id;
     open_rpc(kind);
     done = 0;
     fin_finish {
-        fin_async_cont(begin_to_serve, &(fin_rpc_fn *){not_any_more}, sizeof(fin_rpc_fn *));
+        if (with_stack)
+            fin_async_call(serves, NULL);
+        else
+            fin_async_cont(begin_to_serve, &(fin_rpc_fn *){not_any_more}, sizeof(fin_rpc_fn *));
         let_sleep();
         CHECK_EQ(fin_rpc_send(caller, &(uint64_t){7}, sizeof x, &id), 0);
         fin_cancel();
@@ -182,9 +191,10 @@ static void in_a_cancel(enum kind kind, bool raw, bool around) {
     close_rpc();
 }
 
-// ---- while a call waits at the same end
+// ---- while calls wait at the same end
 
-static struct fin_rpc_on calling;
+enum { SOME = 4 };
+static struct fin_rpc_on calling[SOME];
 
 static void given_up(void *state, int result) {
     (void)state;
@@ -192,10 +202,11 @@ static void given_up(void *state, int result) {
     fin_cont_end();
 }
 
-static void calls(void *x, int result) {
+static void calls(void *storage, int result) {
     static uint64_t request, answer;
-    (void)x, (void)result;
-    fin_rpc_call_on(server, &request, sizeof request, &answer, sizeof answer, &calling, given_up, NULL, 0);
+    (void)result;
+    fin_rpc_call_on(server, &request, sizeof request, &answer, sizeof answer, *(struct fin_rpc_on **)storage, given_up, NULL,
+                    0);
 }
 
 static void counts(struct fin_rpc *r, uint32_t id, void *request, size_t size, void *arg) {
@@ -203,9 +214,13 @@ static void counts(struct fin_rpc *r, uint32_t id, void *request, size_t size, v
     done++;
 }
 
-static void sends_one(void *n) { sends_raw(*(uint32_t *)n); }
+static void sends_some(void *n) {
+    for (uint32_t i = 0; i < *(uint32_t *)n; i++)
+        sends_raw(i);
+}
 
-static void beside_a_call(void) {
+// The loop reads the others of a burst itself.
+static void beside_calls(unsigned callers, uint32_t burst) {
     struct fin_thread_handle t;
     open_kind(PAIR, 4096, 0);
     CHECK_EQ(fin_rpc_open(&server, b, 0), 0);
@@ -213,18 +228,20 @@ static void beside_a_call(void) {
     fin_finish {
         fin_async_cont(begin_to_serve, &(fin_rpc_fn *){counts}, sizeof(fin_rpc_fn *));
         let_sleep();
-        fin_async_cont(calls, NULL, 0);
+        for (unsigned i = 0; i < callers; i++)
+            fin_async_cont(calls, &(struct fin_rpc_on *){&calling[i]}, sizeof(struct fin_rpc_on *));
         let_sleep();
         fin_stats_clear();
         for (uint32_t n = 0; n < CALLS; n++) {
-            CHECK_EQ(fin_thread_start(&t, sends_one, &n), 0);
+            CHECK_EQ(fin_thread_start(&t, sends_some, &burst), 0);
             fin_thread_join_nc(&t);
-            while (done <= n)
+            while (done < (n + 1) * burst)
                 fin_yield();
             let_sleep();
         }
         CHECK(waits().recognized > 0);
-        CHECK(waits().recognized >= waits().with_continuation);
+        CHECK(waits().recognized >= waits().with_continuation || burst > 1);
+        CHECK(waits().with_continuation <= 2 * CALLS);
         fin_cancel();
     }
     CHECK_EQ(fin_rpc_close(server), 0);
@@ -267,11 +284,13 @@ int main(void) {
         if (!getenv("FIN_FEW")) // thousands of stacks
             at_the_limit(kind);
         if (kind != LOCAL) // where what is sent is served at once
-            cancelled(kind);
+            cancelled(kind, false);
+        cancelled(kind, true);
         for (int how = 0; how < 4; how++)
             in_a_cancel(kind, how & 1, how & 2);
         is_shown(kind);
     }
-    beside_a_call();
+    beside_calls(1, 1);
+    beside_calls(SOME, 10);
     return 0;
 }
