@@ -84,7 +84,9 @@ FIN_BLOCKING int fin_chan_take(struct fin_chan **out, int fd, unsigned flags);
 FIN_BLOCKING int fin_chan_take_nc(struct fin_chan **out, int fd, unsigned flags);
 
 // Sends a message of 0 bytes or more; waits while there is no room for it. Returns 0; -EMSGSIZE if it is longer than
-// fin_chan_most; -EPIPE if the other end is gone (a message sent before this was noticed is lost); -EPROTO.
+// fin_chan_most; -EPIPE if the other end is gone (a message sent before this was noticed is lost); -EPROTO. That a process
+// was killed is noticed by whatever receives at this end, by a send for which the other one would have to be woken, and
+// where there is no room. So who only sends, to one that was killed while it ran, is told when the ring is full.
 FIN_BLOCKING int fin_chan_send(struct fin_chan *c, const void *data, size_t size);
 FIN_BLOCKING int fin_chan_send_nc(struct fin_chan *c, const void *data, size_t size);
 int fin_chan_try_send(struct fin_chan *c, const void *data, size_t size); // -EAGAIN instead of waiting. Not cancelled

@@ -27,12 +27,15 @@ static bool again(ssize_t r, int *tries) {
     return true;
 }
 
-// Where it is full the other side has packets to wake up for; where it is gone, our own waits tell.
-static void send_ring(int fd) {
+// False: the other side is gone. Where it is full that side has packets to wake up for.
+static bool send_ring(int fd) {
     static const char byte = 0;
+    ssize_t n;
     int tries = 0;
-    while (again(send(fd, &byte, 1, MSG_DONTWAIT | MSG_NOSIGNAL), &tries)) {
-    }
+    do
+        n = send(fd, &byte, 1, MSG_DONTWAIT | MSG_NOSIGNAL);
+    while (again(n, &tries));
+    return n >= 0 || (errno != EPIPE && errno != ECONNRESET);
 }
 
 static void meeting_ring(struct meeting *m) {
@@ -46,8 +49,8 @@ static void meeting_ring(struct meeting *m) {
 void fin_bell_ring_message(struct ump_tx *tx) {
     if (tx->meeting)
         meeting_ring(tx->meeting);
-    else
-        send_ring(tx->fd);
+    else if (!send_ring(tx->fd))
+        fin_ump_no_receiver(tx, -EPIPE);
 }
 
 void fin_bell_ring_room(struct ump_rx *rx) {
@@ -93,12 +96,22 @@ static void parcel_came(struct ump_rx *rx, struct msghdr *m) {
     memcpy(rx->fds[rx->parcels++], fds, (size_t)n * sizeof(int));
 }
 
+// Who was killed has not said that it takes no more. Who sends here, maybe in another thread, looks there.
+static void say_for_it(struct ump_rx *rx) {
+    struct fin_chan *c = (struct fin_chan *)((char *)rx - offsetof(struct fin_chan, in.ump));
+    struct receiver_line *receiver = (struct receiver_line *)(uintptr_t)c->out.ump.peer;
+    __atomic_store_n(&receiver->armed, UMP_CLOSED, __ATOMIC_RELEASE);
+}
+
 // A packet of nothing ends the channel like the end of the socket: no sender of ours makes one. It may bring descriptors all
 // the same. A sender that went with rings unread is told by ECONNRESET first, once, and by the end behind what it sent.
 static void packet_came(struct ump_rx *rx, struct packet *p, ssize_t n) {
     if (n >= 0)
         parcel_came(rx, &p->m);
-    rx->gone |= n == 0 || (n < 0 && !fin_bell_nothing(n) && n != -ECONNRESET);
+    if (n == 0 || (n < 0 && !fin_bell_nothing(n) && n != -ECONNRESET)) {
+        rx->gone = true;
+        say_for_it(rx);
+    }
 }
 
 int fin_bell_await_message(struct ump_rx *rx, uint64_t heard, bool nc) {

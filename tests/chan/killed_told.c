@@ -1,0 +1,141 @@
+// SPDX-License-Identifier: BSD-2-Clause
+// A process is killed, and the other one, in whose ring is room for thousands of messages, only sends: where it has received
+// the news, or rings for the dead one, who slept, it is told by the next send at the latest. So are those that reply.
+#include "chan.h"
+
+enum { AT_MOST = 2 }; // sends that are not told
+
+static int pipes[2];
+
+static void says_that_it_is_ready(void) { CHECK_EQ(write(pipes[1], "", 1), 1); }
+
+static void computes(void *unused) {
+    (void)unused;
+    struct fin_chan *c;
+    if (fin_chan_take(&c, sockets[1], 0) == 0)
+        says_that_it_is_ready();
+    for (;;) {
+    }
+}
+
+// By epoll: a ring keeps what was waited for in it open until some time after the process has gone.
+static void sleeps(void *unused) {
+    (void)unused;
+    struct fin_chan *c;
+    char word[8];
+    setenv("FIN_IO", "epoll", 1);
+    if (fin_chan_take(&c, sockets[1], 0) == 0)
+        says_that_it_is_ready();
+    while (fin_chan_recv(c, word, sizeof word) >= 0) {
+    }
+}
+
+static void calls(void *unused) {
+    (void)unused;
+    struct fin_chan *c;
+    struct fin_rpc *r;
+    uint32_t id;
+    if (fin_chan_take(&c, sockets[1], 0) == 0 && fin_rpc_open(&r, c, FIN_RPC_CLIENT) == 0)
+        for (int i = 0; i < 10; i++)
+            fin_rpc_send(r, "", 0, &id);
+    says_that_it_is_ready();
+    for (;;) {
+    }
+}
+
+static void open_to(void (*victim)(void *), unsigned flags, int *pid) {
+    char byte;
+    CHECK_EQ(pipe(pipes), 0);
+    *pid = child(victim, NULL);
+    CHECK_EQ(fin_chan_offer(&a, sockets[0], &(struct fin_chan_options){1 << 20, flags}), 0);
+    CHECK_EQ(read(pipes[0], &byte, 1), 1);
+    close(pipes[0]);
+    close(pipes[1]);
+}
+
+static void kill_it(int pid) {
+    CHECK_EQ(kill(pid, SIGKILL), 0);
+    CHECK_EQ(waitpid(pid, NULL, 0), pid);
+}
+
+static void wait_in_set(void *set) { CHECK_EQ(fin_waitset_dispatch(set), 0); }
+
+static void hears(void *unused) {
+    char word[8];
+    (void)unused;
+    CHECK_EQ(fin_chan_try_recv(a, word, sizeof word), -ECONNRESET);
+}
+
+static void is_told(int how) {
+    char word[8];
+    struct fin_waitset *set;
+    if (how == 0) {
+        CHECK_EQ(fin_chan_recv(a, word, sizeof word), -ECONNRESET);
+    } else if (how == 1) {
+        int r;
+        while ((r = (int)fin_chan_try_recv(a, word, sizeof word)) == -EAGAIN) {
+        }
+        CHECK_EQ(r, -ECONNRESET);
+    } else {
+        CHECK_EQ(fin_waitset_new(&set), 0);
+        CHECK_EQ(fin_waitset_add(set, a, hears, NULL), 0);
+        wait_in_set(set);
+        fin_waitset_remove(set, a);
+        fin_waitset_close(set);
+    }
+}
+
+static void sends_fail(void) {
+    int sent = 0, r;
+    while ((r = fin_chan_send(a, "x", 1)) == 0)
+        sent++;
+    CHECK_EQ(r, -EPIPE);
+    CHECK(sent <= AT_MOST);
+    CHECK_EQ(fin_chan_try_send(a, "x", 1), -EPIPE);
+    CHECK_EQ(fin_chan_send_fds(a, "x", 1, NULL, 0), -EPIPE);
+}
+
+static void has_received_the_news(int how, unsigned flags) {
+    int pid;
+    open_to(computes, flags, &pid);
+    CHECK_EQ(fin_chan_send(a, "x", 1), 0);
+    kill_it(pid);
+    is_told(how);
+    sends_fail();
+    CHECK_EQ(fin_chan_close(a), 0);
+}
+
+static void rings(unsigned flags) {
+    int pid;
+    open_to(sleeps, flags, &pid);
+    CHECK_EQ(fin_sleep(50 * FIN_MS), 0);
+    kill_it(pid);
+    sends_fail();
+    CHECK_EQ(fin_chan_close(a), 0);
+}
+
+static void replies(void) {
+    struct fin_rpc *r;
+    uint32_t id[10];
+    int pid, told = 0;
+    open_to(calls, 0, &pid);
+    CHECK_EQ(fin_rpc_open(&r, a, 0), 0);
+    for (int i = 0; i < 10; i++)
+        CHECK_EQ(fin_rpc_accept(r, NULL, 0, &id[i]), 0);
+    kill_it(pid);
+    CHECK_EQ(fin_rpc_accept(r, NULL, 0, &id[0]), -ECONNRESET);
+    for (int i = 0; i < 10; i++)
+        told += fin_rpc_reply(r, id[i], "", 0) == -EPIPE;
+    CHECK(told >= 10 - AT_MOST);
+    CHECK_EQ(fin_rpc_close(r), 0);
+}
+
+int main(void) {
+    for (int shared = 0; shared < 2; shared++) {
+        for (int how = 0; how < 3; how++)
+            has_received_the_news(how, shared ? FIN_CHAN_SHARED : 0);
+        rings(shared ? FIN_CHAN_SHARED : 0);
+    }
+    replies();
+    return 0;
+}
