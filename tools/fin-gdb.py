@@ -85,6 +85,8 @@ pages in it; make it with "fin core", or let the kernel make it."""
 
 UNWINDER = AweUnwinder()
 gdb.unwinder.register_unwinder(None, UNWINDER, replace=True)
+# The AWE that is looked at is shown as the caller of what its thread runs: that may be main.
+gdb.execute('set backtrace past-main on')
 # What was shown is over once the program runs on.
 gdb.events.cont.connect(lambda event: setattr(UNWINDER, 'context', None))
 

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-2-Clause
-"""tools/fin-gdb.py shows the AWEs of a live program and of its core file: gdb.py FIN_GDB_PY PROGRAM"""
+"""tools/fin-gdb.py shows the AWEs of a live program and of its core file: gdb.py FIN_GDB_PY PROGRAM PROGRAM_IN_MAIN"""
 import os
 import re
 import shutil
@@ -97,8 +97,16 @@ def without_information(script, program, directory):
         fail('%s are not all listed without debugging information' % expected, text)
 
 
+def stopped_in_main(script, program):
+    text = gdb('-ex', 'source ' + script,
+               *commands('break gdb_in_main.c:14', 'run', 'fin awes', 'fin awe 2 bt', 'fin awe 2'), program)
+    if not re.search(r'^2 .* suspended .* waits .*: fin_suspend$', text, re.M) or 'main () at' not in text or \
+            not re.search(r'^#\d+ .*\bwaits \(', text, re.M) or 'Error' in text:
+        fail('the AWE is not shown where its thread is stopped in main', text)
+
+
 def main():
-    script, program = sys.argv[1:]
+    script, program, in_main = sys.argv[1:]
     if not shutil.which('gdb'):
         print('skipped: no gdb', file=sys.stderr)
         return 77
@@ -127,6 +135,7 @@ def main():
         post_mortem = gdb('-ex', 'source ' + script, *look('core'), program, core)
         check(post_mortem, 'core', FIRST)
         without_information(script, program, directory)
+        stopped_in_main(script, in_main)
     return 0
 
 
