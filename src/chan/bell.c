@@ -19,6 +19,7 @@
 
 enum { AT_ONCE = 4096 }; // packets taken in one go: more than a socket holds
 enum { TRIES = 1000 };   // where the kernel has no memory now: a ring that nobody hears would be a hang
+enum { TOO_MANY = 64 };  // rings beyond one for each number: a flood, which keeps a computation from its work
 
 static bool again(ssize_t r, int *tries) {
     if (r >= 0 || (errno != ENOBUFS && errno != ENOMEM && errno != EINTR) || ++*tries == TRIES)
@@ -80,8 +81,10 @@ static void packet_init(struct packet *p) {
 // and those of the message after it. Where the system could not give us all of them their number is less than was sent.
 static void parcel_came(struct ump_rx *rx, struct msghdr *m) {
     int fds[UMP_FDS], n = fin_descriptors_take(m, fds, UMP_FDS);
-    if (n == 0 && !CMSG_FIRSTHDR(m) && !(m->msg_flags & MSG_CTRUNC))
+    if (n == 0 && !CMSG_FIRSTHDR(m) && !(m->msg_flags & MSG_CTRUNC)) {
+        rx->broken |= ++rx->rings > rx->armed + TOO_MANY;
         return;
+    }
     if (n < 0) {
         rx->broken = true;
         return;

@@ -99,7 +99,7 @@ struct ump_rx {
     uint32_t lines, shift;
     struct receiver_line *own;
     const struct sender_line *peer;
-    uint64_t armed, rung;
+    uint64_t armed, rung, rings; // rings: that have come
     struct meeting *meeting;
     int fd;
     bool alone; // this and the next three are looked at as one word: plainly_here in recv_on.c

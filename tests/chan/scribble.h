@@ -69,7 +69,7 @@ static uint64_t word(void) {
     }
 }
 
-static void scribble(void *mode) {
+__attribute__((unused)) static void scribble(void *mode) {
     struct got g;
     prctl(PR_SET_PDEATHSIG, SIGKILL);
     take_apart(&g);

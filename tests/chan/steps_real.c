@@ -19,8 +19,8 @@ static inline unsigned begin(void) {
 #define fin_rtm_begin begin
 #include "../../src/chan/step.c"
 
-// A step takes some hundred microseconds; caches keep less for a transaction.
-enum { ROUNDS = 30, MESSAGES = 100, TURNS = 100000, LARGE = 1 << 20 };
+// A step takes some ten microseconds, so that interrupts of a busy machine abort few; caches keep less for a transaction.
+enum { ROUNDS = 200, MESSAGES = 100, TURNS = 10000, LARGE = 1 << 20 };
 
 static struct fin_chan *from;
 static unsigned volatile wanted;
