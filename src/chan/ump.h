@@ -23,7 +23,7 @@
 // Waiting. A receiver that found nothing for a while writes a new number into `armed`, looks at the ring again, and sleeps
 // until something comes through the socket. A sender publishes, looks at `armed`, and where there is a number for which it
 // has not rung yet, it rings: sends a packet. Only the waiter writes `armed`, and where it is dead, who has heard of that; a
-// packet too many only wakes it for nothing.
+// packet too many only wakes it for nothing, and many too many end the channel (-EPROTO).
 //     receiver: armed = n;   B;  header there? then do not sleep     sender: header = h;  b;  armed != 0 and new? then ring
 // One of the two sees the other's store if B and b are full barriers. b would cost every message the time that its line
 // takes to get here from the other processor. So the receiver's B is membarrier(2), which makes b happen on every processor
