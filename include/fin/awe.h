@@ -101,9 +101,9 @@ static inline void FIN_BLOCKING fin_suspend_then(struct fin_awe **slot, void (*t
 // Makes a suspended AWE runnable, at the tail of its owner's queue. May be called from any thread, but not from a signal
 // handler; wakes the owner's thread if it is idle. Returns 0; -EALREADY if the AWE was scheduled before, has been taken by a
 // directed yield or is saved for one; -EINVAL if it is not an AWE that waits, or is NULL. Does not block. Once this has
-// returned 0 the AWE may no longer exist: do not use the pointer again. (A second call is -EALREADY or -EINVAL, also when
-// the AWE or its thread has ended, unless another AWE waits at the same place by then, or the AWE's stack was one that the
-// thread came with. fin/awe_id.h has names that are told apart for good.)
+// returned 0 the AWE may no longer exist: do not use the pointer again. (While its thread lives, a second call is -EALREADY
+// or -EINVAL, unless another AWE waits at the same place by then; after that its memory is gone. fin/awe_id.h has names that
+// are told apart for good.)
 int fin_schedule(struct fin_awe *a);
 
 // The same at the head of the queue: it runs next.

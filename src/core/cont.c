@@ -18,7 +18,7 @@ static bool more_records(struct fin_runtime *rt) {
     size_t size = rt->cont_slabs ? SLAB : FIRST_SLAB;
     if (!rt->cont_slabs && !rt->reserve && !(rt->reserve = fin_stack_try(rt)))
         return false;
-    struct fin_cont_slab *s = fin_memory_new(size, 0);
+    struct fin_cont_slab *s = fin_host_map(size, 0);
     if (!s)
         return false;
     *s = (struct fin_cont_slab){.next = rt->cont_slabs, .size = size};
@@ -62,9 +62,8 @@ void fin_cont_lost(struct fin_runtime *rt, void (*lost)(int fd)) {
 void fin_cont_pool_end(struct fin_runtime *rt) {
     for (struct fin_cont_slab *s = rt->cont_slabs, *next; s; s = next) {
         next = s->next;
-        size_t size = s->size;
-        fin_track_memory(s, size, false);
-        fin_memory_end(s, size, 0);
+        fin_track_memory(s, s->size, false);
+        fin_host_unmap(s, s->size);
     }
     rt->cont_slabs = NULL;
     rt->cont_free = NULL;

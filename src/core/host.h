@@ -13,10 +13,6 @@ struct fin_runtime;
 void *fin_host_map(size_t size, size_t align);
 void fin_host_unmap(void *p, size_t size);
 
-// What fin_host_map returned, with the same alignment, becomes as it was then. False where there is no room in the system's
-// tables.
-bool fin_host_renew(void *p, size_t size, size_t align);
-
 // Makes a page inaccessible. Returns 0, or -errno where the system cannot guard any more pages: the stack then works
 // unguarded.
 int fin_host_guard(void *page, size_t size);

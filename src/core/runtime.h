@@ -225,10 +225,6 @@ void fin_stack_each(struct fin_runtime *rt, void (*fn)(struct fin_runtime *rt, s
 void fin_stack_trim(struct fin_runtime *rt);
 void fin_stack_end(struct fin_runtime *rt);
 
-// retired.c: as fin_host_map, from what threads had that have ended; and where one ends: it reads as zeroes from then on.
-void *fin_memory_new(size_t size, size_t align);
-void fin_memory_end(void *p, size_t size, size_t align);
-
 static inline size_t fin_stacks_spare(const struct fin_runtime *rt) { return rt->thread.spares + rt->colds; }
 static inline uint64_t fin_stacks_used(const struct fin_runtime *rt) {
     return rt->stats.stacks - fin_stacks_spare(rt) - (rt->reserve != NULL);

@@ -45,7 +45,7 @@ static bool spare_room(struct fin_runtime *rt, size_t stacks) {
 static struct fin_slab *slab_new(struct fin_runtime *rt, size_t stacks) {
     if (!spare_room(rt, rt->stats.stacks + stacks))
         return NULL;
-    char *base = fin_memory_new(stacks * rt->stack_size, rt->stack_size);
+    char *base = fin_host_map(stacks * rt->stack_size, rt->stack_size);
     struct fin_slab *s = base ? fin_host_map(sizeof *s, 0) : NULL;
     if (!s) {
         if (base)
@@ -143,7 +143,7 @@ void fin_stack_end(struct fin_runtime *rt) {
         next = s->next;
         // but for what this thread stands on: musl's pthread_exit does not go back to the stack that the thread came with
         if ((uintptr_t)__builtin_frame_address(0) - (uintptr_t)s->base >= s->stacks * rt->stack_size)
-            fin_memory_end(s->base, s->stacks * rt->stack_size, rt->stack_size);
+            fin_host_unmap(s->base, s->stacks * rt->stack_size);
         fin_host_unmap(s, sizeof *s);
     }
     if (rt->thread.spare)

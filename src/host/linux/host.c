@@ -56,14 +56,9 @@ size_t fin_host_stack_size(void) {
     return size;
 }
 
-static size_t whole_pages(size_t size) { return (size + fin_host_page_size() - 1) & ~(fin_host_page_size() - 1); }
-
-// One under a stack would cost 2 MiB where 4 KiB are used.
-static void no_huge_pages(void *p, size_t size) { madvise(p, whole_pages(size), MADV_NOHUGEPAGE); }
-
 void *fin_host_map(size_t size, size_t align) {
     size_t page = fin_host_page_size();
-    size = whole_pages(size);
+    size = (size + page - 1) & ~(page - 1);
     size_t more = align > page ? align : 0;
     char *p = mmap(NULL, size + more, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
     if (p == MAP_FAILED)
@@ -74,20 +69,15 @@ void *fin_host_map(size_t size, size_t align) {
             munmap(p, (size_t)(q - p));
         munmap(q + size, more - (size_t)(q - p));
         p = q;
-        no_huge_pages(p, size);
+        // a huge page under a stack would cost 2 MiB where 4 KiB are used
+        madvise(p, size, MADV_NOHUGEPAGE);
     }
     return p;
 }
 
-void fin_host_unmap(void *p, size_t size) { munmap(p, whole_pages(size)); }
-
-bool fin_host_renew(void *p, size_t size, size_t align) {
-    int flags = MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_FIXED;
-    if (mmap(p, whole_pages(size), PROT_READ | PROT_WRITE, flags, -1, 0) == MAP_FAILED)
-        return false;
-    if (align > fin_host_page_size())
-        no_huge_pages(p, size);
-    return true;
+void fin_host_unmap(void *p, size_t size) {
+    size_t page = fin_host_page_size();
+    munmap(p, (size + page - 1) & ~(page - 1));
 }
 
 // Accepting the advice is not following it: qemu's user mode accepts any. A guard cannot be populated.
