@@ -99,11 +99,13 @@ static void parcel_came(struct ump_rx *rx, struct msghdr *m) {
     memcpy(rx->fds[rx->parcels++], fds, (size_t)n * sizeof(int));
 }
 
-// Who was killed has not said that it takes no more. Who sends here, maybe in another thread, looks there.
+// Who was killed has not said that it takes no more. Who sends here, maybe in another thread, looks there. Not for the child
+// of a fork, whose end has no socket: its parent sends on.
 static void say_for_it(struct ump_rx *rx) {
     struct fin_chan *c = (struct fin_chan *)((char *)rx - offsetof(struct fin_chan, in.ump));
     struct receiver_line *receiver = (struct receiver_line *)(uintptr_t)c->out.ump.peer;
-    __atomic_store_n(&receiver->armed, UMP_CLOSED, __ATOMIC_RELEASE);
+    if (rx->fd >= 0)
+        __atomic_store_n(&receiver->armed, UMP_CLOSED, __ATOMIC_RELEASE);
 }
 
 // A packet of nothing ends the channel like the end of the socket: no sender of ours makes one. It may bring descriptors all
