@@ -18,8 +18,8 @@
 // belongs to the same block. It may outlive that body (rule Async-2), so it must not use the body's own locals after the
 // body has ended: if it would, open a finish block in the body.
 // A variable-length array or alloca() between the start of a finish block and an async lives on a stack that a lazy async
-// may leave; put it before the block or in the body. The runtime stops the program with a message when it sees one. Nor may
-// memory of an alloca() in the block be used after it: nothing notices that.
+// may leave; put it before the block or in the body. The runtime stops the program with a message when it sees one; it does
+// not see each alloca(), whose memory must not be used after the block either.
 //
 // If a body blocks and there is no memory for the stack on which execution is to go on after the statement, the program ends
 // with a message, because fin_async has no value in which to report it. Explicit AWEs (fin/cont.h) do report it, and wait

@@ -8,7 +8,7 @@
 #include "pause.h"
 #include "rtm.h"
 
-enum { LOOKS = 50 };             // for an alert whose store is still on its way
+enum { LOOKS = 50 };            // for an alert whose store is still on its way
 enum { TRIES = 3, MOST = 100 }; // aborted as often, by no alert, or by alerts, it runs plainly
 enum { PLAIN_AT_MOST = 255 };   // so do as many calls, after those that were tried one after the other and kept aborting
 

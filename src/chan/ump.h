@@ -17,8 +17,8 @@
 //                      struct receiver_line  the receiver: `armed` while it waits for messages; `consumed`, lines taken,
 //                                            some at a time; release, read with acquire: they are free then
 // A header may also be a skip: the next message begins so many lines further on (room.c).
-// Each side keeps its own indices to itself and reads nothing back of what it wrote: what the other side scribbles there has
-// no effect. What it reads of the other side's is copied, then checked.
+// Each side keeps its own indices to itself and reads nothing back of what it wrote, but that the other is dead: what the
+// other side scribbles there has no effect. What it reads of the other side's is copied, then checked.
 //
 // Waiting. A receiver that found nothing for a while writes a new number into `armed`, looks at the ring again, and sleeps
 // until something comes through the socket. A sender publishes, looks at `armed`, and where there is a number for which it
