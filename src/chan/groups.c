@@ -182,6 +182,6 @@ struct fin_waitset_source *fin_waitset_find(struct fin_waitset *w, bool all) {
     s->triggered = false;
     s->told = s->chan && fin_chan_look(s->chan, false) == FIN_CHAN_HAS_ENDED;
     if (s->told && w->monitor)
-        fin_waitset_signal(w, s, false); // what a hostile one goes on to send alerts nobody
+        fin_waitset_signal(w, s, false);
     return s;
 }

@@ -9,9 +9,10 @@
 
 #include "chan/waitset.h"
 
-// The kernel signals the one thread for each packet that comes, whoever sends it. Packets come to the armed only.
+// The kernel signals the one thread for each packet that comes, whoever sends it. Packets come to the armed only; what a
+// hostile one sends after its end was told alerts nobody.
 int fin_waitset_signal(struct fin_waitset *w, struct fin_waitset_source *s, bool on) {
-    if (!s->chan || s->chan->in.ump.meeting)
+    if (!s->chan || s->chan->in.ump.meeting || (on && s->told))
         return 0;
     int fd = s->chan->in.ump.fd, flags = fcntl(fd, F_GETFL);
     struct f_owner_ex owner = {F_OWNER_TID, w->monitor->tid};
