@@ -10,6 +10,7 @@
 #include "rtm.h"
 
 static unsigned conflicts; // aborts by what another processor wrote or read
+static unsigned unexplained; // of these, that no message followed in the same step
 
 static inline unsigned begin(void) {
     unsigned status = fin_rtm_begin();
@@ -62,9 +63,11 @@ static bool messages_come(void) {
     unsigned amidst = 0, first = conflicts;
     wanted += MESSAGES;
     while (handled < wanted) {
-        unsigned before = handled;
+        unsigned before = handled, already = conflicts;
         int aborts = fin_monitored_step(step, NULL);
         amidst += aborts > 0 ? handled - before : 0;
+        if (conflicts - already > handled - before)
+            unexplained += conflicts - already - (handled - before);
         CHECK_EQ(all_steps.begun, ++done);
         CHECK_EQ(all_steps.ended, done);
         CHECK_EQ(all_steps.seen, handled);
@@ -98,6 +101,7 @@ static void never_commit(void) {
 static void scenes(void) {
     for (unsigned round = 1; !messages_come(); round++)
         CHECK(round < ROUNDS);
+    CHECK(unexplained <= conflicts / 4);
     over = true;
 }
 

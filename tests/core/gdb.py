@@ -99,8 +99,9 @@ def without_information(script, program, directory):
 
 def stopped_in_main(script, program):
     text = gdb('-ex', 'source ' + script,
-               *commands('break gdb_in_main.c:14', 'run', 'fin awes', 'fin awe 2 bt', 'fin awe 2'), program)
-    if not re.search(r'^2 .* suspended .* waits .*: fin_suspend$', text, re.M) or 'main () at' not in text or \
+               *commands('break gdb_in_main.c:15', 'run', 'fin awes', 'fin awe 2 bt', 'fin awe 2'), program)
+    if not re.search(r'^2 .* suspended .* waits .*: fin_suspend$', text, re.M) or \
+            not re.search(r'^#\d+ +0x[0-9a-f]+ in main \(\)', text, re.M) or \
             not re.search(r'^#\d+ .*\bwaits \(', text, re.M) or 'Error' in text:
         fail('the AWE is not shown where its thread is stopped in main', text)
 

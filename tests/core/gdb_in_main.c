@@ -3,6 +3,7 @@
 #include <fin.h>
 
 static struct fin_awe *waiting;
+
 static void waits(void *unused) {
     (void)unused;
     fin_suspend(&waiting);
