@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: BSD-2-Clause
 // A computation that messages come to at random moments (htm 6.2, 6.3): it sums numbers, and finds the messages by looking
 // at all channels every so many additions, by alerts, or by the look at one word before each step of 1,000. What it costs,
-// and how long a message takes from the sender's store to its handler, with 1, 10 and 100 channels.
+// and how long a message takes from the sender's store to its handler, with 1, 10 and 100 channels; of a thread, and as of
+// another process.
 #define _GNU_SOURCE
 #include <stdlib.h>
 #include <string.h>
@@ -195,15 +196,30 @@ static void print(struct line *l, int repetitions, const char *table) {
     bench_csv(table, l->name, "latency_cycles", l->latency);
 }
 
-void table_alerts(int n) {
+static void open_channels(bool processes) {
+    check(fin_waitset_new(&set) == 0);
+    for (int i = 0; i < channels; i++) {
+        struct fin_chan *ends[2];
+        check((processes ? bench_chan_open(ends, 0) : fin_chan_pair(&ends[0], &ends[1], NULL)) == 0);
+        from[i] = ends[0];
+        to[i] = ends[1];
+        check(fin_waitset_add(set, to[i], handle, to[i]) == 0);
+    }
+}
+
+static void close_channels(void) {
+    fin_waitset_close(set);
+    for (int i = 0; i < channels; i++) {
+        fin_chan_close(from[i]);
+        fin_chan_close(to[i]);
+    }
+}
+
+void table_alerts(int n, bool processes) {
     char table[32];
     int repetitions = bench_options.quick ? 9 : REPETITIONS;
     channels = n;
-    check(fin_waitset_new(&set) == 0);
-    for (int i = 0; i < n; i++) {
-        check(fin_chan_pair(&from[i], &to[i], NULL) == 0);
-        check(fin_waitset_add(set, to[i], handle, to[i]) == 0);
-    }
+    open_channels(processes);
     for (int i = 0; i < LINES; i++) {
         lines[i].latencies = calloc(SAMPLES * REPETITIONS, sizeof(double));
         lines[i].count = 0;
@@ -214,18 +230,15 @@ void table_alerts(int n) {
             lines[i].slower[r] = lines[i].times[r] / lines[0].times[r]; // of the same moment: the machine's speed changes
         }
     }
-    snprintf(table, sizeof table, "alerts%d", n);
-    printf("\n%d additions, and messages every 50 to 500 us on %d channel%s: cycles, slowdown, median latency in cycles%s\n",
-           ADDITIONS, n, n == 1 ? "" : "s", n == 1 ? "; the paper's" : "");
+    snprintf(table, sizeof table, "alerts%s%d", processes ? "-processes" : "", n);
+    printf("\n%d additions, and messages%s every 50 to 500 us %s %d channel%s: cycles, slowdown, median latency in cycles%s\n",
+           ADDITIONS, processes ? " as of another process" : "", processes ? "by" : "on", n, n == 1 ? "" : "s",
+           n == 1 ? "; the paper's" : "");
     for (int i = 0; i < LINES; i++) {
         lines[i].time = median(lines[i].times, repetitions);
         lines[i].latency = median(lines[i].latencies, lines[i].count);
         print(&lines[i], repetitions, table);
         free(lines[i].latencies);
     }
-    fin_waitset_close(set);
-    for (int i = 0; i < n; i++) {
-        fin_chan_close(from[i]);
-        fin_chan_close(to[i]);
-    }
+    close_channels();
 }

@@ -194,7 +194,12 @@ static void table_waits(void) {
 
 static void table_all_alerts(void) {
     for (int channels = 1; channels <= 100; channels *= 10)
-        table_alerts(channels);
+        table_alerts(channels, false);
+}
+
+static void table_all_alerts_of_processes(void) {
+    for (int channels = 1; channels <= 100; channels *= 10)
+        table_alerts(channels, true);
 }
 
 static const struct {
@@ -204,7 +209,7 @@ static const struct {
     {"trip", table_trip},     {"local", table_local},       {"asleep", table_asleep},   {"calls", table_calls},
     {"stream", table_stream}, {"shared", table_shared},     {"senders", table_senders}, {"large", table_large},
     {"waits", table_waits},   {"alerts", table_all_alerts}, {"interrupts", table_interrupts},
-    {"rtm", table_rtm},       {"beside", table_beside},
+    {"rtm", table_rtm},       {"beside", table_beside},       {"alerts-processes", table_all_alerts_of_processes},
 };
 
 static bool wanted(size_t i) { return !bench_options.table || strcmp(bench_options.table, tables[i].name) == 0; }

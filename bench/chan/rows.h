@@ -106,7 +106,7 @@ double waitset_1000(long n);
 double epoll_1(long n);
 double epoll_1000(long n);
 
-void table_alerts(int channels);
+void table_alerts(int channels, bool processes);
 void table_beside(void);
 void table_interrupts(void);
 void table_rtm(void);

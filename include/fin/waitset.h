@@ -47,7 +47,7 @@ struct fin_waitset_source {
     struct fin_latch latch;
     uint8_t group;
     bool triggered, told, armed;
-    uint16_t silence;
+    uint16_t silence, line;
 };
 
 // Makes a set. It takes no descriptors until a channel between processes is added, and then two. Does not block. Returns 0

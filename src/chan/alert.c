@@ -43,12 +43,14 @@ void fin_alert_raise(struct fin_runtime *rt) {
 // Takes one that waits in each monitored set that has an event; that one wakes the next. Those of other threads run there.
 static struct fin_waiter *collect(struct fin_runtime *rt) {
     struct fin_waiter *own = NULL;
-    __atomic_store_n(&rt->alerted, 0, __ATOMIC_SEQ_CST); // then the looks: what comes later raises again
+    bool rung = __atomic_exchange_n(&rt->alerted, 0, __ATOMIC_SEQ_CST); // then the looks: what comes later raises again
     fin_latch_acquire(&fin_waitset_changes);
     for (struct fin_waitset *w = rt->monitored; w; w = w->next) {
         fin_latch_acquire(&w->waiters.latch);
-        if (w->epoll >= 0)
+        if (w->epoll >= 0 && rung)
             fin_waitset_hear(w);
+        if (fin_lines_on(rt))
+            fin_waitset_look_at_lines(w);
         struct fin_waiter *f = fin_waitset_next_follower(w);
         if (f && f->awe->owner == rt) {
             f->next = own;
@@ -72,8 +74,12 @@ static void run_first(struct fin_waiter *f) {
     }
 }
 
-// From the scheduler, which runs no AWE.
-static void alert(struct fin_runtime *rt) { run_first(collect(rt)); }
+// From the scheduler, which runs no AWE, and sleeps where none is queued.
+static void alert(struct fin_runtime *rt) {
+    if (fin_lines_on(rt) && (fin_link_empty(&rt->queue) || --rt->lines.looks == 0))
+        fin_lines_end(rt);
+    run_first(collect(rt));
+}
 
 struct behind {
     struct fin_awe *awe;
@@ -105,6 +111,8 @@ static bool is_computing(const struct fin_runtime *rt) {
 }
 
 static void compute(struct fin_runtime *rt) {
+    if (FIN_UNLIKELY(fin_lines_on(rt)))
+        fin_lines_end(rt);
     rt->computing_body = rt->body;
     rt->computing_block = rt->thread.current;
     __atomic_exchange_n(&rt->computing, 1, __ATOMIC_SEQ_CST);

@@ -12,6 +12,7 @@ enum {
     SILENCE = 64,    // looks in vain until one of more goes idle: as much as it costs to have it ring
     HEAR_EVERY = 32, // looks for an event between two at what the kernel tells
     EVENTS = 64,     // taken from the kernel at a time
+    FEW_LINES = 16,  // that steps look at, rather than have a thread ring: beyond that, one word for all of them is enough
 };
 
 static struct ump_rx *rx_of(struct fin_waitset_source *s) { return &s->chan->in.ump; }
@@ -27,6 +28,8 @@ void fin_waitset_delist(struct fin_waitset *w, struct fin_waitset_source *s) {
     if (s->armed)
         fin_ump_disarm(rx_of(s));
     s->armed = false;
+    if (s->line)
+        fin_lines_remove(w->monitor, s);
 }
 
 static void to_group(struct fin_waitset *w, struct fin_waitset_source *s, int group) {
@@ -43,21 +46,28 @@ static bool has_event(struct fin_waitset_source *s, bool deep) {
     return found == FIN_CHAN_HAS_MESSAGE || (found == FIN_CHAN_HAS_ENDED && !s->told);
 }
 
+static bool steps_look(struct fin_waitset *w, struct fin_waitset_source *s) {
+    return w->monitor && !rx_of(s)->alone && fin_lines_add(w->monitor, s, rx_of(s)->meeting ? FEW_LINES : FIN_LINES);
+}
+
 // Puts those on a list of no group into one. First all are armed, then looked at (htm 5.2.1): a message that comes between
-// is found, one that comes later rings.
+// is found, one that comes later rings, or changes the line that steps look at.
 static void arm(struct fin_waitset *w, struct fin_link *members) {
     bool barrier = false;
     for (struct fin_link *l = members->next; l != members; l = l->next) {
         struct fin_waitset_source *s = FIN_SOURCE_OF(l);
-        s->armed = true;
-        barrier |= fin_ump_arm(rx_of(s));
+        s->armed = !steps_look(w, s);
+        barrier |= s->armed && fin_ump_arm(rx_of(s));
     }
     if (barrier)
         fin_ump_barrier();
     for (struct fin_link *l = members->next, *next; l != members; l = next) {
         struct fin_waitset_source *s = FIN_SOURCE_OF(l);
         next = l->next;
-        fin_waitset_enlist(w, s, has_event(s, rx_of(s)->meeting) ? PENDING : rx_of(s)->meeting ? ASIDE : IDLE);
+        bool event = has_event(s, rx_of(s)->meeting);
+        if (event && s->line)
+            fin_lines_remove(w->monitor, s); // it waits to be handled, while steps go on
+        fin_waitset_enlist(w, s, event ? PENDING : rx_of(s)->meeting ? ASIDE : IDLE);
     }
 }
 
@@ -113,6 +123,50 @@ void fin_waitset_hear(struct fin_waitset *w) {
         w->ticks = 1;
 }
 
+void fin_waitset_look_at_lines(struct fin_waitset *w) {
+    struct fin_waitset_source *s;
+    for (uint32_t i = FIN_LINES; (s = fin_lines_next_changed(w->monitor, w, &i)) != NULL;) {
+        fin_waitset_delist(w, s);
+        if (has_event(s, false))
+            fin_waitset_enlist(w, s, PENDING);
+        else
+            arm_one(w, s); // the line was a skip's, or somebody has received the message
+    }
+}
+
+void fin_waitset_arm_lines(struct fin_waitset *w, struct fin_runtime *rt) {
+    struct fin_link all;
+    struct fin_waitset_source *s;
+    fin_link_init(&all);
+    while ((s = fin_lines_take(rt, w)) != NULL) {
+        fin_waitset_unlink(w, s);
+        fin_link_back(&all, &s->link);
+    }
+    if (!fin_link_empty(&all))
+        arm(w, &all);
+}
+
+static void take_armed(struct fin_waitset *w, int group, struct fin_link *taken) {
+    uint32_t room = fin_lines_room(w->monitor);
+    for (struct fin_link *l = w->group[group].next, *next; l != &w->group[group] && room; l = next) {
+        struct fin_waitset_source *s = FIN_SOURCE_OF(l);
+        next = l->next;
+        if (!s->armed)
+            continue;
+        fin_waitset_delist(w, s);
+        fin_link_back(taken, &s->link);
+        room--;
+    }
+}
+
+void fin_waitset_list_lines(struct fin_waitset *w) {
+    struct fin_link all;
+    fin_link_init(&all);
+    take_armed(w, IDLE, &all);
+    take_armed(w, ASIDE, &all);
+    arm(w, &all);
+}
+
 // The next of the polled ones that has an event, fair to all; those that were silent for long are not polled any more.
 static struct fin_waitset_source *poll_once(struct fin_waitset *w) {
     struct fin_link silent;
@@ -155,6 +209,8 @@ static void look_at_next(struct fin_waitset *w) {
 static struct fin_waitset_source *look_at_idle(struct fin_waitset *w) {
     if (w->count[IDLE] > FEW) {
         fin_waitset_hear(w);
+        if (w->monitor)
+            fin_waitset_look_at_lines(w);
         return first_pending(w);
     }
     for (struct fin_link *l = w->group[IDLE].next; l != &w->group[IDLE]; l = l->next) {

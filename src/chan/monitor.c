@@ -42,6 +42,7 @@ static int monitor(struct fin_waitset *w, struct fin_runtime *rt) {
         w->monitor = NULL;
         return r;
     }
+    rt->lines.wanted = !fin_lines_on(rt);
     w->next = rt->monitored;
     rt->monitored = w;
     fin_waitset_arm_all(w);
@@ -69,13 +70,16 @@ void fin_waitset_poll(struct fin_waitset *w) {
     fin_latch_acquire(&fin_waitset_changes);
     fin_latch_acquire(&w->waiters.latch);
     if (w->monitor) {
-        struct fin_waitset **at = &w->monitor->monitored;
+        struct fin_runtime *rt = w->monitor;
+        struct fin_waitset **at = &rt->monitored;
         while (*at && *at != w)
             at = &(*at)->next;
         if (*at)
             *at = w->next;
         signal_all(w, false);
         w->monitor = NULL;
+        if (!fin_waitset_is_parents(w))
+            fin_waitset_arm_lines(w, rt);
     }
     fin_waitset_release(w);
     fin_latch_release(&fin_waitset_changes);

@@ -24,17 +24,19 @@ static bool have_transactions(void) {
 
 static bool alerted(const struct fin_runtime *rt) { return __atomic_load_n(&rt->alerted, __ATOMIC_ACQUIRE); }
 
-// The line of `alerted` is in the read set from the first instruction on: a store there aborts. What aborts is that the
-// sender's processor asks for the line, and the store follows. If nobody waited for it, the next transaction would take the
-// line away again, and be aborted again, by the same store.
+static bool told(struct fin_runtime *rt) { return alerted(rt) || fin_lines_changed(rt); }
+
+// The line of `alerted` and those where messages of other processes begin are in the read set from the first instruction
+// on: a store there aborts. What aborts is that the sender's processor asks for the line, and the store follows. If nobody
+// waited for it, the next transaction would take the line away again, and be aborted again, by the same store.
 static bool try_step(struct fin_runtime *rt, void (*fn)(void *), void *state) {
     unsigned status = fin_rtm_begin();
     if (status != FIN_RTM_STARTED) {
-        for (int i = 0; status & FIN_RTM_CONFLICT && !alerted(rt) && i < LOOKS; i++)
+        for (int i = 0; status & FIN_RTM_CONFLICT && !told(rt) && i < LOOKS; i++)
             fin_arch_pause();
         return false;
     }
-    if (alerted(rt))
+    if (alerted(rt) || fin_lines_changed_now(rt))
         fin_rtm_abort();
     fn(state);
     fin_rtm_commit();
@@ -63,6 +65,9 @@ static void kept_aborting(struct fin_runtime *rt, void (*fn)(void *)) {
 int fin_monitored_step(void (*fn)(void *state), void *state) {
     struct fin_runtime *rt = fin_here();
     int aborts = 0, left = 0;
+    if (FIN_UNLIKELY(rt->lines.wanted))
+        fin_lines_begin(rt);
+    rt->lines.looks = FIN_LINES_LOOKS;
     if (FIN_UNLIKELY(alerted(rt)))
         fin_alert_handle(rt);
     if (is_worth_trying(rt, fn))
@@ -74,11 +79,13 @@ int fin_monitored_step(void (*fn)(void *state), void *state) {
             return aborts;
         }
         aborts++;
-        if (alerted(rt))
+        if (told(rt))
             fin_alert_handle(rt);
         else if (--left == 0)
             kept_aborting(rt, fn);
     }
+    if (FIN_UNLIKELY(fin_lines_changed(rt)))
+        fin_alert_handle(rt);
     fn(state);
     return aborts;
 }

@@ -22,6 +22,7 @@ static void forget_parent(void) {
     if (fin_self) {
         fin_rt(fin_self)->monitored = NULL;
         fin_rt(fin_self)->alerted = 0;
+        fin_lines_forget(fin_rt(fin_self));
     }
 }
 
@@ -134,15 +135,17 @@ int fin_waitset_add_source(struct fin_waitset *w, struct fin_waitset_source *s, 
 }
 
 // A child closes its parent's, at its exit perhaps: the epoll and the sockets' flags are the parent's as well.
-static bool is_parents(const struct fin_waitset *w) { return w->forks != forks; }
+bool fin_waitset_is_parents(const struct fin_waitset *w) { return w->forks != forks; }
 
 // Latch of the set.
 static void leave(struct fin_waitset *w, struct fin_waitset_source *s) {
+    if (fin_waitset_is_parents(w))
+        s->line = 0; // its thread's list is not there
     fin_waitset_delist(w, s);
-    if (has_socket(s) && !is_parents(w))
+    if (has_socket(s) && !fin_waitset_is_parents(w))
         epoll_change(w, EPOLL_CTL_DEL, s);
     // in a move the other set has said already what it wants
-    if (w->monitor && !is_parents(w) && (s->set == w || !s->set->monitor))
+    if (w->monitor && !fin_waitset_is_parents(w) && (s->set == w || !s->set->monitor))
         fin_waitset_signal(w, s, false);
     if (s->held)
         s->held->source = NULL;

@@ -8,7 +8,8 @@
 // set's epoll watches (IDLE), within a process by fin_waitset_rung (ASIDE).
 //
 // Invariants, whenever the latch is free:
-// - While somebody sleeps, or the set is monitored, nobody is POLLED: all are armed. So what comes is told.
+// - While somebody sleeps, or the set is monitored, nobody is POLLED: all are armed. So what comes is told. While the thread
+//   that monitors the set runs steps some need not be: lines.h.
 // - While somebody sleeps and there is a PENDING one, somebody has been woken and has not looked yet.
 // - While a follower sleeps and there are sockets, a leader sleeps in the epoll, or somebody has been woken to be one;
 //   unless the set is monitored: then the sockets signal the thread that monitors it, which looks.
@@ -19,6 +20,7 @@
 #include <fin/waitset.h>
 
 #include "chan/chan.h"
+#include "chan/lines.h"
 #include "chan/wait.h"
 #include "core/link.h"
 #include "sync/wait.h"
@@ -92,10 +94,17 @@ void fin_waitset_arm_all(struct fin_waitset *w);
 struct fin_waiter *fin_waitset_next_follower(struct fin_waitset *w);
 int fin_waitset_signal(struct fin_waitset *w, struct fin_waitset_source *s, bool on); // by its socket. 0 or -errno
 
+// Of those whose lines steps look at (lines.h), with the latch of the set:
+void fin_waitset_look_at_lines(struct fin_waitset *w); // those that changed are events, or listed anew
+void fin_waitset_list_lines(struct fin_waitset *w);    // they are listed, as many as there is room for, and not armed
+void fin_waitset_arm_lines(struct fin_waitset *w, struct fin_runtime *rt); // they are armed, and rt's steps do not look
+
 // alert.c
 int fin_alert_begin(struct fin_runtime *rt);     // 0 or -errno
 void fin_alert_raise(struct fin_runtime *rt);    // from any thread
 FIN_BLOCKING void fin_alert_handle(struct fin_runtime *rt); // for the running AWE, with alerts disabled
+
+bool fin_waitset_is_parents(const struct fin_waitset *w); // of a fork
 
 // The last user frees it. Without the latch.
 void fin_waitset_drop(struct fin_waitset *w);

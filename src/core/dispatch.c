@@ -100,7 +100,7 @@ static void sample_stacks(struct fin_runtime *rt) {
 }
 
 static void handle_alert(struct fin_runtime *rt) {
-    if (FIN_UNLIKELY(__atomic_load_n(&rt->alerted, __ATOMIC_RELAXED)))
+    if (FIN_UNLIKELY(__atomic_load_n(&rt->alerted, __ATOMIC_RELAXED) || __atomic_load_n(&rt->lines.on, __ATOMIC_RELAXED)))
         rt->alert(rt);
 }
 

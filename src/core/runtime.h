@@ -7,6 +7,7 @@
 #include <fin/cancel.h>
 #include <fin/cont.h>
 #include <fin/stats.h>
+#include <fin/sync.h>
 
 #include "core/arch.h"
 #include "core/host.h"
@@ -63,6 +64,20 @@ enum { FIN_HOLDS = 16, FIN_HOLDS_ROW = 8 }; // places for locks that frames of A
 enum { FIN_WATCHED_SANITIZER = 1, FIN_WATCHED_TRACE = 2, FIN_WATCHED_VALGRIND = 4 };
 // Dispatches between two looks at other threads' and the kernel's events.
 enum { FIN_TICKS = 127 };
+
+// What steps of a computation look at (src/chan/lines.c): places where messages will be, and what was there.
+enum { FIN_LINES = 128, FIN_LINES_LOOKS = 8 };
+struct fin_lines {
+    uint32_t count, on; // on: it is looked at, and those that write there need not signal
+    struct fin_latch latch;
+    bool wanted;   // there may be such places, and nobody has listed them
+    uint8_t looks; // so many looks for work without a step between, and it is no longer in use
+    struct fin_line {
+        const uint64_t *at;
+        uint64_t seen;
+        struct fin_waitset_source *source;
+    } line[FIN_LINES];
+} __attribute__((aligned(64)));
 
 struct fin_runtime {
     struct fin_thread thread; // the part that headers see; first
@@ -125,6 +140,7 @@ struct fin_runtime {
     // A step (src/chan/step.c): so many of its next calls run plainly, of so many after it was tried last.
     void (*keeps_aborting)(void *state);
     unsigned plain_steps, plain_steps_of;
+    struct fin_lines lines;
 
     const void *inner[2]; // where continuations of the library lie (kept.h): for who looks at another process
 };

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: BSD-2-Clause
 // Steps that are transactions, with a stand-in for the processor's (stand_in/rtm.h): a message that comes in the middle of
-// a step aborts it, is handled, and the step runs again as if it had not begun; one that comes before its first look
-// likewise, and one whose store is seen only some time after it aborted the step. A step that is aborted by no message is
-// tried three times and then runs plainly; so does one that messages abort again and again. A step that keeps aborting is
-// tried less and less often, until it commits; others are as before.
+// a step, of another thread or process, aborts it, is handled, and the step runs again as if it had not begun; one that
+// comes before its first look likewise, and one whose store is seen only some time after it aborted the step. A step that is
+// aborted by no message is tried three times and then runs plainly; so does one that messages abort again and again. A step
+// that keeps aborting is tried less and less often, until it commits; others are as before.
 #include <limits.h>
 
 #include "alert.h"
@@ -33,7 +33,7 @@ static void sends(void *unused) {
 static void message_comes(void) {
     struct fin_runtime *rt = fin_here();
     __atomic_store_n(&wanted, wanted + 1, __ATOMIC_RELEASE);
-    while (!__atomic_load_n(&rt->alerted, __ATOMIC_ACQUIRE)) {
+    while (!told(rt)) {
     }
 }
 
@@ -51,8 +51,8 @@ static void once_at_begin(void) {
     message_comes();
 }
 
+static unsigned pauses;
 static void at_third_pause(void) {
-    static unsigned pauses;
     if (++pauses == 3)
         message_comes();
 }
@@ -145,13 +145,20 @@ static void scenes(void) {
     keeps_aborting();
 }
 
+static void beside(enum kind kind) {
+    wanted = sent = handled = pauses = 0;
+    over = false;
+    open_set(kind, 1);
+    from = a;
+    beside_sender(sends, scenes);
+}
+
 int main(void) {
     needs_signals();
-    open_set(PAIR, 1);
-    from = a;
     rtm.state = &value;
     rtm.size = sizeof value;
     rtm.conflict = conflict;
-    beside_sender(sends, scenes);
+    beside(PAIR);
+    beside(SOCKET);
     return 0;
 }

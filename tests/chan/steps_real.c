@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// Steps that are the processor's own transactions: another thread's message aborts one, is handled at once, and nothing of
-// what the aborted one did is left; one that can never commit, for a system call or for its size, runs plainly, once.
+// Steps that are the processor's own transactions: another thread's message, or another process's, aborts one, is handled at
+// once, and nothing of what the aborted one did is left; that process need not signal. One that can never commit, for a
+// system call or for its size, runs plainly, once.
 // (steps_aborted.c has the scenes that cannot be had at will.)
 #include "alert.h"
 
@@ -105,13 +106,21 @@ static void scenes(void) {
     over = true;
 }
 
+static void beside(enum kind kind) {
+    handled = wanted = conflicts = unexplained = 0;
+    over = false;
+    open_set(kind, 1);
+    from = a;
+    if (kind == PAIR)
+        never_commit();
+    beside_sender(sends, scenes);
+}
+
 int main(void) {
     needs_signals();
     if (strstr(fin_alert_backend(), "no RTM"))
         SKIP("this processor has no transactions");
-    open_set(PAIR, 1);
-    from = a;
-    never_commit();
-    beside_sender(sends, scenes);
+    beside(PAIR);
+    beside(SOCKET);
     return 0;
 }

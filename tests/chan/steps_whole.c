@@ -108,7 +108,7 @@ static void alone(struct work *w) {
 static void message_comes(void) {
     before_begin = NULL;
     __atomic_store_n(&wanted, wanted + 1, __ATOMIC_RELEASE);
-    while (!__atomic_load_n(&here->alerted, __ATOMIC_ACQUIRE)) {
+    while (!told(here)) {
     }
 }
 
