@@ -15,8 +15,8 @@ static void set_count(struct fin_runtime *rt, uint32_t n) { __atomic_store_n(&rt
 bool fin_lines_add(struct fin_runtime *rt, struct fin_waitset_source *s, uint32_t most) {
     struct fin_lines *l = &rt->lines;
     const struct ump_rx *rx = &s->chan->in.ump;
-    struct fin_line line = {(const uint64_t *)ump_line(rx->ring, __atomic_load_n(&rx->tail, __ATOMIC_RELAXED), rx->lines), 0, s};
-    line.seen = __atomic_load_n(line.at, __ATOMIC_RELAXED);
+    const uint64_t *at = (const uint64_t *)ump_line(rx->ring, __atomic_load_n(&rx->tail, __ATOMIC_RELAXED), rx->lines);
+    const struct fin_line line = {at, __atomic_load_n(at, __ATOMIC_RELAXED), s};
     fin_latch_acquire(&l->latch);
     bool can = fin_lines_on(rt) && l->count < most;
     if (can) {

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: BSD-2-Clause
 // What the steps of a thread look at themselves (step.c). A sender in another process can reach only the memory that the two
-// share, and signals, which takes the time of some ten thousand instructions; one in another thread takes several lines away
-// from this processor until it has rung. So while the thread runs steps, channels of the sets that it monitors are not armed.
-// The place where the next message's header will be stands on a list, with what is there now; each step looks whether one has
-// changed, and in a transaction they are in its read set. No other process writes the list, so none can hide another's
-// message.
+// share, and signals, which takes the time of some ten thousand instructions; one in another thread takes several lines
+// away from this processor until it has rung. So while the thread runs steps, channels of the sets that it monitors are not
+// armed. The place where the next message's header will be stands on a list, with what is there now; each step looks whether
+// one has changed, and in a transaction they are in its read set. No other process writes the list, so none can hide
+// another's message.
 //
 // The list is in use (`on`) from the first step until the thread is about to sleep, enables alerts, or has looked for work
 // some times without a step between: then they are all armed.
