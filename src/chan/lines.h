@@ -14,6 +14,8 @@
 #ifndef FIN_CHAN_LINES_H
 #define FIN_CHAN_LINES_H
 
+#include <fin/sync.h>
+
 #include "core/runtime.h"
 
 struct fin_waitset;
@@ -33,6 +35,11 @@ void fin_lines_begin(struct fin_runtime *rt);
 void fin_lines_end(struct fin_runtime *rt);
 void fin_lines_forget(struct fin_runtime *rt); // in the child of a fork
 
+static inline struct fin_latch *fin_lines_latch(struct fin_runtime *rt) {
+    _Static_assert(sizeof(struct fin_latch) == sizeof rt->lines.latch, "the core does not know it");
+    return (struct fin_latch *)&rt->lines.latch;
+}
+
 // Has one of them changed? In a transaction, or with the latch of the list.
 static inline bool fin_lines_changed_now(const struct fin_runtime *rt) {
     uint32_t n = __atomic_load_n(&rt->lines.count, __ATOMIC_RELAXED);
@@ -49,9 +56,9 @@ static inline bool fin_lines_on(const struct fin_runtime *rt) { return __atomic_
 static inline bool fin_lines_changed(struct fin_runtime *rt) {
     if (FIN_LIKELY(!fin_lines_on(rt)))
         return false;
-    fin_latch_acquire(&rt->lines.latch);
+    fin_latch_acquire(fin_lines_latch(rt));
     bool changed = fin_lines_changed_now(rt);
-    fin_latch_release(&rt->lines.latch);
+    fin_latch_release(fin_lines_latch(rt));
     return changed;
 }
 

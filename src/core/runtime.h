@@ -7,7 +7,6 @@
 #include <fin/cancel.h>
 #include <fin/cont.h>
 #include <fin/stats.h>
-#include <fin/sync.h>
 
 #include "core/arch.h"
 #include "core/host.h"
@@ -69,7 +68,7 @@ enum { FIN_TICKS = 127 };
 enum { FIN_LINES = 128, FIN_LINES_LOOKS = 8 };
 struct fin_lines {
     uint32_t count, on; // on: it is looked at, and those that write there need not signal
-    struct fin_latch latch;
+    uint32_t latch;    // lines.c
     bool wanted;   // there may be such places, and nobody has listed them
     uint8_t looks; // so many looks for work without a step between, and it is no longer in use
     struct fin_line {

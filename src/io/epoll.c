@@ -202,15 +202,6 @@ static FIN_BLOCKING int poll_it(struct io *io, int fd, uint32_t events, bool nc)
     }
 }
 
-static FIN_BLOCKING int file_it(struct io *io, const struct call *c) {
-    struct call rest;
-    int done, r;
-    if (fin_io_try_file(c, &rest, &done))
-        return done;
-    r = fin_io_by_pool(io, &rest);
-    return done == 0 ? r : r > 0 ? done + r : done;
-}
-
 // No event ends what is ready and would block all the same: a sum that an eventfd has no room for, a datagram to who is
 // full.
 static FIN_BLOCKING int try_and_wait(struct io *io, const struct call *c, enum fin_io_kind kind) {
@@ -252,7 +243,7 @@ static FIN_BLOCKING int run(struct io *io, const struct call *c) {
     case IORING_OP_WRITEV:
         if (c->off == UINT64_MAX)
             kind = fin_io_kind_of(c->fd);
-        return kind == FIN_IO_FILE ? file_it(io, c) : try_and_wait(io, c, kind);
+        return kind == FIN_IO_FILE ? fin_io_file(io, c) : try_and_wait(io, c, kind);
     case IORING_OP_RECV:
     case IORING_OP_SEND:
     case IORING_OP_RECVMSG:
@@ -260,7 +251,7 @@ static FIN_BLOCKING int run(struct io *io, const struct call *c) {
     case IORING_OP_ACCEPT:
         return try_and_wait(io, c, FIN_IO_SOCKET);
     default:
-        return file_it(io, c);
+        return fin_io_file(io, c);
     }
 }
 

@@ -178,6 +178,7 @@ static void forget_parent(void) {
     fin_try_forked();
     fin_reaper_forked();
     fin_offload_forked();
+    fin_position_forked();
     if (fin_self)
         fin_rt(fin_self)->poller = NULL;
     while (ios) {

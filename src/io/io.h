@@ -83,7 +83,6 @@ struct uring {
 struct can {
     uint64_t ops; // a bit each
     bool registered_ring, cancel_all, multishot_accept, multishot_receive, buffer_rings, zero_copy, zero_copy_msg;
-    bool leave_position; // position.c: a guess
 };
 
 struct watch;
@@ -263,6 +262,16 @@ int fin_io_try(const struct call *c, enum fin_io_kind kind, bool waited);
 int fin_io_ready_now(int fd, int events);
 // Of a file: true where the call is done, with its result in *done. Otherwise `rest` is left to do, after a count of *done.
 bool fin_io_try_file(const struct call *c, struct call *rest, int *done);
+
+// position.c
+void fin_position_forked(void); // in the child
+FIN_BLOCKING int fin_io_file(struct io *io, const struct call *c); // of a file, by this thread or the pool
+static inline bool fin_io_at_position(unsigned op, uint64_t off) {
+    bool transfers =
+        op == IORING_OP_READ || op == IORING_OP_WRITE || op == IORING_OP_READV || op == IORING_OP_WRITEV;
+    return transfers && off == UINT64_MAX;
+}
+bool fin_io_of_file(const struct io *io, const struct call *c); // at the position, and the file has one
 
 // poll.c
 FIN_BLOCKING int fin_io_poll(int fd, int events, bool nc); // as fin_poll

@@ -142,8 +142,6 @@ static FIN_BLOCKING int results(struct chain *chain, const struct call *calls, s
     for (int i = 0; i < n; i++) {
         int result = chain->steps[i].request.waiter.result;
         steps[i].result = result < 0 ? fin_uring_failed(&chain->steps[i].request, &calls[i], result) : result;
-        if (result > 0 && calls[i].off == UINT64_MAX && (uint32_t)result != calls[i].len)
-            fin_uring_short(chain->io, &calls[i], result);
         if (good == i && succeeded(&calls[i], (int)steps[i].result))
             good++;
     }
@@ -177,17 +175,16 @@ static struct chain *new_chain(struct io *io, unsigned count) {
     return chain;
 }
 
-// The kernel lets go of a file that a chain closes when the chain is over: what follows would still find a pipe's reader. So
-// a close ends the chain.
-static unsigned as_chain(const struct call *calls, unsigned count) {
-    unsigned n = 1;
-    while (n < count && calls[n - 1].op != IORING_OP_CLOSE)
+// How many of the steps the ring takes. The kernel lets go of a file that a chain closes when the chain is over: what
+// follows would still find a pipe's reader. So a close ends the chain. What is at a file's position is not the ring's.
+static unsigned as_chain(const struct io *io, const struct call *calls, unsigned count) {
+    unsigned n = 0;
+    while (n < count && (n == 0 || calls[n - 1].op != IORING_OP_CLOSE) && !fin_io_of_file(io, &calls[n]))
         n++;
     return n;
 }
 
-static FIN_BLOCKING int run_chain(struct io *io, struct call *calls, struct fin_step *steps, unsigned all) {
-    unsigned count = as_chain(calls, all);
+static FIN_BLOCKING int run_chain(struct io *io, struct call *calls, struct fin_step *steps, unsigned all, unsigned count) {
     struct chain *chain = new_chain(io, count);
     int good = -ECANCELED;
     if (!chain)
@@ -226,7 +223,8 @@ static FIN_BLOCKING int linked(struct fin_step *steps, unsigned count, bool nc) 
     if (!nc && fin_cancelled())
         return -ECANCELED;
     bool ring = io->backend == &fin_io_uring && fin_uring_room(io, count);
-    int good = ring ? run_chain(io, calls, steps, count) : run_each(io, calls, steps, 0, (int)count, 0);
+    unsigned first = ring ? as_chain(io, calls, count) : 0;
+    int good = first ? run_chain(io, calls, steps, count, first) : run_each(io, calls, steps, 0, (int)count, 0);
     bool nothing = good == 0 && steps[0].result == -ECANCELED;
     return nothing ? -ECANCELED : good;
 }

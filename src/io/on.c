@@ -137,7 +137,7 @@ void fin_on_completed(struct io *io, struct waiter *w) {
             on->then.fn(on->then.arg, on->awe, result);
             return;
         }
-        if (FIN_LIKELY(on->request.first) && !fin_uring_is_short(&on->call, result)) {
+        if (FIN_LIKELY(on->request.first)) {
             io->rt->known[FIN_FOR_IO]++;
             fin_cont_done(io->rt, on->awe, result);
             return;
@@ -166,8 +166,6 @@ void fin_on_completed(struct io *io, struct waiter *w) {
         fin_io_take(io, on->request.position);
     if (result < 0)
         result = fin_uring_failed(&on->request, &on->call, result);
-    else if (fin_uring_is_short(&on->call, result))
-        fin_uring_short(io, &on->call, result);
     over(io, on->awe, &on->then, &on->call, result);
 }
 
@@ -275,7 +273,7 @@ static __attribute__((noinline)) FIN_LEAVES_FRAME int wait_for(enum fin_reason r
         return error;
     if (io->backend == &fin_io_epoll && c->fd < FIXED)
         return wait_ready(reason, io, storage, c, cont, state, size);
-    if (c->fd >= FIXED || !(io->can.ops >> c->op & 1) || fin_io_nothing(c))
+    if (c->fd >= FIXED || !(io->can.ops >> c->op & 1) || fin_io_nothing(c) || fin_io_of_file(io, c))
         return done_at_once(reason, io, storage, c, run_now(c), cont, state, size);
     struct on *on = prepare(io, storage, *c, reason == FIN_FOR_MESSAGE ? for_message : nothing);
     struct request *r = &on->request;
@@ -290,8 +288,10 @@ static inline FIN_LEAVES_FRAME __attribute__((always_inline)) int quick(struct f
     struct fin_runtime *rt = fin_rt(fin_self);
     struct fin_cont_record *e = begin_plain(rt, cont, size);
     struct io *io = FIN_LIKELY(e != NULL) ? (struct io *)rt->poller : NULL;
-    bool waits_all = c.op == IORING_OP_SEND && c.flags & MSG_WAITALL;
-    if (FIN_UNLIKELY(!io || c.fd >= FIXED || !(io->can.ops >> c.op & 1) || fin_io_nothing(&c) || waits_all)) {
+    bool waits_all = c.op == IORING_OP_SEND && c.flags & MSG_WAITALL, of_file = false;
+    if (fin_io_at_position(c.op, c.off))
+        of_file = fin_io_kind_of(c.fd) == FIN_IO_FILE;
+    if (FIN_UNLIKELY(!io || c.fd >= FIXED || !(io->can.ops >> c.op & 1) || fin_io_nothing(&c) || waits_all || of_file)) {
         const struct call copy = c; // so that nobody has the address of c, and it is words in registers below
         return wait_for(FIN_FOR_IO, storage, &copy, cont, state, size);
     }

@@ -133,10 +133,9 @@ int fin_uring_call(struct io *io, const struct call *c) {
         return !c->nc && fin_cancelled() ? -ECANCELED : fin_io_direct(c);
     if (FIN_UNLIKELY(c->op == IORING_OP_TEE || (c->op == IORING_OP_SPLICE && !fin_io_splices_file(c))))
         return !c->nc && fin_cancelled() ? -ECANCELED : fin_io_splice(io, c, false);
-    int result = fin_uring_run(io, c, &flags);
-    if (fin_uring_is_short(c, result))
-        fin_uring_short(io, c, result);
-    return result;
+    if (FIN_UNLIKELY(fin_io_of_file(io, c)))
+        return !c->nc && fin_cancelled() ? -ECANCELED : fin_io_file(io, c);
+    return fin_uring_run(io, c, &flags);
 }
 
 // What a quick call has in its frame: the AWE on one cache line, the call on the one before, and what a completion and the
@@ -161,8 +160,6 @@ static __attribute__((noinline)) FIN_BLOCKING int not_yet(struct frame *f) {
     int result = attempts(r, &f->call, r->waiter.result);
     if (r->waiter.item.link.next)
         fin_link_remove(&r->waiter.item.link);
-    if (fin_uring_is_short(&f->call, result))
-        fin_uring_short(r->io, &f->call, result);
     return result < 0 ? fin_uring_failed(r, &f->call, result) : result;
 }
 
@@ -197,7 +194,6 @@ quick(struct io *io, uint64_t head, uint64_t off, uint64_t addr, uint64_t tail, 
     r->pending = RESULT;
     r->tries = 0;
     r->cancelled = r->withdrawn = false;
-    r->moves = off == UINT64_MAX;
     r->waiter.item.link.next = NULL;
     if (!nc) {
         r->waiter.item.fn = fin_uring_cancel;
@@ -207,7 +203,7 @@ quick(struct io *io, uint64_t head, uint64_t off, uint64_t addr, uint64_t tail, 
     fin_io_count_wait(rt);
     FIN_ARCH_BLOCK_(fin_core_suspend_, &f->awe, &rt->thread, &r->waiter.awe, 0);
     int result = r->waiter.result;
-    if (FIN_UNLIKELY(result < 0) || (r->moves && fin_uring_is_short(&f->call, result)))
+    if (FIN_UNLIKELY(result < 0))
         return not_yet(f);
     if (r->waiter.item.link.next)
         fin_link_remove(&r->waiter.item.link);

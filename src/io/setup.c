@@ -49,7 +49,6 @@ static void look_for_features(struct io *io, unsigned setup, int last) {
     struct io_uring_probe *p = io_uring_get_probe_ring(&io->uring.ring);
     for (int op = 0; p && op <= last; op++)
         can->ops |= (uint64_t)(io_uring_opcode_supported(p, op) != 0) << op;
-    can->leave_position = p && io_uring_opcode_supported(p, IORING_OP_SENDMSG_ZC); // 6.1, whatever this ring may use
     io_uring_free_probe(p);
     can->zero_copy = can->ops >> IORING_OP_SEND_ZC & 1;
     can->zero_copy_msg = can->ops >> IORING_OP_SENDMSG_ZC & 1;

@@ -50,8 +50,14 @@ void fin_uring_send_cancel(struct request *r) {
 
 static void try_again(struct fin_timer *t) { fin_uring_send_cancel(FIN_OF(struct request, again, t)); }
 
+// Its place may be another request's by now: places are counted in 32 bits, and a request may be in flight while all of them
+// are used.
 bool fin_uring_unseen(const struct request *r) {
-    return FIN_UNLIKELY(r->io->uring.forked) || (int)(r->position - *r->io->uring.ring.sq.khead) >= 0;
+    const struct io_uring_sq *sq = &r->io->uring.ring.sq;
+    if (FIN_UNLIKELY(r->io->uring.forked))
+        return true;
+    bool queued = r->position - *sq->khead < sq->sqe_tail - *sq->khead;
+    return queued && sq->sqes[r->position & *sq->kring_mask].user_data == ((uint64_t)(uintptr_t)r | r->tag);
 }
 
 static void make_nothing(struct io_uring_sqe *e) {

@@ -24,7 +24,6 @@ struct request {
     uint32_t flags;    // of the completion
     uint8_t pending, tries, tag;
     bool cancelled, withdrawn;
-    bool moves; // of a quick call: it is at the file's position
     bool first; // of one with a continuation: it has been begun once; then a result that is no error is all there is to say
     struct fin_timer again; // set up with the cancellation
 } __attribute__((aligned(16)));
@@ -102,12 +101,6 @@ bool fin_uring_withdraw(struct request *r); // where the kernel has not seen it
 void fin_uring_cancel_completed(struct request *r, int result);
 void fin_uring_cancel(void *request); // the cancel item of a request
 void fin_uring_written(const struct call *c, int result); // valgrind does not see what the kernel writes
-
-// position.c
-static inline bool fin_uring_is_short(const struct call *c, int result) {
-    return result > 0 && c->off == UINT64_MAX && (uint32_t)result != c->len;
-}
-void fin_uring_short(const struct io *io, const struct call *c, int count); // at the file's position; count is not c->len
 
 // multishot.c
 static inline bool fin_shot_runs(const struct shot *s) { return s->request.pending != 0; }
