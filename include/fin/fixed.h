@@ -18,7 +18,8 @@ extern "C" {
 // thread needs to wait. Does not block.
 int fin_file_register(int fd);
 
-// Ends the registration. Operations that have begun go on. Returns 0 or -EBADF. Does not block.
+// Ends the registration. Operations that have begun go on; until they end it counts as one of the 1024. Returns 0 or -EBADF.
+// Does not block.
 int fin_file_unregister(int file);
 
 // Registers memory for fin_pread_fixed and fin_pwrite_fixed; it must stay valid until it is unregistered. Returns 0, -EINVAL

@@ -23,7 +23,9 @@
 //
 // Closing a descriptor does not end calls that wait for it: cancel them, or shut the socket down. (Without io_uring such a
 // call ends with -EBADF if fin_close closed the descriptor, in the same thread; after close(2) it may stay waiting.) As long
-// as fin_close is used, a call that waited never goes on with another file that has got the same number.
+// as fin_close is used, a call that waited never goes on with another file that has got the same number: what would have to
+// be tried again with the number ends with -EBADF. (A close in another thread, in the same moment, may be seen too late.)
+// That is so for descriptors below 1048576.
 //
 // The child of a fork begins I/O of its own. In the child, calls that AWEs of the parent were waiting in do not end, unless
 // they are cancelled there, of which the parent hears nothing. Calls that the parent had cancelled already, or that the pool

@@ -21,6 +21,7 @@ struct fin_acceptor {
     struct shot shot; // first
     struct owned owned;
     int fd, flags;
+    uint64_t since; // struct call's
     int *queue;
     unsigned first, count, room; // room is a power of two
     struct fin_link takers;
@@ -102,9 +103,14 @@ static void run(struct fin_acceptor *a) {
     fin_shot_start(&a->shot);
 }
 
+static int closed(const struct fin_acceptor *a) {
+    const struct call c = {.fd = a->fd, .since = a->since};
+    return fin_io_closed(&c) ? -EBADF : 0;
+}
+
 static void ended(struct shot *s) {
     struct fin_acceptor *a = (struct fin_acceptor *)s;
-    int result = a->error;
+    int result = a->error ? a->error : closed(a);
     if (fin_link_empty(&a->takers))
         return;
     if (result == 0) {
@@ -144,7 +150,7 @@ static FIN_BLOCKING int wait_for_one(struct fin_acceptor *a, bool nc) {
 }
 
 static FIN_BLOCKING int from_shot(struct fin_acceptor *a, bool nc) {
-    int error = a->error;
+    int error = a->error ? a->error : fin_shot_runs(&a->shot) ? 0 : closed(a);
     a->error = 0;
     if (error)
         return error;
@@ -163,6 +169,8 @@ _Static_assert(sizeof(struct taker_on) <= sizeof(struct fin_on), "room for one t
 void fin_acceptor_cancel(void *taker) { cancel_take(taker); }
 
 static FIN_BLOCKING int accept_one(struct fin_acceptor *a, bool nc) {
+    if (closed(a))
+        return -EBADF;
     return nc ? fin_accept4_nc(a->fd, NULL, NULL, a->flags) : fin_accept4(a->fd, NULL, NULL, a->flags);
 }
 
@@ -222,6 +230,8 @@ static int without_waiting(struct fin_acceptor *a) {
     a->error = 0;
     if (error && !passing(error))
         return error;
+    if (!a->stopped && !fin_shot_runs(&a->shot) && closed(a))
+        return -EBADF;
     return a->stopped ? -ESHUTDOWN : -EAGAIN;
 }
 
@@ -292,7 +302,8 @@ int fin_acceptor_open(struct fin_acceptor **out, int fd, int flags) {
     struct fin_acceptor *a = aligned_alloc(_Alignof(struct fin_acceptor), sizeof *a);
     if (!a)
         return -ENOMEM;
-    *a = (struct fin_acceptor){.fd = fd, .flags = flags, .ring = io->can.ops != 0};
+    *a = (struct fin_acceptor){
+        .fd = fd, .flags = flags, .since = fin_closes_now(), .ring = io->can.ops != 0};
     // Of a Unix socket that is shut down a multishot accept tells nothing (Linux 6.18).
     bool multishot = io->can.multishot_accept && fin_socket_option(fd, SO_DOMAIN) != AF_UNIX;
     a->multishot = multishot ? IORING_ACCEPT_MULTISHOT : 0;

@@ -66,24 +66,31 @@ static enum fin_next after(struct tries *t, bool polled, const struct request *r
     return FIN_OVER;
 }
 
-enum fin_next fin_uring_next(struct tries *t, const struct request *r, const struct call *c, int *result) {
+enum fin_next fin_uring_next(struct request *r, const struct call *c, int *result) {
+    struct tries *t = &r->tried;
     bool polled = t->polls;
     t->polls = false;
     look_no_more(t, r->io);
     bool is_poll = c->op == IORING_OP_POLL_ADD;
     if (is_poll && !polled && *result > 0)
         *result = fin_io_asked_for(*result, c->flags);
-    if (!r->cancelled)
-        return after(t, polled, r, c, result);
+    if (!r->cancelled) {
+        enum fin_next next = after(t, polled, r, c, result);
+        if (next == FIN_OVER || !fin_io_closed(c))
+            return next;
+        look_no_more(t, r->io);
+        *result = -EBADF;
+        return FIN_OVER;
+    }
     // Nothing was done yet, and what came next no cancel would end.
     if ((polled && *result >= 0) || (is_poll && *result == 0))
         *result = -ECANCELED;
     return FIN_OVER;
 }
 
-struct call fin_uring_poll_for(const struct tries *t, const struct io *io, const struct call *c) {
-    if (t->only)
-        return (struct call){.op = IORING_OP_POLL_ADD, .fd = epoll_of(t, io), .flags = POLLIN};
+struct call fin_uring_poll_for(const struct request *r, const struct call *c) {
+    if (r->tried.only)
+        return (struct call){.op = IORING_OP_POLL_ADD, .fd = epoll_of(&r->tried, r->io), .flags = POLLIN};
     return (struct call){
         .op = IORING_OP_POLL_ADD, .fd = c->fd, .flags = fin_io_events(c), .sqe_flags = c->sqe_flags & IOSQE_FIXED_FILE};
 }

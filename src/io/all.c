@@ -8,10 +8,11 @@ static inline __attribute__((always_inline)) FIN_BLOCKING int all(struct call c,
     size_t n = 0;
     int r = 0;
     c.nc = nc;
+    c.since = fin_closes_now();
     while (n < size) {
         c.addr = p + n;
         c.len = fin_io_most(size - n);
-        r = run(c);
+        r = (int)run_again(c);
         if (r <= 0)
             break;
         n += (size_t)r;

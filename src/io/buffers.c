@@ -98,6 +98,7 @@ static FIN_BLOCKING ssize_t from_ring(struct fin_buffers *b, int fd, void **piec
     uint32_t completed;
     c.sqe_flags = IOSQE_BUFFER_SELECT;
     c.buf_index = b->group;
+    c.since = fin_closes_now();
     ssize_t n = fin_uring_run(b->owned.io, &c, &completed);
     uint32_t index = fin_buffers_taken(b, (int)n, completed);
     if (index != NO_PIECE)
@@ -138,16 +139,17 @@ static FIN_BLOCKING int pause_if_ready(int fd, bool nc) {
     return fin_io_pause(nc);
 }
 
-ssize_t fin_buffers_recv_late(struct fin_buffers *b, int fd, void **piece, bool nc) {
+ssize_t fin_buffers_recv_late(struct fin_buffers *b, int fd, uint64_t since, void **piece, bool nc) {
+    const struct call c = {.fd = fd, .since = since};
     ssize_t n;
     *piece = NULL;
     do {
-        n = fin_io_poll(fd, POLLIN, nc);
+        n = fin_io_closed(&c) ? -EBADF : fin_io_poll(fd, POLLIN, nc);
         if (n < 0)
             return n;
         n = wait_for_buffer(b, nc);
         if (n == 0)
-            n = at_once(b, fd, piece, nc);
+            n = fin_io_closed(&c) ? -EBADF : at_once(b, fd, piece, nc);
         wake_first(b); // whoever was woken for a buffer that is still there passes it on
         int error = n == -EAGAIN ? pause_if_ready(fd, nc) : 0;
         if (error)
@@ -163,6 +165,7 @@ static FIN_BLOCKING ssize_t receive_checked(struct fin_buffers *b, int fd, void 
     if (flags & ~MSG_DONTWAIT)
         return -EINVAL;
     b->users++;
+    uint64_t since = fin_closes_now();
     ssize_t n = -ENOBUFS;
     if (flags & MSG_DONTWAIT)
         n = !nc && fin_cancelled() ? -ECANCELED : at_once(b, fd, piece, nc);
@@ -171,7 +174,7 @@ static FIN_BLOCKING ssize_t receive_checked(struct fin_buffers *b, int fd, void 
     if (n == -ENOBUFS && !(flags & MSG_DONTWAIT)) {
         n = !nc && fin_cancelled() ? -ECANCELED : fin_buffers_refused(fd);
         if (n == 0)
-            n = fin_buffers_recv_late(b, fd, piece, nc);
+            n = fin_buffers_recv_late(b, fd, since, piece, nc);
     }
     b->users--;
     return n;

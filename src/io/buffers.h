@@ -42,6 +42,6 @@ uint32_t fin_on_flags(struct fin_on *on);
 int fin_buffers_refused(int fd);
 
 // Receives after a lack of buffers was seen. Pre: it is not refused.
-FIN_BLOCKING ssize_t fin_buffers_recv_late(struct fin_buffers *b, int fd, void **piece, bool nc);
+FIN_BLOCKING ssize_t fin_buffers_recv_late(struct fin_buffers *b, int fd, uint64_t since, void **piece, bool nc);
 
 #endif

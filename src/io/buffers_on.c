@@ -12,6 +12,7 @@ struct buffers_on {
     struct fin_buffers *buffers;
     void **piece;
     int fd;
+    uint64_t since; // struct call's
     struct fin_on on;
 };
 _Static_assert(sizeof(struct buffers_on) <= sizeof(struct fin_buffers_on), "room for a wait");
@@ -24,7 +25,7 @@ static int end(struct buffers_on *w, ssize_t n) {
 // There is data, which the others that lack a buffer may take first.
 static FIN_INNER FIN_BLOCKING void readable(void *state, int result) {
     struct buffers_on *w = *(struct buffers_on **)state;
-    end(w, result < 0 ? result : fin_buffers_recv_late(w->buffers, w->fd, w->piece, false));
+    end(w, result < 0 ? result : fin_buffers_recv_late(w->buffers, w->fd, w->since, w->piece, false));
 }
 
 static int await_data(struct buffers_on *w) {
@@ -56,6 +57,7 @@ int fin_buffers_recv_on(struct fin_buffers *b, int fd, void **piece, struct fin_
     w->buffers = b;
     w->piece = piece;
     w->fd = fd;
+    w->since = fin_closes_now();
     b->users++;
     if (!b->ring)
         return await_data(w);

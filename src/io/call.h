@@ -13,7 +13,8 @@ static inline uint64_t word(const void *p) { return (uint64_t)(uintptr_t)p; }
 // Most are four words, which go on in registers: to the ring, where there is one that knows the operation. The compiler can
 // tell which: of those it makes no struct.
 static inline FIN_BLOCKING long run(struct call c) {
-    if (c.op >= FIN_OP_POOL || c.buf_index || c.file_index || c.addr3 || fin_io_makes_descriptor(c.op))
+    if (c.op >= FIN_OP_POOL || c.buf_index || c.file_index || c.addr3 || fin_io_makes_descriptor(c.op) ||
+        c.op == IORING_OP_CLOSE)
         return fin_io_run(c);
     struct io *io = FIN_LIKELY(fin_self != NULL) ? (struct io *)fin_rt(fin_self)->poller : NULL;
     uint64_t head = (uint64_t)(uint32_t)c.fd << 32 | (uint32_t)c.ioprio << 16 | (uint32_t)c.sqe_flags << 8 | c.op;
@@ -25,6 +26,9 @@ static inline FIN_BLOCKING long run(struct call c) {
     return (c.message ? fin_uring_quick_message : sends ? fin_uring_quick_send : fin_uring_quick)(
         io, head, c.off, word(c.addr), tail, c.nc);
 }
+
+// Of one that has `since`: it has been made before.
+static inline FIN_BLOCKING long run_again(struct call c) { return fin_io_closed(&c) ? -EBADF : run(c); }
 
 // The cancellable function and its twin.
 #define CALL_IF(bad, type, name, parameters, ...)                                                                           \

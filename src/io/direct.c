@@ -186,7 +186,7 @@ struct direct {
 
 static void run(void *arg) {
     struct direct *d = arg;
-    d->result = fin_io_direct(d->call);
+    d->result = fin_io_closed(d->call) ? -EBADF : fin_io_direct(d->call);
     if (d->result >= 0 && fin_io_makes_descriptor(d->call->op))
         d->place = fin_io_hold_opened(d->io, d->result);
 }

@@ -170,6 +170,7 @@ static void poll_events(struct io *io, int64_t ns) {
 
 // What waited for the descriptor must not take another file for it that gets the same number.
 static int close_it(struct io *io, int fd) {
+    fin_closing(fd);
     int r = fin_io_result(close(fd));
     struct watch *w = fd >= 0 && fd < io->epoll.watches ? io->epoll.watch[fd] : NULL;
     while (w && !fin_link_empty(&w->waiters))
@@ -186,19 +187,21 @@ static FIN_BLOCKING int connect_it(struct io *io, const struct call *c) {
         r = wait_ready(io, c->fd, EPOLLOUT, c->nc);
         if (r != 0)
             return r == -ECANCELED ? fin_io_connect_ended(c->fd) : r;
-        r = fin_io_try(c, FIN_IO_SOCKET, true);
+        r = fin_io_closed(c) ? -EBADF : fin_io_try(c, FIN_IO_SOCKET, true);
     } while (r == -EALREADY || r == -EINPROGRESS);
     return r == -EISCONN ? 0 : r;
 }
 
-static FIN_BLOCKING int poll_it(struct io *io, int fd, uint32_t events, bool nc) {
+static FIN_BLOCKING int poll_it(struct io *io, const struct call *c) {
     for (;;) {
-        int r = fin_io_ready_now(fd, (int)events);
+        int r = fin_io_ready_now(c->fd, (int)c->flags);
         if (r != 0)
             return r;
-        r = wait_ready(io, fd, events, nc);
+        r = wait_ready(io, c->fd, c->flags, c->nc);
         if (r != 0)
             return r;
+        if (fin_io_closed(c))
+            return -EBADF;
     }
 }
 
@@ -218,6 +221,8 @@ static FIN_BLOCKING int try_and_wait(struct io *io, const struct call *c, enum f
             r = wait_ready(io, c->fd, events, c->nc);
         if (r != 0)
             return r;
+        if (fin_io_closed(c))
+            return -EBADF;
     }
 }
 
@@ -233,7 +238,7 @@ static FIN_BLOCKING int run(struct io *io, const struct call *c) {
     case IORING_OP_CONNECT:
         return connect_it(io, c);
     case IORING_OP_POLL_ADD:
-        return poll_it(io, c->fd, c->flags, c->nc);
+        return poll_it(io, c);
     case IORING_OP_SPLICE:
     case IORING_OP_TEE:
         return fin_io_splice(io, c, fin_io_splices_file(c));

@@ -18,9 +18,18 @@ struct fin_memory {
     int slot; // in the ring, or NO_SLOT
 };
 
-static int run_checked(struct io *io, struct call *c) {
-    int error = c->fd >= FIXED ? fin_fixed_file(io, c) : 0;
-    return error ? error : io->backend->run(io, c);
+static FIN_BLOCKING int run_fixed(struct io *io, struct call *c) {
+    int slot = fin_fixed_file(io, c);
+    if (slot < 0)
+        return slot;
+    int r = io->backend->run(io, c);
+    fin_fixed_done(io, slot);
+    return r;
+}
+
+static FIN_BLOCKING int run_checked(struct io *io, struct call *c) {
+    c->since = c->since ? c->since : fin_closes_now();
+    return FIN_UNLIKELY(c->fd >= FIXED) ? run_fixed(io, c) : io->backend->run(io, c);
 }
 
 int fin_io_run(struct call c) {
@@ -73,7 +82,7 @@ int fin_file_register(int fd) {
     struct files *f = io->files;
     for (unsigned i = 0; i < FILES; i++) {
         unsigned slot = f->next++ % FILES;
-        if (f->slot[slot].number)
+        if (f->slot[slot].number || f->slot[slot].users)
             continue;
         int known = f->in_ring ? io_uring_register_files_update(&io->uring.ring, slot, &fd, 1) : 1;
         if (known != 1) // -EBADF: O_PATH
@@ -92,16 +101,27 @@ static int slot_of(int file) {
     return (int)slot;
 }
 
+static void free_slot(struct io *io, int slot) {
+    int none = -1;
+    if (io->files->in_ring)
+        io_uring_register_files_update(&io->uring.ring, (unsigned)slot, &none, 1);
+}
+
 int fin_file_unregister(int file) {
     struct io *io;
-    int slot = slot_of(file), none = -1;
+    int slot = slot_of(file);
     if (slot < 0)
         return slot;
     fin_io_here(&io);
-    if (io->files->in_ring)
-        io_uring_register_files_update(&io->uring.ring, (unsigned)slot, &none, 1);
     io->files->slot[slot].number = 0;
+    if (io->files->slot[slot].users == 0)
+        free_slot(io, slot);
     return 0;
+}
+
+void fin_fixed_done(struct io *io, int slot) {
+    if (--io->files->slot[slot].users == 0 && io->files->slot[slot].number == 0)
+        free_slot(io, slot);
 }
 
 #define BIT(op) (UINT64_C(1) << (op))
@@ -121,7 +141,8 @@ int fin_fixed_file(struct io *io, struct call *c) {
         return -EBADF;
     c->fd = f->in_ring && known ? slot : f->slot[slot].fd;
     c->sqe_flags |= f->in_ring && known ? IOSQE_FIXED_FILE : 0;
-    return 0;
+    f->slot[slot].users++;
+    return slot;
 }
 
 int fin_io_descriptor(int fd) {

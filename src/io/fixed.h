@@ -12,12 +12,14 @@ struct files {
     bool in_ring;
     unsigned next; // slot to try
     struct {
-        int number, fd; // number is 0 where the slot is free
+        int number, fd; // number is 0 where it is registered no more
+        unsigned users; // calls that have begun: the slot stays as it is
     } slot[FILES];
 };
 
-// Puts what c->fd stands for in its place. 0 or -EBADF.
+// Puts what c->fd stands for in its place. Its slot, for fin_fixed_done when the call is over; or -EBADF.
 int fin_fixed_file(struct io *io, struct call *c);
+void fin_fixed_done(struct io *io, int slot);
 // Of a call for which that has been done: its descriptor.
 static inline int fin_descriptor(const struct io *io, const struct call *c) {
     return c->sqe_flags & IOSQE_FIXED_FILE ? io->files->slot[c->fd].fd : c->fd;

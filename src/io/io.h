@@ -28,6 +28,7 @@ struct call {
     bool message;        // addr is that of the header in a struct message
     uint32_t file_index; // also: splice_fd_in
     uint64_t addr3;
+    uint64_t since; // how many closes there had been when it began; 0: it has not
 };
 
 // What a ring has no code for goes to the thread pool: an operation of a ring, with arguments that its entry cannot hold, or
@@ -174,6 +175,17 @@ static inline int fin_io_asked_for(int result, uint32_t events) {
     return result & (int)(events | POLLERR | POLLHUP | POLLNVAL);
 }
 int fin_io_epoll_for(int fd, uint32_t events); // a new descriptor: POLLIN where that one is ready; or -errno
+
+// closed.c
+extern uint64_t fin_closes;
+static inline uint64_t fin_closes_now(void) { return __atomic_load_n(&fin_closes, __ATOMIC_RELAXED); }
+uint64_t fin_closing(int fd); // from now on it counts as closed; what to say where it is not, after all:
+void fin_not_closed(int fd, uint64_t before);
+bool fin_any_closed(const struct call *c);
+// Has fin_close closed a descriptor of it since it began? Then it must not be made again.
+static inline bool fin_io_closed(const struct call *c) {
+    return FIN_UNLIKELY(fin_closes_now() != c->since) && fin_any_closed(c);
+}
 
 // io.c
 int fin_io_watch_forks(void); // for the locks of this room, before any is taken: 0 or -ENOMEM

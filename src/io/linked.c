@@ -109,7 +109,7 @@ static FIN_BLOCKING int run_step(struct io *io, const struct call *c, int done) 
             rest.addr = (const char *)c->addr + done;
             rest.len = c->len - (uint32_t)done;
         }
-        r = io->backend->run(io, &rest);
+        r = fin_io_closed(c) ? -EBADF : io->backend->run(io, &rest);
         done += r > 0 ? r : 0;
     } while (r > 0 && goes_on(c, done));
     return done > 0 ? done : r;
@@ -131,9 +131,8 @@ static FIN_BLOCKING int run_each(struct io *io, const struct call *calls, struct
 }
 
 // A step ends where its function would try again.
-static bool again(const struct step *s, const struct call *c, int result) {
-    struct tries none = {0};
-    return fin_uring_next(&none, &s->request, c, &result) != FIN_OVER;
+static bool again(struct step *s, const struct call *c, int result) {
+    return fin_uring_next(&s->request, c, &result) != FIN_OVER;
 }
 
 // Of `all` steps, of which the first ones were the chain.
@@ -205,8 +204,19 @@ static FIN_BLOCKING int run_chain(struct io *io, struct call *calls, struct fin_
     return good;
 }
 
+static FIN_BLOCKING int run_all(struct io *io, struct call *calls, struct fin_step *steps, unsigned count) {
+    if (!calls->nc && fin_cancelled())
+        return -ECANCELED;
+    bool ring = io->backend == &fin_io_uring && fin_uring_room(io, count);
+    unsigned first = ring ? as_chain(io, calls, count) : 0;
+    int good = first ? run_chain(io, calls, steps, count, first) : run_each(io, calls, steps, 0, (int)count, 0);
+    bool nothing = good == 0 && steps[0].result == -ECANCELED;
+    return nothing ? -ECANCELED : good;
+}
+
 static FIN_BLOCKING int linked(struct fin_step *steps, unsigned count, bool nc) {
     struct call calls[FIN_LINKED_MOST];
+    int slots[FIN_LINKED_MOST];
     struct io *io;
     int error = fin_io_here(&io);
     if (error)
@@ -216,17 +226,17 @@ static FIN_BLOCKING int linked(struct fin_step *steps, unsigned count, bool nc) 
     for (unsigned i = 0; i < count; i++) {
         memcpy(&calls[i], steps[i].call_, sizeof *calls);
         calls[i].nc = nc;
-        if (calls[i].fd >= FIXED && fin_fixed_file(io, &calls[i]) != 0)
+        calls[i].since = fin_closes_now();
+        slots[i] = -1;
+        if (calls[i].fd >= FIXED && (slots[i] = fin_fixed_file(io, &calls[i])) < 0)
             calls[i].fd = -1;
         steps[i].result = -ECANCELED;
     }
-    if (!nc && fin_cancelled())
-        return -ECANCELED;
-    bool ring = io->backend == &fin_io_uring && fin_uring_room(io, count);
-    unsigned first = ring ? as_chain(io, calls, count) : 0;
-    int good = first ? run_chain(io, calls, steps, count, first) : run_each(io, calls, steps, 0, (int)count, 0);
-    bool nothing = good == 0 && steps[0].result == -ECANCELED;
-    return nothing ? -ECANCELED : good;
+    int good = run_all(io, calls, steps, count);
+    for (unsigned i = 0; i < count; i++)
+        if (slots[i] >= 0)
+            fin_fixed_done(io, slots[i]);
+    return good;
 }
 
 int fin_linked(struct fin_step *steps, unsigned count) { return linked(steps, count, false); }

@@ -24,7 +24,6 @@ struct on {
     struct fin_awe *awe;
     struct then then;
     struct call call;
-    struct tries tries;
 }; // while no request is in flight its timer is that of its delay
 
 struct on_timer {
@@ -60,7 +59,7 @@ static void start_call(struct on *on) {
 
 static void start_poll(struct on *on) {
     static const struct call poll = {.op = IORING_OP_POLL_ADD};
-    struct call c = fin_uring_poll_for(&on->tries, on->request.io, &on->call);
+    struct call c = fin_uring_poll_for(&on->request, &on->call);
     on->request.call = &c;
     fin_uring_start(&on->request, TO_REQUEST);
     on->request.call = &poll; // what is looked at from now on
@@ -69,7 +68,7 @@ static void start_poll(struct on *on) {
 static struct fin_cancel_item *delay(struct on *on, uint64_t when);
 
 static bool again(struct on *on, int *result) {
-    switch (fin_uring_next(&on->tries, &on->request, &on->call, result)) {
+    switch (fin_uring_next(&on->request, &on->call, result)) {
     case FIN_CALL:
         start_call(on);
         return true;
@@ -119,7 +118,7 @@ static void try_later(struct on_ready *on);
 static void ready(struct on_ready *on, int result) {
     struct io *io = on->ready.io;
     if (result == 0)
-        result = try_now(&on->call, on->kind, true);
+        result = fin_io_closed(&on->call) ? -EBADF : try_now(&on->call, on->kind, true);
     if (result == -EAGAIN && fin_io_ready_now(on->call.fd, (int)on->ready.events) > 0) {
         try_later(on);
         return;
@@ -175,12 +174,13 @@ static inline struct on *prepare(struct io *io, struct fin_on *storage, struct c
     struct on *on = on_of(storage);
     struct request *r = &on->request;
     on->call = c;
+    on->call.since = fin_closes_now();
     on->then = then;
-    on->tries = (struct tries){0};
     r->waiter.awe = NULL;
     r->io = io;
     r->pending = r->tries = 0;
     r->flags = 0;
+    r->tried = (struct tries){0};
     r->cancelled = r->withdrawn = false;
     r->first = !then.fn && !then.arg && c.op != IORING_OP_POLL_ADD && !fin_io_makes_descriptor(c.op);
     return on;
@@ -190,6 +190,7 @@ static struct on_ready *prepare_ready(struct io *io, struct fin_on *storage, con
                                       struct then then) {
     struct on_ready *on = (struct on_ready *)(void *)storage;
     on->call = *c;
+    on->call.since = fin_closes_now();
     on->then = then;
     on->kind = kind;
     on->ready = (struct ready_waiter){.io = io, .events = events_of(c)};

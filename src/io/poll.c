@@ -22,7 +22,10 @@ static FIN_BLOCKING int only(struct io *io, int fd, uint32_t events, bool nc) {
 }
 
 int fin_io_poll(int fd, int events, bool nc) {
+    const struct call c = {.fd = fd, .since = fin_closes_now()};
     for (;;) {
+        if (fin_io_closed(&c))
+            return -EBADF;
         int r = once(fd, (uint16_t)events, nc);
         if (r < 0 || (r = fin_io_asked_for(r, (uint16_t)events)) > 0)
             return r;

@@ -91,6 +91,8 @@ static ssize_t without_waiting(struct fin_receiver *r, void **piece) {
         return r->end;
     if (r->stopped)
         return -ESHUTDOWN;
+    if (fin_io_closed(&r->shot.call))
+        return -EBADF;
     if (had_end || !r->multishot) {
         int refused = r->can_come ? 0 : fin_buffers_refused(r->fd);
         r->can_come = refused == 0;
@@ -104,7 +106,7 @@ static FIN_BLOCKING ssize_t next(struct fin_receiver *r, void **piece, bool nc) 
     for (;;) {
         ssize_t n = without_waiting(r, piece);
         if (n == LACKING)
-            return fin_buffers_recv_late(r->buffers, r->fd, piece, nc);
+            return fin_buffers_recv_late(r->buffers, r->fd, r->shot.call.since, piece, nc);
         if (n != WAIT)
             return n;
         int error = wait_for_piece(r, nc);
@@ -148,7 +150,7 @@ static int end_of_wait(struct fin_receiver *r, ssize_t n) {
 // There is data, which the others that lack a buffer may take first.
 static FIN_INNER FIN_BLOCKING void readable(void *state, int result) {
     struct fin_receiver *r = FIN_OF(struct fin_receiver, kept, *(struct fin_kept **)state);
-    end_of_wait(r, result < 0 ? result : fin_buffers_recv_late(r->buffers, r->fd, r->piece, false));
+    end_of_wait(r, result < 0 ? result : fin_buffers_recv_late(r->buffers, r->fd, r->shot.call.since, r->piece, false));
 }
 
 struct late {
@@ -258,7 +260,8 @@ int fin_receiver_open(struct fin_receiver **out, int fd, struct fin_buffers *b) 
                                  .fd = fd,
                                  .ioprio = IORING_RECV_MULTISHOT,
                                  .sqe_flags = IOSQE_BUFFER_SELECT,
-                                 .buf_index = b->group};
+                                 .buf_index = b->group,
+                                 .since = fin_closes_now()};
     b->users++;
     fin_owned_add(&r->owned, io, lost);
     *out = r;

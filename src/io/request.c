@@ -65,17 +65,17 @@ static FIN_BLOCKING int once_later(struct request *r, const struct call *c) {
 
 // What the first attempt came to is looked at, and others follow where that is no result yet.
 static FIN_BLOCKING int attempts(struct request *r, const struct call *c, int result) {
-    struct tries t = {0};
     struct call poll;
     if (FIN_LIKELY(result >= 0))
         return result;
+    r->tried = (struct tries){0};
     for (;;) {
-        switch (fin_uring_next(&t, r, c, &result)) {
+        switch (fin_uring_next(r, c, &result)) {
         case FIN_CALL:
             result = once(r, c);
             break;
         case FIN_POLL:
-            poll = fin_uring_poll_for(&t, r->io, c);
+            poll = fin_uring_poll_for(r, c);
             result = once(r, &poll);
             break;
         case FIN_PAUSE:
@@ -125,8 +125,21 @@ int fin_uring_run(struct io *io, const struct call *c, uint32_t *flags) {
     return FIN_LIKELY(result >= 0) ? result : fin_uring_failed(&r, c, result);
 }
 
+static FIN_BLOCKING int close_it(struct io *io, const struct call *c) {
+    uint32_t flags;
+    if (!c->nc && fin_cancelled())
+        return -ECANCELED;
+    uint64_t before = fin_closing(c->fd);
+    int r = fin_uring_run(io, c, &flags);
+    if (r == -ECANCELED)
+        fin_not_closed(c->fd, before);
+    return r;
+}
+
 int fin_uring_call(struct io *io, const struct call *c) {
     uint32_t flags;
+    if (FIN_UNLIKELY(c->op == IORING_OP_CLOSE))
+        return close_it(io, c);
     if (FIN_UNLIKELY(c->op >= FIN_OP_POOL || !(io->can.ops >> c->op & 1)))
         return fin_io_by_pool(io, c);
     if (FIN_UNLIKELY(fin_io_nothing(c)))
@@ -142,8 +155,9 @@ int fin_uring_call(struct io *io, const struct call *c) {
 // return need on one behind. With many in flight each line is a miss.
 struct frame {
     struct call call;
+    void *unused; // this and the next: so that the lines begin where they do
     struct fin_awe awe;
-    void *unused; // so that the lines begin where they do
+    void *unused_too;
     struct request request;
 };
 enum { AWE_AT = offsetof(struct frame, awe) };
@@ -185,6 +199,7 @@ quick(struct io *io, uint64_t head, uint64_t off, uint64_t addr, uint64_t tail, 
     e[5] = c[4] = 0;
     e[6] = c[5] = 0;
     e[7] = 0;
+    f->call.since = fin_closes_now();
     f->call.nc = nc;
     f->call.message = message;
     if (message)

@@ -28,18 +28,20 @@ static bool poll_tells(int fd, bool waited) {
 // the end: what goes out is empty (Linux 6.18). And where a peer has sent its last the wait may take a thread of it. So
 // it does not wait.
 static FIN_BLOCKING ssize_t send_message(int fd, const struct msghdr *m, int flags, bool nc) {
-    struct call c = {
-        .op = IORING_OP_SENDMSG, .fd = fd, .addr = m, .len = 1, .flags = (uint32_t)flags | MSG_NOSIGNAL, .nc = nc};
+    struct call c = {.op = IORING_OP_SENDMSG, .fd = fd, .addr = m, .len = 1, .flags = (uint32_t)flags | MSG_NOSIGNAL,
+                     .nc = nc, .since = fin_closes_now()};
     if (flags & MSG_DONTWAIT || (flags & MSG_WAITALL && fin_socket_option(fd, SO_TYPE) == SOCK_STREAM))
         return run(c);
     c.flags = (c.flags & ~(uint32_t)MSG_WAITALL) | MSG_DONTWAIT;
+    int plain = FIN_UNLIKELY(fd >= FIXED) ? fin_io_descriptor(fd) : fd;
     ssize_t n = run(c);
     if (FIN_LIKELY(n != -EAGAIN))
         return n;
     bool waited = false;
+    c.fd = fd = plain; // whatever becomes of a registered number meanwhile
     for (uint64_t ns = 10 * FIN_US; n == -EAGAIN; ns += ns < FIN_MS ? ns : 0) {
         int error = poll_tells(fd, waited) ? room(fd, nc) : rest(ns, nc);
-        n = error ? error : run(c);
+        n = error ? error : run_again(c);
         waited = true;
     }
     return n;
@@ -85,14 +87,15 @@ static bool shortage(int error) { return error == -EMFILE || error == -ENFILE ||
 
 // The connection stays in the listener's queue. A shortage that does not pass is reported, but no loop around this can spin.
 static FIN_BLOCKING int accept_it(int fd, struct sockaddr *address, socklen_t *size, int flags, bool nc) {
-    struct call c = {
-        .op = IORING_OP_ACCEPT, .fd = fd, .addr = address, .off = word(size), .flags = (uint32_t)flags, .nc = nc};
-    int r = run(c);
+    struct call c = {.op = IORING_OP_ACCEPT, .fd = fd, .addr = address, .off = word(size), .flags = (uint32_t)flags,
+                     .nc = nc, .since = fin_closes_now()};
+    int plain = fin_io_descriptor(fd), r = run(c);
+    c.fd = plain; // whatever becomes of a registered number meanwhile
     for (uint64_t ns = FIN_MS; FIN_UNLIKELY(shortage(r)) && ns <= 64 * FIN_MS; ns *= 2) {
         r = rest(ns, nc);
         if (r != 0)
             return r;
-        r = run(c);
+        r = (int)run_again(c);
     }
     return r;
 }
@@ -102,9 +105,10 @@ TWICE(int, fin_accept4, (int fd, struct sockaddr *address, socklen_t *size, int 
 
 // A Unix socket in non-blocking mode is told so when its peer has too many to accept; nothing tells when that changes.
 static FIN_BLOCKING int connect_to(int fd, const struct sockaddr *address, socklen_t size, bool nc) {
-    struct call c = {.op = IORING_OP_CONNECT, .fd = fd, .addr = address, .off = size, .nc = nc};
+    struct call c = {
+        .op = IORING_OP_CONNECT, .fd = fd, .addr = address, .off = size, .nc = nc, .since = fin_closes_now()};
     int r;
-    while ((r = run(c)) == -EAGAIN && address->sa_family == AF_UNIX) {
+    while ((r = (int)run_again(c)) == -EAGAIN && address->sa_family == AF_UNIX) {
         r = rest(FIN_MS, nc);
         if (r != 0)
             break;

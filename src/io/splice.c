@@ -37,5 +37,7 @@ int fin_io_splice(struct io *io, const struct call *c, bool file) {
         r = one_ready(c, again);
         if (r < 0)
             return r;
+        if (fin_io_closed(c))
+            return -EBADF;
     }
 }

@@ -15,6 +15,16 @@ enum { TO_NOBODY = 0, TO_WAKE = 1 }; // without an address
 // What is to come: a result, the end of a cancellation, word that a buffer that was sent from is free.
 enum { RESULT = 1, CANCEL = 2, RELEASE = 4 };
 
+// What has been tried, and how a request is tried again (again.c). Starts as zeros.
+struct tries {
+    uint16_t interrupted;
+    uint8_t unstarted;
+    bool polls : 1; // the last request is a wait for readiness
+    bool was_ready : 1;
+    bool half : 1; // that wait ended because the peer sends no more
+    uint32_t only; // where an epoll is held that it looks at instead, counted from 1; or 0
+};
+
 // In the frame of its call, or in an object that outlives what the kernel does with it.
 struct request {
     struct io *io;
@@ -26,6 +36,7 @@ struct request {
     bool cancelled, withdrawn;
     bool first; // of one with a continuation: it has been begun once; then a result that is no error is all there is to say
     struct fin_timer again; // set up with the cancellation
+    struct tries tried;     // set up where there is a result that is none yet
 } __attribute__((aligned(16)));
 
 // A request that completes many times: `got` is called for each result, `ended` when nothing is to come any more, neither of
@@ -43,18 +54,10 @@ struct shot {
 enum { MOST_INTERRUPTED = 1000 };
 
 // again.c: what comes after a result: nothing, the call again, a wait until its descriptor is ready, or the call in a
-// millisecond. Starts as zeros.
-struct tries {
-    uint16_t interrupted;
-    uint8_t unstarted;
-    bool polls : 1; // the last request is a wait for readiness
-    bool was_ready : 1;
-    bool half : 1; // that wait ended because the peer sends no more
-    uint32_t only; // where an epoll is held that it looks at instead, counted from 1; or 0
-};
+// millisecond.
 enum fin_next { FIN_OVER, FIN_CALL, FIN_POLL, FIN_PAUSE };
-enum fin_next fin_uring_next(struct tries *t, const struct request *r, const struct call *c, int *result);
-struct call fin_uring_poll_for(const struct tries *t, const struct io *io, const struct call *c);
+enum fin_next fin_uring_next(struct request *r, const struct call *c, int *result); // of r->tried
+struct call fin_uring_poll_for(const struct request *r, const struct call *c);
 bool fin_uring_interrupted(int result);
 
 // request.c

@@ -96,6 +96,72 @@ static void sockets(void) {
     close(pair[1]);
 }
 
+static int sender;
+static ssize_t has_sent;
+static char data[4] = "sent";
+
+static void sends(void *unused) {
+    (void)unused;
+    has_sent = fin_send(sender, data, sizeof data, 0);
+}
+
+static void sends_message(void *unused) {
+    struct iovec v = {data, sizeof data};
+    struct msghdr h = {.msg_iov = &v, .msg_iovlen = 1};
+    (void)unused;
+    has_sent = fin_sendmsg(sender, &h, 0);
+}
+
+static void sends_in_chain(void *unused) {
+    struct fin_step s[] = {fin_step_send(sender, data, 2, 0), fin_step_send(sender, data + 2, 2, 0)};
+    (void)unused;
+    has_sent = fin_linked(s, 2) == 2 ? (ssize_t)sizeof data : s[0].result;
+}
+
+static char much[1 << 16], tail[sizeof data]; // what came last
+
+static void empty(int fd) {
+    for (ssize_t n; (n = recv(fd, much, sizeof much, MSG_DONTWAIT)) > 0;)
+        for (ssize_t i = 0; i < n; i++) {
+            memmove(tail, tail + 1, sizeof tail - 1);
+            tail[sizeof tail - 1] = much[i];
+        }
+}
+
+// What waits for room goes on, whatever becomes of its slot: others are registered, as many as there are.
+static void begun_goes_on(void (*fn)(void *)) {
+    static int numbers[FILES];
+    int from[2], other[2], n = 0, r;
+    stream_pair(from);
+    stream_pair(other);
+    while (send(from[0], much, sizeof much, MSG_DONTWAIT) > 0) {
+    }
+    sender = fin_file_register(from[0]);
+    has_sent = 0;
+    fin_finish {
+        fin_async_call(fn, NULL);
+        CHECK_EQ(fin_sleep(2 * FIN_MS), 0);
+        CHECK_EQ(has_sent, 0);
+        CHECK_EQ(fin_file_unregister(sender), 0);
+        CHECK_EQ(fin_send(sender, "x", 1, 0), -EBADF);
+        while ((r = fin_file_register(other[0])) > 0)
+            numbers[n++] = r;
+        empty(from[1]);
+        while (has_sent == 0)
+            CHECK_EQ(fin_sleep(FIN_MS), 0);
+    }
+    CHECK_EQ(has_sent, sizeof data);
+    empty(from[1]);
+    CHECK(memcmp(tail, data, sizeof data) == 0);
+    CHECK(recv(other[1], much, 1, MSG_DONTWAIT) == -1 && errno == EAGAIN);
+    for (int i = 0; i < n; i++)
+        CHECK_EQ(fin_file_unregister(numbers[i]), 0);
+    for (int i = 0; i < 2; i++) {
+        close(from[i]);
+        close(other[i]);
+    }
+}
+
 static void many(void) {
     static int numbers[FILES];
     int n = 0, r;
@@ -126,6 +192,9 @@ int main(void) {
     CHECK_EQ(pthread_create(&t, NULL, other_thread, NULL), 0);
     CHECK_EQ(pthread_join(t, NULL), 0);
     sockets();
+    begun_goes_on(sends);
+    begun_goes_on(sends_message);
+    begun_goes_on(sends_in_chain);
     many();
     CHECK_EQ(fin_memory_unregister(m), 0);
     CHECK_EQ(fin_file_unregister(file), 0);

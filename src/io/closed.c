@@ -1,0 +1,34 @@
+// SPDX-License-Identifier: BSD-2-Clause
+// Which numbers fin_close has closed since a call began. A call that waited is made again by its number, which may be that
+// of another file by then. So each call has in it how many closes there had been (`since`), and is not made again where its
+// descriptor's last came later.
+#include "io/fixed.h"
+
+// As many as Linux lets a process have, unless it is told otherwise (fs.nr_open); beyond that two share a place, and the
+// close of one ends what waits for the other. Memory that is not written costs nothing.
+enum { PLACES = 1 << 20 };
+
+uint64_t fin_closes = 1;
+static uint64_t last[PLACES];
+
+static uint64_t *of(int fd) { return &last[(unsigned)fd % PLACES]; }
+
+uint64_t fin_closing(int fd) {
+    uint64_t now = __atomic_add_fetch(&fin_closes, 1, __ATOMIC_RELAXED);
+    return fd < 0 ? 0 : __atomic_exchange_n(of(fd), now, __ATOMIC_RELEASE);
+}
+
+void fin_not_closed(int fd, uint64_t before) {
+    if (fd >= 0)
+        __atomic_store_n(of(fd), before, __ATOMIC_RELEASE);
+}
+
+static bool closed_since(int fd, uint64_t since) {
+    return since && fd >= 0 && fd < FIXED && __atomic_load_n(of(fd), __ATOMIC_ACQUIRE) > since;
+}
+
+bool fin_any_closed(const struct call *c) {
+    bool two = c->op == IORING_OP_SPLICE || c->op == IORING_OP_TEE || c->op == (FIN_OP_COPY & ~FIN_OP_POOL);
+    return (!(c->sqe_flags & IOSQE_FIXED_FILE) && closed_since(c->fd, c->since)) ||
+           (two && closed_since((int)c->file_index, c->since));
+}
