@@ -22,6 +22,30 @@ static void do_recv(void) {
     took(p, fin_recv(fd[0], p, sizeof p, 0));
 }
 
+// The kernel has part of it when the cancel comes.
+static void do_recv_whole(void) {
+    char p[PIECE];
+    took(p, fin_recv(fd[0], p, sizeof p, MSG_WAITALL));
+}
+
+static void do_recvmsg_whole(void) {
+    char p[PIECE];
+    struct iovec v[2] = {{p, 3}, {p + 3, PIECE - 3}};
+    struct msghdr m = {.msg_iov = v, .msg_iovlen = 2};
+    took(p, fin_recvmsg(fd[0], &m, MSG_WAITALL));
+}
+
+static void do_recv_whole_linked(void) {
+    char p[2 * PIECE];
+    struct fin_step s[2];
+    for (int i = 0; i < 2; i++)
+        s[i] = fin_step_recv(fd[0], p + i * PIECE, PIECE, MSG_WAITALL);
+    fin_linked(s, 2);
+    CHECK(s[0].result == PIECE || s[1].result == -ECANCELED);
+    ssize_t sum = (s[0].result > 0 ? s[0].result : 0) + (s[1].result > 0 ? s[1].result : 0);
+    took(p, sum ? sum : -ECANCELED);
+}
+
 static void do_readv(void) {
     char p[PIECE];
     struct iovec v[2] = {{p, 5}, {p + 5, PIECE - 5}};
@@ -109,6 +133,7 @@ static void check_receiver(void) {
 
 static void do_write(void) { gave(fin_write(fd[1], out, some_data())); }
 static void do_send(void) { gave(fin_send(fd[1], out, some_data(), 0)); }
+static void do_send_whole(void) { gave(fin_send(fd[1], out, some_data(), MSG_WAITALL)); }
 static void do_send_zc(void) { gave(fin_send_zc(fd[1], out, some_data(), 0)); }
 
 static void do_writev(void) {
@@ -122,6 +147,12 @@ static void do_sendmsg(void) {
     struct iovec v[2] = {{out, n / 2}, {out + n / 2, n - n / 2}};
     struct msghdr m = {.msg_iov = v, .msg_iovlen = 2};
     gave(fin_sendmsg(fd[1], &m, 0));
+}
+
+static void do_sendmsg_whole(void) {
+    struct iovec v = {out, some_data()};
+    struct msghdr m = {.msg_iov = &v, .msg_iovlen = 1};
+    gave(fin_sendmsg(fd[1], &m, MSG_WAITALL));
 }
 
 static void do_sendmsg_zc(void) {
@@ -204,6 +235,9 @@ static const struct race races[] = {
     {"read of a pipe", open_pipe, write_some, do_read, check_rest, close_two, 1},
     {"recv", open_stream, write_some, do_recv, check_rest, close_two, 1},
     {"recv of TCP", open_tcp, write_some, do_recv, nothing, close_two, 1},
+    {"recv, all", open_stream, write_some, do_recv_whole, check_rest, close_two, 1},
+    {"recvmsg, all", open_stream, write_some, do_recvmsg_whole, check_rest, close_two, 1},
+    {"linked receives, all", open_stream, write_some, do_recv_whole_linked, check_rest, close_two, 1},
     {"readv", open_stream, write_some, do_readv, check_rest, close_two, 1},
     {"recvmsg", open_stream, write_some, do_recvmsg, check_rest, close_two, 1},
     {"recv_all", open_stream, write_some, do_recv_all, check_rest, close_two, 1},
@@ -216,6 +250,8 @@ static const struct race races[] = {
     {"write", open_full_stream, take_some, do_write, check_rest, close_two, 1},
     {"write to a pipe", open_full_pipe, take_some, do_write, check_rest, close_two, 1},
     {"send", open_full_stream, take_some, do_send, check_rest, close_two, 1},
+    {"send, all", open_full_stream, take_some, do_send_whole, check_rest, close_two, 1},
+    {"sendmsg, all", open_full_stream, take_some, do_sendmsg_whole, check_rest, close_two, 1},
     // A buffer that was sent from is free when the peer has acknowledged, which takes it 40 ms at times.
     {"send, zero-copy", open_tcp, take_some, do_send_zc, nothing, close_two, 16},
     {"sendmsg, zero-copy", open_tcp, take_some, do_sendmsg_zc, nothing, close_two, 16},
