@@ -40,6 +40,16 @@
 #ifndef ON_TSAN
 #define ON_TSAN false
 #endif
+#if defined(__SANITIZE_ADDRESS__)
+#define ON_ASAN true
+#elif defined(__has_feature)
+#if __has_feature(address_sanitizer)
+#define ON_ASAN true
+#endif
+#endif
+#ifndef ON_ASAN
+#define ON_ASAN false
+#endif
 
 // A string that a scenario appends to, to compare the order of events with the one expected.
 static char check_log[4096] __attribute__((unused));

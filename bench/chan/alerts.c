@@ -231,9 +231,9 @@ void table_alerts(int n, bool processes) {
         }
     }
     snprintf(table, sizeof table, "alerts%s%d", processes ? "-processes" : "", n);
-    printf("\n%d additions, and messages%s every 50 to 500 us %s %d channel%s: cycles, slowdown, median latency in "
-           "cycles%s\n", ADDITIONS, processes ? " as of another process" : "", processes ? "by" : "on", n, n == 1 ? "" : "s",
-           n == 1 ? "; the paper's" : "");
+    printf("\n%d additions, and messages every 50 to 500 us", ADDITIONS);
+    printf(processes ? " as of another process by %d channel" : " on %d channel", n);
+    printf("%s: cycles, slowdown, median latency in cycles%s\n", n == 1 ? "" : "s", n == 1 ? "; the paper's" : "");
     for (int i = 0; i < LINES; i++) {
         lines[i].time = median(lines[i].times, repetitions);
         lines[i].latency = median(lines[i].latencies, lines[i].count);

@@ -33,7 +33,7 @@ enum fin_awe_state {
     FIN_AWE_SUSPENDED = 0x20, // waits for fin_schedule or fin_yield_to
     FIN_AWE_WOKEN = 0x30,     // scheduled by another thread, in the inbox
     FIN_AWE_SAVED = 0x40,     // on no list: waits for a directed yield of its own thread
-    FIN_AWE_BUSY = 0x50,      // an explicit AWE that waits for an operation or an object: only that resumes it
+    FIN_AWE_BUSY = 0x50,      // waits for an operation or an object: only that resumes it
     FIN_AWE_KIND = 0x70,
     FIN_AWE_RUNTIMES = 0xffff, // at most
 };
@@ -100,10 +100,10 @@ static inline void FIN_BLOCKING fin_suspend_then(struct fin_awe **slot, void (*t
 
 // Makes a suspended AWE runnable, at the tail of its owner's queue. May be called from any thread, but not from a signal
 // handler; wakes the owner's thread if it is idle. Returns 0; -EALREADY if the AWE was scheduled before, has been taken by a
-// directed yield or is saved for one; -EINVAL if it is not an AWE that waits, or is NULL. Does not block. Once this has
-// returned 0 the AWE may no longer exist: do not use the pointer again. (While its thread lives, a second call is -EALREADY
-// or -EINVAL, unless another AWE waits at the same place by then; after that its memory is gone. fin/awe_id.h has names that
-// are told apart for good.)
+// directed yield or is saved for one; -EINVAL if it is not an AWE that waits, waits for an operation or object of the
+// library, or is NULL. Does not block. Once this has returned 0 the AWE may no longer exist: do not use the pointer again.
+// (While its thread lives, a second call is -EALREADY or -EINVAL, unless another AWE is suspended at the same place by then;
+// after that its memory is gone. fin/awe_id.h has names that are told apart for good.)
 int fin_schedule(struct fin_awe *a);
 
 // The same at the head of the queue: it runs next.

@@ -4,43 +4,45 @@
 
 #include "chan/waitset.h"
 
-static void set_line(struct fin_line *to, const struct fin_line *from) {
-    __atomic_store_n(&to->at, from->at, __ATOMIC_RELAXED);
-    __atomic_store_n(&to->seen, from->seen, __ATOMIC_RELAXED);
-    to->source = from->source;
+static void set_line(struct fin_lines *l, uint32_t i, const uint32_t *at, uint32_t seen, struct fin_waitset_source *s) {
+    __atomic_store_n(&l->at[i], at, __ATOMIC_RELAXED);
+    __atomic_store_n(&l->seen[i], seen, __ATOMIC_RELAXED);
+    l->source[i] = s;
+    s->line = (uint16_t)(i + 1);
 }
 
-static void set_count(struct fin_runtime *rt, uint32_t n) { __atomic_store_n(&rt->lines.count, n, __ATOMIC_RELAXED); }
+static void set_count(struct fin_lines *l, uint32_t n) { __atomic_store_n(&l->count, n, __ATOMIC_RELAXED); }
+
+// The half of the header with the lap: it is another with each message there, and where a line is cleared.
+static const uint32_t *place_of(const struct ump_rx *rx) {
+    _Static_assert(__BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__, "it is the first");
+    return (const uint32_t *)(const void *)ump_line(rx->ring, __atomic_load_n(&rx->tail, __ATOMIC_RELAXED), rx->lines);
+}
 
 bool fin_lines_add(struct fin_runtime *rt, struct fin_waitset_source *s, uint32_t most) {
     struct fin_lines *l = &rt->lines;
-    const struct ump_rx *rx = &s->chan->in.ump;
-    const uint64_t *at = (const uint64_t *)ump_line(rx->ring, __atomic_load_n(&rx->tail, __ATOMIC_RELAXED), rx->lines);
-    const struct fin_line line = {at, __atomic_load_n(at, __ATOMIC_RELAXED), s};
+    const uint32_t *at = place_of(&s->chan->in.ump);
     fin_latch_acquire(fin_lines_latch(rt));
     bool can = fin_lines_on(rt) && l->count < most;
     if (can) {
-        set_line(&l->line[l->count], &line);
-        set_count(rt, l->count + 1);
-        s->line = (uint16_t)l->count;
+        set_line(l, l->count, at, __atomic_load_n(at, __ATOMIC_RELAXED), s);
+        set_count(l, l->count + 1);
     }
     fin_latch_release(fin_lines_latch(rt));
     return can;
 }
 
 // With the list's latch. The last takes its place.
-static void remove_line(struct fin_runtime *rt, struct fin_waitset_source *s) {
-    struct fin_lines *l = &rt->lines;
-    struct fin_line *place = &l->line[s->line - 1], *last = &l->line[l->count - 1];
-    last->source->line = s->line;
-    set_line(place, last);
-    set_count(rt, l->count - 1);
+static void remove_line(struct fin_lines *l, struct fin_waitset_source *s) {
+    uint32_t i = s->line - 1u, last = l->count - 1;
+    set_line(l, i, l->at[last], l->seen[last], l->source[last]);
+    set_count(l, last);
     s->line = 0;
 }
 
 void fin_lines_remove(struct fin_runtime *rt, struct fin_waitset_source *s) {
     fin_latch_acquire(fin_lines_latch(rt));
-    remove_line(rt, s);
+    remove_line(&rt->lines, s);
     fin_latch_release(fin_lines_latch(rt));
 }
 
@@ -53,9 +55,8 @@ struct fin_waitset_source *fin_lines_next_changed(struct fin_runtime *rt, const 
     struct fin_waitset_source *found = NULL;
     fin_latch_acquire(fin_lines_latch(rt));
     for (uint32_t k = *i < l->count ? *i : l->count; k-- && !found; *i = k) {
-        const struct fin_line *line = &l->line[k];
-        if (of_set(line->source, w) && __atomic_load_n(line->at, __ATOMIC_ACQUIRE) != line->seen)
-            found = line->source;
+        if (of_set(l->source[k], w) && __atomic_load_n(l->at[k], __ATOMIC_ACQUIRE) != l->seen[k])
+            found = l->source[k];
     }
     fin_latch_release(fin_lines_latch(rt));
     return found;
@@ -66,10 +67,10 @@ struct fin_waitset_source *fin_lines_take(struct fin_runtime *rt, const struct f
     struct fin_waitset_source *found = NULL;
     fin_latch_acquire(fin_lines_latch(rt));
     for (uint32_t i = l->count; i-- && !found;)
-        if (of_set(l->line[i].source, w))
-            found = l->line[i].source;
+        if (of_set(l->source[i], w))
+            found = l->source[i];
     if (found)
-        remove_line(rt, found);
+        remove_line(l, found);
     fin_latch_release(fin_lines_latch(rt));
     return found;
 }

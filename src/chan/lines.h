@@ -42,10 +42,11 @@ static inline struct fin_latch *fin_lines_latch(struct fin_runtime *rt) {
 
 // Has one of them changed? In a transaction, or with the latch of the list.
 static inline bool fin_lines_changed_now(const struct fin_runtime *rt) {
-    uint32_t n = __atomic_load_n(&rt->lines.count, __ATOMIC_RELAXED);
-    for (const struct fin_line *l = rt->lines.line; l != rt->lines.line + n; l++) {
-        const uint64_t *at = __atomic_load_n(&l->at, __ATOMIC_RELAXED);
-        if (__atomic_load_n(at, __ATOMIC_ACQUIRE) != __atomic_load_n(&l->seen, __ATOMIC_RELAXED))
+    const struct fin_lines *l = &rt->lines;
+    uint32_t n = __atomic_load_n(&l->count, __ATOMIC_RELAXED);
+    for (uint32_t i = 0; i < n; i++) {
+        const uint32_t *at = __atomic_load_n(&l->at[i], __ATOMIC_RELAXED);
+        if (__atomic_load_n(at, __ATOMIC_ACQUIRE) != __atomic_load_n(&l->seen[i], __ATOMIC_RELAXED))
             return true;
     }
     return false;

@@ -47,7 +47,7 @@ static inline void wait_at(struct fin_runtime *rt, struct lmp_waiter *w, struct 
 
 static inline FIN_BLOCKING void stop_here(struct lmp_waiter *w) {
     fin_here()->stats.blocks[FIN_FOR_MESSAGE].with_stack++;
-    fin_suspend(&w->awe);
+    fin_await(&w->awe);
 }
 
 static inline ssize_t left(struct lmp_waiter *w) {

@@ -124,7 +124,7 @@ static FIN_BLOCKING void stop_here(struct waiting *w, bool nc) {
         fin_cancel_add(&item, cancelled, w);
     if (!w->cancelled) {
         fin_here()->stats.blocks[FIN_FOR_MESSAGE].with_stack++;
-        fin_suspend(&w->awe);
+        fin_await(&w->awe);
     }
     if (!nc)
         fin_cancel_item_remove(&item);

@@ -46,8 +46,8 @@ static inline void expose(struct fin_runtime *rt, struct fin_awe *a, struct fin_
 }
 
 static __attribute__((noinline)) void suspend_slow(struct fin_runtime *rt, struct fin_awe *a, struct fin_awe **slot,
-                                                   const struct fin_then_ *then) {
-    struct fin_finish_block *p = stop(rt, a, FIN_AWE_SUSPENDED);
+                                                   const struct fin_then_ *then, uint32_t kind) {
+    struct fin_finish_block *p = stop(rt, a, kind);
     expose(rt, a, slot);
     if (then) {
         struct fin_then_ todo = *then;
@@ -60,26 +60,35 @@ static __attribute__((noinline)) void suspend_slow(struct fin_runtime *rt, struc
 }
 
 static __attribute__((noinline)) void suspend_to_owner(struct fin_runtime *rt, struct fin_awe *a, struct fin_awe **slot,
-                                                       const struct fin_then_ *then) {
+                                                       const struct fin_then_ *then, uint32_t kind) {
     struct fin_body *body = leaves_owner(rt);
     if (FIN_UNLIKELY(!body) || then) {
-        suspend_slow(rt, a, slot, then);
+        suspend_slow(rt, a, slot, then, kind);
         return;
     }
-    stop_body(rt, a, FIN_AWE_SUSPENDED, body);
+    stop_body(rt, a, kind, body);
     expose(rt, a, slot);
     leave_to_owner(rt, body);
 }
 
-FIN_ENTRY void fin_core_suspend_(struct fin_awe *a, struct fin_thread *t, struct fin_awe **slot, void *then) {
+static inline __attribute__((always_inline)) void suspend(struct fin_awe *a, struct fin_thread *t, struct fin_awe **slot,
+                                                          void *then, uint32_t kind) {
     struct fin_runtime *rt = fin_rt(t);
     if (then || !plain(rt)) {
-        suspend_to_owner(rt, a, slot, then);
+        suspend_to_owner(rt, a, slot, then, kind);
         return;
     }
-    stop_plain(rt, a, FIN_AWE_SUSPENDED, 0);
+    stop_plain(rt, a, kind, 0);
     expose(rt, a, slot);
     dispatch(rt);
+}
+
+FIN_ENTRY void fin_core_suspend_(struct fin_awe *a, struct fin_thread *t, struct fin_awe **slot, void *then) {
+    suspend(a, t, slot, then, FIN_AWE_SUSPENDED);
+}
+
+FIN_ENTRY void fin_core_await_(struct fin_awe *a, struct fin_thread *t, struct fin_awe **slot, void *then) {
+    suspend(a, t, slot, then, FIN_AWE_BUSY);
 }
 
 static int why_not(uint32_t state) {
@@ -139,7 +148,7 @@ static inline __attribute__((always_inline)) int schedule(struct fin_awe *a, boo
 int fin_schedule(struct fin_awe *a) { return schedule(a, false, FIN_AWE_SUSPENDED, true); }
 int fin_schedule_front(struct fin_awe *a) { return schedule(a, true, FIN_AWE_SUSPENDED, true); }
 
-// An explicit one waits so that nobody else can make it run.
+// It waits so that nobody else can make it run.
 void fin_schedule_decided(struct fin_awe *a) { schedule(a, false, fin_state(a) & FIN_AWE_KIND, false); }
 void fin_schedule_decided_front(struct fin_awe *a) { schedule(a, true, fin_state(a) & FIN_AWE_KIND, false); }
 

@@ -398,7 +398,7 @@ static inline bool tick(struct fin_runtime *rt) {
 }
 
 static inline bool fin_may_hand_over(const struct fin_runtime *rt, const struct fin_awe *to) {
-    return rt->ticks > 1 && plain(rt) && fin_state(to) == (rt->tag | FIN_AWE_SUSPENDED);
+    return rt->ticks > 1 && plain(rt) && fin_state(to) == (rt->tag | FIN_AWE_BUSY);
 }
 
 // As fin_suspend, and `to` runs instead of the first of the queue: it leaves the list of those suspended, and `a`, which is
@@ -407,7 +407,7 @@ static inline __attribute__((always_inline)) void fin_hand_over(struct fin_runti
                                                                 struct fin_awe **slot, struct fin_awe *to) {
     rt->ticks--;
     rt->stats.suspended++;
-    stop_plain(rt, a, FIN_AWE_SUSPENDED, 0);
+    stop_plain(rt, a, FIN_AWE_BUSY, 0);
     a->owner = rt;
     fin_link_between(&a->link, to->link.prev, to->link.next);
     *slot = a;

@@ -21,7 +21,7 @@ FIN_BLOCKING void fin_end_(void) {
     struct fin_body *body = running_body(rt, pending_of(rt->thread.current));
     while (!body) { // outside any async: there is nothing to go back to
         struct fin_awe *never;
-        fin_suspend(&never);
+        fin_await(&never);
     }
     struct fin_finish_block *block = body->block, *left = NULL;
     while (rt->thread.current != block)

@@ -64,18 +64,17 @@ enum { FIN_WATCHED_SANITIZER = 1, FIN_WATCHED_TRACE = 2, FIN_WATCHED_VALGRIND = 
 // Dispatches between two looks at other threads' and the kernel's events.
 enum { FIN_TICKS = 127 };
 
-// What steps of a computation look at (src/chan/lines.c): places where messages will be, and what was there.
-enum { FIN_LINES = 128, FIN_LINES_LOOKS = 8 };
+// What steps of a computation look at (src/chan/lines.c): places where messages will be, the half of a header that tells,
+// and what that was. So many of them that a runtime has one page.
+enum { FIN_LINES = 100, FIN_LINES_LOOKS = 8 };
 struct fin_lines {
     uint32_t count, on; // on: it is looked at, and those that write there need not signal
-    uint32_t latch;    // lines.c
-    bool wanted;   // there may be such places, and nobody has listed them
-    uint8_t looks; // so many looks for work without a step between, and it is no longer in use
-    struct fin_line {
-        const uint64_t *at;
-        uint64_t seen;
-        struct fin_waitset_source *source;
-    } line[FIN_LINES];
+    uint32_t latch;     // lines.c
+    bool wanted;        // there may be such places, and nobody has listed them
+    uint8_t looks;      // so many looks for work without a step between, and it is no longer in use
+    uint32_t seen[FIN_LINES];
+    const uint32_t *at[FIN_LINES];
+    struct fin_waitset_source *source[FIN_LINES];
 } __attribute__((aligned(64)));
 
 struct fin_runtime {
@@ -201,6 +200,18 @@ int fin_cont_call_descriptor(fin_cont *cont, const void *state, size_t size, int
 // It gives up its stack, and its continuation runs soon, with that result.
 int fin_cont_go_on(enum fin_reason reason, fin_cont *cont, const void *state, size_t size, int result);
 
+// As fin_suspend and fin_suspend_then, for waits of the library's: the program cannot end them, with whatever address. By
+// one of the two below, by fin_schedule_decided, or by fin_hand_over.
+void fin_core_await_(struct fin_awe *a, struct fin_thread *t, struct fin_awe **slot, void *then);
+static inline FIN_BLOCKING void fin_await(struct fin_awe **slot) {
+    FIN_AWE_HERE_(a);
+    FIN_ARCH_BLOCK_(fin_core_await_, a, fin_self, slot, 0);
+}
+static inline FIN_BLOCKING void fin_await_then(struct fin_awe **slot, void (*then)(void *), void *arg) {
+    FIN_AWE_HERE_(a);
+    struct fin_then_ t = {then, arg};
+    FIN_ARCH_BLOCK_(fin_core_await_, a, fin_self, slot, &t);
+}
 // Of the calling thread, which suspended a in a slot that nobody else looks at: no other thread can schedule it.
 static inline void fin_schedule_own(struct fin_runtime *rt, struct fin_awe *a) {
     uint32_t state = __atomic_load_n(&a->state, __ATOMIC_RELAXED);

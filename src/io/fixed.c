@@ -223,7 +223,7 @@ int fin_memory_unregister(struct fin_memory *m) {
     return 0;
 }
 
-static ssize_t transfer(struct fin_memory *m, struct call c, off_t offset) {
+static FIN_BLOCKING ssize_t transfer(struct fin_memory *m, struct call c, off_t offset) {
     size_t at = (uintptr_t)c.addr - (uintptr_t)m->base;
     if (!fin_owned_here(&m->owned))
         return -EXDEV;
@@ -253,7 +253,7 @@ CALL(fin_pwrite_fixed_nc, const void, IORING_OP_WRITE, true)
 // Zero-copy
 
 // What the socket cannot send without a copy, or the memory that may be locked does not allow, is sent with one.
-static ssize_t send_zc(struct call c) {
+static FIN_BLOCKING ssize_t send_zc(struct call c) {
     struct io *io;
     int error = fin_io_here(&io);
     if (error)

@@ -214,7 +214,7 @@ static inline void fin_io_count_wait(struct fin_runtime *rt) {
 }
 static inline FIN_BLOCKING void fin_io_suspend(struct waiter *w) {
     fin_io_count_wait(fin_rt(fin_self));
-    fin_suspend(&w->awe);
+    fin_await(&w->awe);
 }
 // Its result is a descriptor, which nobody must lose.
 static inline bool fin_io_makes_descriptor(unsigned op) {

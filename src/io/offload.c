@@ -102,7 +102,7 @@ static void serve(struct worker *w) {
     w->serves = job->io;
     unlock();
     job->fn(job->arg);
-    fin_schedule(job->waiter.awe); // the job is gone
+    fin_schedule_decided(job->waiter.awe); // the job is gone
     lock();
     w->serves = NULL;
     if (pool.leaving)
@@ -167,7 +167,7 @@ static void not_started(int error) {
             fin_link_remove(&job->link);
             job->link.next = NULL;
             job->waiter.result = error;
-            fin_schedule(job->waiter.awe);
+            fin_schedule_decided(job->waiter.awe);
         }
     }
     unlock();
@@ -207,7 +207,7 @@ int fin_io_offload(struct io *io, void (*fn)(void *), void *arg, bool nc) {
             return -ECANCELED;
     }
     io->rt->stats.blocks[FIN_FOR_IO].with_stack++;
-    fin_suspend_then(&job.waiter.awe, submit, &job);
+    fin_await_then(&job.waiter.awe, submit, &job);
     if (!nc)
         fin_cancel_item_remove(&job.waiter.item);
     return job.waiter.result;

@@ -216,7 +216,7 @@ quick(struct io *io, uint64_t head, uint64_t off, uint64_t addr, uint64_t tail, 
         cancel_link(b, &r->waiter.item);
     }
     fin_io_count_wait(rt);
-    FIN_ARCH_BLOCK_(fin_core_suspend_, &f->awe, &rt->thread, &r->waiter.awe, 0);
+    FIN_ARCH_BLOCK_(fin_core_await_, &f->awe, &rt->thread, &r->waiter.awe, 0);
     int result = r->waiter.result;
     if (FIN_UNLIKELY(result < 0))
         return not_yet(f);

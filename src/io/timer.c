@@ -191,7 +191,7 @@ static FIN_BLOCKING int sleep_until(uint64_t when, bool nc) {
     }
     fin_timer_add(s.io, &s.timer, when, fin_io_slept);
     s.io->rt->stats.blocks[FIN_FOR_TIME].with_stack++;
-    fin_suspend(&s.waiter.awe);
+    fin_await(&s.waiter.awe);
     if (!nc)
         fin_cancel_item_remove(&s.waiter.item);
     return s.waiter.result;

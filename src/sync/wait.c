@@ -93,7 +93,7 @@ int fin_waiter_wait(struct fin_waiters *q, struct fin_waiter *w, enum fin_reason
     w->result = 0;
     w->waiting = true;
     fin_here()->stats.blocks[reason].with_stack++;
-    fin_suspend_then(&w->awe, stopped, w);
+    fin_await_then(&w->awe, stopped, w);
     if (w->cancellable)
         fin_cancel_item_remove(&w->item);
     return w->result;

@@ -107,7 +107,7 @@ static void no_ring(void) {
     CHECK_EQ(rings(), 0);
 }
 
-static void wait_for_it(void) {
+static void sleep_for_it(void) {
     fin_sem_wait_nc(&told);
     CHECK(!looks());
 }
@@ -125,7 +125,7 @@ static void compute_for_it(void) { compute_until(sent[0]); }
 static void no_longer(void) {
     fin_waitset_poll(w);
     CHECK_EQ(lines(), 0);
-    wait_for_it();
+    fin_sem_wait_nc(&told);
     CHECK_EQ(fin_waitset_monitor(w), 0);
 }
 
@@ -139,7 +139,7 @@ static void no_longer_for_another(void) {
     CHECK_EQ(fin_thread_start(&other, poll_it, NULL), 0);
     fin_thread_join_nc(&other);
     CHECK_EQ(lines(), 0);
-    wait_for_it();
+    fin_sem_wait_nc(&told);
     CHECK_EQ(fin_waitset_monitor(w), 0);
 }
 
@@ -168,7 +168,7 @@ static void then(void (*does)(void)) {
 }
 
 static void otherwise(void) {
-    then(wait_for_it);
+    then(sleep_for_it);
     then(run_others);
     then(compute_for_it);
     then(no_longer);

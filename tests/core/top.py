@@ -11,7 +11,7 @@ import tempfile
 import time
 
 ROWS = [(1, 'suspended', 'suspends'), (1, 'saved', 'saves_itself'), (1, 'suspended', 'goes_on'), (1, 'busy', 'message_came'),
-        (100, 'suspended', 'waits_for_a_semaphore'), (1, 'finish', 'owns_a_block'), (1, 'suspended', 'reads'),
+        (100, 'busy', 'waits_for_a_semaphore'), (1, 'finish', 'owns_a_block'), (1, 'busy', 'reads'),
         (1, 'finish', '-')]
 
 

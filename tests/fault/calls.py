@@ -16,7 +16,7 @@ NO_POINTS = {
         pthread_self pthread_setname_np pthread_sigmask raise sched_yield setpgid setsid shutdown
         sigaction sigaddset sigdelset
         sigemptyset sigfillset sigismember signal sigprocmask sysconf
-        io_uring_free_probe io_uring_queue_exit io_uring_unregister_buf_ring __io_uring_get_cqe
+        io_uring_free_probe io_uring_queue_exit io_uring_unregister_buf_ring
         __libc_current_sigrtmax __libc_current_sigrtmin''',
     'no system call': '''
         memcpy memmove memset snprintf vsnprintf strcmp strcpy strcspn strerror strlen strncat strstr

@@ -279,14 +279,16 @@ static void print_wait(const struct node *n) {
         fprintf(stderr, "for the object %p (fin/sync.h)", n->object);
     } else if (n->explicit && !n->cont) {
         fprintf(stderr, "for fin_cont_set, after fin_stack_handoff");
-    } else if ((n->awe.state & FIN_AWE_KIND) == FIN_AWE_BUSY) {
+    } else if ((n->awe.state & FIN_AWE_KIND) == FIN_AWE_BUSY && n->explicit) {
         fprintf(stderr, "for a message or an object");
     } else if ((n->awe.state & FIN_AWE_KIND) == FIN_AWE_SAVED) {
         fprintf(stderr, "for a yield to its id, 0x%x", n->awe.id);
     } else if (n->explicit) {
         fprintf(stderr, "for fin_schedule");
     } else {
-        fprintf(stderr, "for fin_schedule, in %s", fin_symbol_at(n->awe.context.ip, symbol, sizeof symbol));
+        bool busy = (n->awe.state & FIN_AWE_KIND) == FIN_AWE_BUSY;
+        fprintf(stderr, "for %s, in %s", busy ? "an operation" : "fin_schedule",
+                fin_symbol_at(n->awe.context.ip, symbol, sizeof symbol));
     }
 }
 
