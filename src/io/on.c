@@ -319,7 +319,10 @@ static inline FIN_LEAVES_FRAME __attribute__((always_inline)) int quick(struct f
 static void delay_over(struct fin_timer *t) {
     struct on *on = FIN_OF(struct on, request.again, t);
     cancelled_by(&on->request.waiter, fin_uring_cancel, &on->request);
-    start_call(on);
+    if (fin_io_closed(&on->call))
+        fin_io_resume(on->request.io, &on->request.waiter, -EBADF);
+    else
+        start_call(on);
 }
 
 static void cancel_delay(void *storage) {
@@ -365,8 +368,11 @@ static FIN_LEAVES_FRAME int wait_until_for(struct fin_on *storage, uint64_t when
         return error;
     bool epoll = io->backend == &fin_io_epoll;
     if (c->fd >= FIXED || (!epoll && !(io->can.ops >> c->op & 1))) {
+        struct call later = *c;
+        later.since = fin_closes_now();
         error = fin_sleep_until(when);
-        return done_at_once(FIN_FOR_IO, io, storage, c, error ? error : fin_io_run(*c), cont, state, size);
+        error = error ? error : fin_io_closed(&later) ? -EBADF : fin_io_run(later);
+        return done_at_once(FIN_FOR_IO, io, storage, c, error, cont, state, size);
     }
     if (epoll) {
         struct on_ready *on = prepare_ready(io, storage, c, FIN_IO_SOCKET, nothing);

@@ -60,7 +60,7 @@ static FIN_BLOCKING int once(struct request *r, const struct call *c) {
 
 static FIN_BLOCKING int once_later(struct request *r, const struct call *c) {
     int error = fin_io_pause(c->nc);
-    return error ? error : r->cancelled ? -ECANCELED : once(r, c);
+    return error ? error : r->cancelled ? -ECANCELED : fin_io_closed(c) ? -EBADF : once(r, c);
 }
 
 // What the first attempt came to is looked at, and others follow where that is no result yet.

@@ -124,9 +124,9 @@ static void adds(void) {
 }
 
 // It is ready for ever, and would block all the same: it is tried in pauses.
-static void in_a_pause(void) {
+static void in_a_pause(int flags) {
     eventfd_t sum;
-    from[0] = eventfd(0, 0);
+    from[0] = eventfd(0, flags);
     CHECK_EQ(eventfd_write(from[0], UINT64_MAX - 3), 0);
     fin_finish {
         fin_async_call(run, adds);
@@ -138,6 +138,28 @@ static void in_a_pause(void) {
     }
     CHECK(eventfd_read(from[0], &sum) == -1 && errno == EAGAIN);
     close(from[0]);
+}
+
+static void sends_later(void *state, int n) {
+    (void)state;
+    CHECK_EQ(n, 0);
+    fin_send_at_on(&on, fin_now() + 4 * FIN_MS, from[0], data, sizeof data, 0, has_sent, NULL, 0);
+}
+
+static void before_its_time(void) {
+    CHECK_EQ(socketpair(AF_UNIX, SOCK_STREAM, 0, from), 0);
+    fin_finish {
+        CHECK(fin_async_cont(sends_later, NULL, 0) != NULL);
+        CHECK_EQ(fin_sleep(FIN_MS), 0);
+        CHECK_EQ(fin_close(from[0]), 0);
+        CHECK_EQ(socketpair(AF_UNIX, SOCK_STREAM, 0, next), 0);
+        CHECK_EQ(next[0], from[0]);
+    }
+    CHECK_EQ(result, -EBADF);
+    CHECK(recv(next[1], much, sizeof much, MSG_DONTWAIT) == -1 && errno == EAGAIN);
+    close(from[1]);
+    close(next[0]);
+    close(next[1]);
 }
 
 static void objects(void) {
@@ -229,7 +251,9 @@ int main(void) {
         for (unsigned i = 0; i < sizeof datagrams / sizeof *datagrams; i++)
             other_gets_nothing(datagrams[i], SOCK_DGRAM, closes);
     }
-    in_a_pause();
+    in_a_pause(0);
+    in_a_pause(EFD_NONBLOCK);
+    before_its_time();
     objects();
     acceptor();
     not_closed();
