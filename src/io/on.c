@@ -86,8 +86,7 @@ static bool again(struct on *on, int *result) {
 
 static bool is_recognized(const struct call *c, int result) { return result != -ECANCELED && c->op != IORING_OP_POLL_ADD; }
 
-// What there was to do is done: the continuation is told how it ended (continuations 2.1: recognition).
-// After a wait for readiness there was nothing.
+// What there was to do is done, after a wait for readiness nothing: the continuation is told (continuations 2.1: recognition).
 static void over(struct io *io, struct fin_awe *awe, const struct then *then, const struct call *c, int result) {
     if (then->fn) {
         then->fn(then->arg, awe, result);
@@ -163,9 +162,7 @@ void fin_on_completed(struct io *io, struct waiter *w) {
         return;
     if (result >= 0 && on->request.tag & TO_FD)
         fin_io_take(io, on->request.position);
-    if (result < 0)
-        result = fin_uring_failed(&on->request, &on->call, result);
-    over(io, on->awe, &on->then, &on->call, result);
+    over(io, on->awe, &on->then, &on->call, result < 0 ? fin_uring_failed(&on->request, &on->call, result) : result);
 }
 
 static const struct then nothing, for_message = {NULL, (void *)&nothing}; // which is not recognized
@@ -203,7 +200,7 @@ static void begin(struct fin_awe *a, void *arg) {
     start_call(on);
 }
 
-// 0: the wait can begin. In a cancelled block the continuation runs instead, and this does not return.
+// 0: the wait can begin. In a cancelled block the continuation runs instead.
 static int may_wait(struct io **io, fin_cont *cont, const void *state, size_t size) {
     int r = fin_cont_begin(cont, size, true), error = r < 0 ? r : fin_io_here(io);
     if (error)
@@ -289,9 +286,8 @@ static inline FIN_LEAVES_FRAME __attribute__((always_inline)) int quick(struct f
     struct fin_runtime *rt = fin_rt(fin_self);
     struct fin_cont_record *e = begin_plain(rt, cont, size);
     struct io *io = FIN_LIKELY(e != NULL) ? (struct io *)rt->poller : NULL;
-    bool waits_all = c.op == IORING_OP_SEND && c.flags & MSG_WAITALL, of_file = false;
-    if (fin_io_at_position(c.op, c.off))
-        of_file = fin_io_kind_of(c.fd) == FIN_IO_FILE;
+    bool waits_all = c.op == IORING_OP_SEND && c.flags & MSG_WAITALL;
+    bool of_file = fin_io_at_position(c.op, c.off) && fin_io_kind_of(c.fd) == FIN_IO_FILE;
     if (FIN_UNLIKELY(!io || c.fd >= FIXED || !(io->can.ops >> c.op & 1) || fin_io_nothing(&c) || waits_all || of_file)) {
         const struct call copy = c; // so that nobody has the address of c, and it is words in registers below
         return wait_for(FIN_FOR_IO, storage, &copy, cont, state, size);
@@ -386,8 +382,8 @@ static FIN_LEAVES_FRAME int wait_until_for(struct fin_on *storage, uint64_t when
 
 int fin_send_at_on(struct fin_on *on, uint64_t when, int fd, const void *data, size_t bytes, int flags, fin_cont *cont,
                    const void *state, size_t size) {
-    const struct call c = {
-        .op = IORING_OP_SEND, .fd = fd, .addr = data, .len = fin_io_most(bytes), .flags = (uint32_t)flags | MSG_NOSIGNAL};
+    const uint32_t all = (uint32_t)flags | MSG_NOSIGNAL;
+    const struct call c = {.op = IORING_OP_SEND, .fd = fd, .addr = data, .len = fin_io_most(bytes), .flags = all};
     return wait_until_for(on, when, &c, cont, state, size);
 }
 
@@ -472,7 +468,7 @@ int fin_pwrite_on(struct fin_on *on, int fd, const void *data, size_t bytes, off
 }
 
 static FIN_LEAVES_FRAME int slow(struct fin_on *on, struct call c, fin_cont *cont, const void *state, size_t size) {
-    return wait_for(FIN_FOR_IO, on, &c, cont, state, size);
+    return fin_on_call(on, &c, cont, state, size);
 }
 
 uint32_t fin_on_flags(struct fin_on *on) { return on_of(on)->request.flags; }
