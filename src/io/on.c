@@ -86,7 +86,7 @@ static bool again(struct on *on, int *result) {
 
 static bool is_recognized(const struct call *c, int result) { return result != -ECANCELED && c->op != IORING_OP_POLL_ADD; }
 
-// What there was to do is done, after a wait for readiness nothing: the continuation is told (continuations 2.1: recognition).
+// All is done; after a wait for readiness, nothing. The continuation is told how it ended (continuations 2.1: recognition).
 static void over(struct io *io, struct fin_awe *awe, const struct then *then, const struct call *c, int result) {
     if (then->fn) {
         then->fn(then->arg, awe, result);
