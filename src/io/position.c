@@ -2,51 +2,78 @@
 // Calls at a file's position. A ring takes the position when it begins, without the lock that read(2) and write(2) take, and
 // moves it only where the call ends at once: two that overlap would have the same part, and one that waited for the device
 // would leave the position where it was. So the thread makes such calls itself, from and into the page cache, and the pool
-// what would block. Another call must not come between these two halves: one is made at a time, of all files whose numbers
-// end alike. What has no position, a pipe or a socket, is the ring's.
+// what would block. What has no position, a pipe or a socket, is the ring's.
+//
+// What the page cache has a part of only is taken back, and left to the pool as a whole, so that no other call comes between
+// two parts of one: until then no call of the same file moves the position. (Of files whose numbers end alike, too. A thread
+// does not wait for that: it leaves the call to the pool.) What was appended cannot be taken back.
+#define _GNU_SOURCE
+#include <fcntl.h>
+#include <pthread.h>
 #include <sys/stat.h>
-
-#include <fin/sync.h>
+#include <unistd.h>
 
 #include "io/fixed.h"
 
 enum { LOCKS = 64 };
 
-static struct fin_mutex moving[LOCKS];
+// Exclusive: of a thread, while it tries. Shared: of the pool's, as the kernel lets one call after the other move a position.
+static pthread_rwlock_t moves[LOCKS] = {[0 ... LOCKS - 1] = PTHREAD_RWLOCK_INITIALIZER};
 
 void fin_position_forked(void) {
     for (unsigned i = 0; i < LOCKS; i++)
-        fin_mutex_init(&moving[i]); // who had them is not here
+        pthread_rwlock_init(&moves[i], NULL); // who had them is not here
 }
 
 bool fin_io_of_file(const struct io *io, const struct call *c) {
     return fin_io_at_position(c->op, c->off) && fin_io_kind_of(fin_descriptor(io, c)) == FIN_IO_FILE;
 }
 
-static FIN_BLOCKING int both_halves(struct io *io, const struct call *c) {
-    struct call rest;
-    int done, r;
-    if (fin_io_try_file(c, &rest, &done))
-        return done;
-    r = fin_io_by_pool(io, &rest);
-    return done == 0 ? r : r > 0 ? done + r : done;
+struct whole {
+    const struct call *call;
+    pthread_rwlock_t *lock;
+    int result;
+};
+
+static void on_pool(void *arg) {
+    struct whole *w = arg;
+    pthread_rwlock_rdlock(w->lock);
+    w->result = fin_io_closed(w->call) ? -EBADF : fin_io_direct(w->call);
+    pthread_rwlock_unlock(w->lock);
+}
+
+static FIN_BLOCKING int by_pool(struct io *io, const struct call *c, pthread_rwlock_t *lock) {
+    struct whole w = {c, lock, 0};
+    int error = fin_io_offload(io, on_pool, &w, c->nc);
+    return error ? error : w.result;
+}
+
+static int sum(int done, int r) { return done == 0 ? r : r > 0 ? done + r : done; }
+
+static FIN_BLOCKING int at_position(struct io *io, const struct call *c, pthread_rwlock_t *lock) {
+    struct call rest = *c;
+    int done = 0;
+    if (pthread_rwlock_trywrlock(lock) == 0) {
+        bool over = fin_io_try_file(c, &rest, &done);
+        bool appends = c->op == IORING_OP_WRITE && fcntl(c->fd, F_GETFL) & O_APPEND;
+        if (!over && done > 0 && !appends && lseek(c->fd, -done, SEEK_CUR) >= 0) {
+            rest = *c;
+            done = 0;
+        }
+        pthread_rwlock_unlock(lock);
+        if (over)
+            return done;
+    }
+    return sum(done, by_pool(io, &rest, lock));
 }
 
 int fin_io_file(struct io *io, const struct call *call) {
-    struct call c = *call;
+    struct call c = *call, rest;
     struct stat s;
+    int done;
     c.fd = fin_descriptor(io, call);
     c.sqe_flags = 0;
-    if (!fin_io_at_position(c.op, c.off) || fstat(c.fd, &s) != 0)
-        return both_halves(io, &c);
-    struct fin_mutex *m = &moving[s.st_ino % LOCKS];
-    if (fin_mutex_trylock(m) != 0) {
-        if (!c.nc && fin_mutex_lock(m) != 0)
-            return -ECANCELED;
-        if (c.nc)
-            fin_mutex_lock_nc(m);
-    }
-    int r = both_halves(io, &c);
-    fin_mutex_unlock(m);
-    return r;
+    if (fin_io_at_position(c.op, c.off) && fstat(c.fd, &s) == 0)
+        return at_position(io, &c, &moves[s.st_ino % LOCKS]);
+    return fin_io_try_file(&c, &rest, &done) ? done : sum(done, fin_io_by_pool(io, &rest));
 }

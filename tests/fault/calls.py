@@ -13,6 +13,7 @@ NO_POINTS = {
         pthread_cond_timedwait pthread_cond_wait pthread_condattr_destroy pthread_condattr_init pthread_condattr_setclock
         pthread_detach pthread_join pthread_key_delete
         pthread_mutex_init pthread_mutex_lock pthread_mutex_trylock pthread_mutex_unlock
+        pthread_rwlock_init pthread_rwlock_rdlock pthread_rwlock_trywrlock pthread_rwlock_unlock
         pthread_self pthread_setname_np pthread_sigmask raise sched_yield setpgid setsid shutdown
         sigaction sigaddset sigdelset
         sigemptyset sigfillset sigismember signal sigprocmask sysconf
