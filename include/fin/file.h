@@ -89,8 +89,8 @@ FIN_BLOCKING ssize_t fin_sendfile_nc(int out, int in, off_t *offset, size_t size
 FIN_BLOCKING int fin_poll(int fd, int events);
 FIN_BLOCKING int fin_poll_nc(int fd, int events);
 
-// Closes a descriptor. -ECANCELED: it is still open. Code that cleans up should use fin_close_nc. Once begun it is not
-// cancelled.
+// Closes a descriptor. -ECANCELED: it is still open, but what had to be tried again meanwhile may have ended with -EBADF.
+// Code that cleans up should use fin_close_nc. Once begun it is not cancelled.
 FIN_BLOCKING int fin_close(int fd);
 FIN_BLOCKING int fin_close_nc(int fd);
 

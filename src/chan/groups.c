@@ -47,7 +47,8 @@ static bool has_event(struct fin_waitset_source *s, bool deep) {
 }
 
 static bool steps_look(struct fin_waitset *w, struct fin_waitset_source *s) {
-    return w->monitor && !rx_of(s)->alone && fin_lines_add(w->monitor, s, rx_of(s)->meeting ? FEW_LINES : FIN_LINES);
+    bool may = w->monitor && !w->others && !rx_of(s)->alone;
+    return may && fin_lines_add(w->monitor, s, rx_of(s)->meeting ? FEW_LINES : FIN_LINES);
 }
 
 // Puts those on a list of no group into one. First all are armed, then looked at (htm 5.2.1): a message that comes between
@@ -92,6 +93,10 @@ void fin_waitset_place(struct fin_waitset *w, struct fin_waitset_source *s) {
 
 void fin_waitset_arm_all(struct fin_waitset *w) {
     struct fin_link all, *head = &w->group[POLLED];
+    if (w->monitor && w->monitor != fin_here() && !w->others) {
+        w->others = true;
+        fin_waitset_arm_lines(w, w->monitor);
+    }
     if (fin_link_empty(head))
         return;
     fin_link_between(&all, head->prev, head->next);
@@ -209,8 +214,6 @@ static void look_at_next(struct fin_waitset *w) {
 static struct fin_waitset_source *look_at_idle(struct fin_waitset *w) {
     if (w->count[IDLE] > FEW) {
         fin_waitset_hear(w);
-        if (w->monitor)
-            fin_waitset_look_at_lines(w);
         return first_pending(w);
     }
     for (struct fin_link *l = w->group[IDLE].next; l != &w->group[IDLE]; l = l->next) {
@@ -226,6 +229,8 @@ static struct fin_waitset_source *look_at_idle(struct fin_waitset *w) {
 struct fin_waitset_source *fin_waitset_find(struct fin_waitset *w, bool all) {
     if (w->epoll >= 0 && --w->ticks == 0)
         fin_waitset_hear(w);
+    if (FIN_UNLIKELY(w->monitor != NULL) && fin_lines_on(w->monitor))
+        fin_waitset_look_at_lines(w);
     if (fin_waitset_any(w, PENDING) && fin_waitset_any(w, POLLED))
         look_at_next(w);
     struct fin_waitset_source *s = first_pending(w);

@@ -36,6 +36,9 @@ static int monitor(struct fin_waitset *w, struct fin_runtime *rt) {
     if (w->monitor)
         return w->monitor == rt ? 0 : -EBUSY;
     w->monitor = rt;
+    w->others = false;
+    for (const struct fin_waiter *f = w->waiters.first; f; f = f->next)
+        w->others |= f->awe->owner != rt;
     int r = signal_all(w, true);
     if (r != 0) {
         signal_all(w, false);

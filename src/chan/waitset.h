@@ -38,6 +38,7 @@ struct fin_waitset {
     bool led;        // somebody sleeps in the epoll
     bool rung;       // and the bell was rung for it
     bool closed;
+    bool others; // monitored, it has been waited in by another thread, which the senders have to wake
     struct fin_runtime *monitor; // whose alerts are raised for it; NULL: it is polled. Set with fin_waitset_changes, too
     struct fin_waitset *next;    // of those that that one monitors; likewise
 };

@@ -27,8 +27,22 @@ static bool closed_since(int fd, uint64_t since) {
     return since && fd >= 0 && fd < FIXED && __atomic_load_n(of(fd), __ATOMIC_ACQUIRE) > since;
 }
 
+// Of a call with two: the second one.
+static int second(const struct call *c) {
+    switch (c->op & ~FIN_OP_POOL) {
+    case IORING_OP_SPLICE:
+    case IORING_OP_TEE:
+    case FIN_OP_COPY & ~FIN_OP_POOL:
+        return (int)c->file_index;
+    case IORING_OP_RENAMEAT:
+    case IORING_OP_LINKAT:
+        return (int)c->len;
+    default:
+        return -1;
+    }
+}
+
 bool fin_any_closed(const struct call *c) {
-    bool two = c->op == IORING_OP_SPLICE || c->op == IORING_OP_TEE || c->op == (FIN_OP_COPY & ~FIN_OP_POOL);
-    return (!(c->sqe_flags & IOSQE_FIXED_FILE) && closed_since(c->fd, c->since)) ||
-           (two && closed_since((int)c->file_index, c->since));
+    bool fixed = c->sqe_flags & IOSQE_FIXED_FILE;
+    return (!fixed && closed_since(c->fd, c->since)) || closed_since(second(c), c->since);
 }

@@ -7,14 +7,15 @@
 #include "io/call.h"
 
 // The kernel has the offsets in the entry and does not move them.
-static FIN_BLOCKING ssize_t move(int in, off_t *in_at, int out, off_t *out_at, size_t size, unsigned flags, bool nc) {
+static FIN_BLOCKING ssize_t move(int in, off_t *in_at, int out, off_t *out_at, size_t size, unsigned flags, uint64_t since,
+                                 bool nc) {
     struct call c = {.op = IORING_OP_SPLICE, .fd = out, .file_index = (uint32_t)in, .len = fin_io_most(size), .flags = flags,
-                     .nc = nc};
+                     .nc = nc, .since = since};
     c.addr = (void *)(uintptr_t)(in_at ? (uint64_t)*in_at : HERE);
     c.off = out_at ? (uint64_t)*out_at : HERE;
     if (size > 0 && ((in_at && *in_at < 0) || (out_at && *out_at < 0)))
         return -EINVAL;
-    ssize_t n = run(c);
+    ssize_t n = run_again(c);
     if (n > 0 && in_at)
         *in_at += n;
     if (n > 0 && out_at)
@@ -23,7 +24,7 @@ static FIN_BLOCKING ssize_t move(int in, off_t *in_at, int out, off_t *out_at, s
 }
 
 TWICE(ssize_t, fin_splice, (int in, off_t *in_at, int out, off_t *out_at, size_t size, unsigned flags), move, in, in_at, out,
-      out_at, size, flags)
+      out_at, size, flags, fin_closes_now())
 
 // On the pool, where the system call itself has the offsets.
 #define COPY                                                                                                                \
@@ -32,9 +33,9 @@ TWICE(ssize_t, fin_splice, (int in, off_t *in_at, int out, off_t *out_at, size_t
 CALL(ssize_t, fin_copy_file_range, (int in, off_t *in_at, int out, off_t *out_at, size_t size, unsigned flags), COPY)
 
 // What is in the pipe. *sent goes on from what it was; 0 or an error.
-static FIN_BLOCKING ssize_t empty(int pipe, int out, size_t size, size_t *sent, bool nc) {
+static FIN_BLOCKING ssize_t empty(int pipe, int out, size_t size, size_t *sent, uint64_t since, bool nc) {
     while (size > 0) {
-        ssize_t n = move(pipe, NULL, out, NULL, size, 0, nc);
+        ssize_t n = move(pipe, NULL, out, NULL, size, 0, since, nc);
         if (n <= 0)
             return n;
         size -= (size_t)n;
@@ -58,6 +59,7 @@ static int nothing_sent(int out, int in, bool nc) {
 static FIN_BLOCKING ssize_t send_file(int out, int in, off_t *offset, size_t size, bool nc) {
     off_t begin = offset ? *offset : lseek(in, 0, SEEK_CUR), at = begin;
     size_t sent = 0, most = fin_io_most(size);
+    uint64_t since = fin_closes_now();
     ssize_t r = 0;
     int pipe[2];
     if (begin < 0)
@@ -67,11 +69,11 @@ static FIN_BLOCKING ssize_t send_file(int out, int in, off_t *offset, size_t siz
     if (pipe2(pipe, O_CLOEXEC) != 0)
         return -errno;
     while (r == 0 && sent < most) {
-        r = move(in, &at, pipe[1], NULL, most - sent, 0, nc);
+        r = move(in, &at, pipe[1], NULL, most - sent, 0, since, nc);
         if (r == 0)
             break;
         if (r > 0)
-            r = empty(pipe[0], out, (size_t)r, &sent, nc);
+            r = empty(pipe[0], out, (size_t)r, &sent, since, nc);
     }
     close(pipe[0]);
     close(pipe[1]);

@@ -90,7 +90,8 @@ CALL(int, fin_faccessat, (int dir, const char *path, int mode, int flags),
      .op = FIN_OP_FACCESSAT, .fd = dir, .addr = path, .len = (uint32_t)mode, .flags = (uint32_t)flags)
 CALL(int, fin_mknodat, (int dir, const char *path, mode_t mode, dev_t device),
      .op = FIN_OP_MKNODAT, .fd = dir, .addr = path, .len = mode, .off = device)
-CALL(int, fin_statfs, (const char *path, struct statfs *out), .op = FIN_OP_STATFS, .addr = path, .off = word(out))
+CALL(int, fin_statfs, (const char *path, struct statfs *out),
+     .op = FIN_OP_STATFS, .fd = -1, .addr = path, .off = word(out))
 CALL(int, fin_fstatfs, (int fd, struct statfs *out), .op = FIN_OP_FSTATFS, .fd = fd, .off = word(out))
 CALL(int, fin_rename, (const char *from, const char *to),
      .op = IORING_OP_RENAMEAT, .fd = AT_FDCWD, .addr = from, .len = (uint32_t)AT_FDCWD, .off = word(to))

@@ -103,7 +103,7 @@ static int slot_of(int file) {
 
 static void free_slot(struct io *io, int slot) {
     int none = -1;
-    if (io->files->in_ring)
+    if (io->files->in_ring && !io->uring.forked) // the parent's
         io_uring_register_files_update(&io->uring.ring, (unsigned)slot, &none, 1);
 }
 

@@ -17,7 +17,7 @@
 
 enum { LOCKS = 64 };
 
-// Exclusive: of a thread, while it tries. Shared: of the pool's, as the kernel lets one call after the other move a position.
+// Exclusive: of a thread that tries. Shared: of the pool's, as the kernel lets one call after the other move a position.
 static pthread_rwlock_t moves[LOCKS] = {[0 ... LOCKS - 1] = PTHREAD_RWLOCK_INITIALIZER};
 
 void fin_position_forked(void) {

@@ -6,7 +6,7 @@
 
 // clang-format off
 #define NAME .addr = name
-#define PATH .addr3 = word(path)
+#define PATH .fd = -1, .addr3 = word(path)
 #define VALUE .off = word(value), .len = fin_io_most(size)
 CALL(ssize_t, fin_getxattr, (const char *path, const char *name, void *value, size_t size),
      .op = IORING_OP_GETXATTR, PATH, NAME, VALUE)

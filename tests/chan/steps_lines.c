@@ -270,6 +270,59 @@ static void nobody_serves(void) {
     close_near(0);
 }
 
+// Nobody waits, and it is looked at without steps.
+static void asked(void) {
+    handled = 0;
+    CHECK_EQ(fin_waitset_new(&w), 0);
+    CHECK_EQ(fin_waitset_monitor(w), 0);
+    open_near(0);
+    one_step();
+    CHECK_EQ(lines(), 1);
+    CHECK_EQ(fin_waitset_check(w), -EAGAIN);
+    send_to(0);
+    CHECK_EQ(fin_waitset_check(w), 0);
+    CHECK_EQ(fin_waitset_dispatch_nonblock(w), 0);
+    CHECK_EQ(handled, 1);
+    one_step();
+    send_to(0);
+    CHECK_EQ(fin_waitset_dispatch_nonblock(w), 0);
+    CHECK_EQ(handled, 2);
+    fin_waitset_close(w);
+    close_near(0);
+}
+
+static unsigned volatile waits_there;
+
+static void serves_once(void *unused) {
+    (void)unused;
+    waits_there = 1;
+    CHECK_EQ(fin_waitset_dispatch(w), 0);
+}
+
+// Another thread waits in the set. A sender within the process wakes that one itself, whatever this one does.
+static void others_wait(bool before) {
+    struct fin_thread_handle other;
+    handled = waits_there = 0;
+    CHECK_EQ(fin_waitset_new(&w), 0);
+    open_near(0);
+    if (!before)
+        CHECK_EQ(fin_waitset_monitor(w), 0);
+    one_step();
+    CHECK_EQ(fin_thread_start(&other, serves_once, NULL), 0);
+    while (!waits_there)
+        sched_yield();
+    usleep(5000); // it sleeps by now, as good as always
+    if (before)
+        CHECK_EQ(fin_waitset_monitor(w), 0);
+    one_step();
+    send_to(0);
+    while (handled == 0)
+        sched_yield();
+    fin_thread_join_nc(&other);
+    fin_waitset_close(w);
+    close_near(0);
+}
+
 static unsigned messages;
 
 static void sends_all(void *unused) {
@@ -320,6 +373,11 @@ int main(void) {
         served(3, come_and_go);
         served(MANY, more_than_it_looks_at);
         nobody_serves();
+        asked();
+        if (kind == PAIR) {
+            others_wait(false);
+            others_wait(true);
+        }
     }
     return 0;
 }
