@@ -19,7 +19,11 @@ struct statfs;
 struct statx;
 struct timespec;
 
-// Read and write at the file's position, or from and to something that has none. Writing to a pipe or socket that nobody
+// Read and write at the file's position, or from and to something that has none. Calls at one position that overlap, in one
+// thread or several, each transfer a part of their own, and whole, as with read(2) and write(2). That is so within a process:
+// one that shares the open file with others should leave its position alone meanwhile. What the page cache has is
+// transferred by the thread, which waits if somebody is in read(2) or write(2) there; the rest by the pool (fin/io.h), where
+// a file whose read waits for ever, as of /proc/kmsg, is not cancelled any more. Writing to a pipe or socket that nobody
 // reads raises SIGPIPE, as write(2) does; fin_send does not. A descriptor that can be polled but neither read nor written,
 // such as an epoll, is first waited for. Without io_uring a pipe counts as full when it has no free page, even if its last
 // page has room. With io_uring a terminal that takes only a part of what is written blocks the thread until it takes the

@@ -5,6 +5,7 @@
 // Of `c`, a read, write, receive or send, as often as it takes.
 static inline __attribute__((always_inline)) FIN_BLOCKING int all(struct call c, size_t size, size_t *done, bool nc) {
     const char *p = c.addr;
+    const int plain = c.fd >= FIXED ? fin_io_descriptor(c.fd) : c.fd; // whatever becomes of a registered number meanwhile
     size_t n = 0;
     int r = 0;
     c.nc = nc;
@@ -16,6 +17,7 @@ static inline __attribute__((always_inline)) FIN_BLOCKING int all(struct call c,
         if (r <= 0)
             break;
         n += (size_t)r;
+        c.fd = plain;
     }
     if (done)
         *done = n;
