@@ -19,8 +19,8 @@ struct statfs;
 struct statx;
 struct timespec;
 
-// Read and write at the file's position, or from and to something that has none. Calls at one position that overlap, in one
-// thread or several, each transfer a part of their own, and whole, as with read(2) and write(2). That is so within a process:
+// Read and write at the file's position, or from and to something that has none. Calls at one position that overlap, in
+// one thread or several, each transfer a part of their own, and whole, as with read(2) and write(2). So within a process:
 // one that shares the open file with others should leave its position alone meanwhile. What the page cache has is
 // transferred by the thread, which waits if somebody is in read(2) or write(2) there; the rest by the pool (fin/io.h), where
 // a file whose read waits for ever, as of /proc/kmsg, is not cancelled any more. Writing to a pipe or socket that nobody
