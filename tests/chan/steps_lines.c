@@ -251,14 +251,18 @@ static void received_aside(void) {
     CHECK_EQ(got[0], 4);
 }
 
-// Nothing is done for what nobody waits for, and steps go on.
-static void nobody_serves(void) {
+static void open_unserved(void) {
     handled = 0;
     CHECK_EQ(fin_waitset_new(&w), 0);
     CHECK_EQ(fin_waitset_monitor(w), 0);
     open_near(0);
     one_step();
     CHECK_EQ(lines(), 1);
+}
+
+// Nothing is done for what nobody waits for, and steps go on.
+static void nobody_serves(void) {
+    open_unserved();
     send_to(0);
     one_step();
     for (unsigned i = 0; i < ROUNDS; i++)
@@ -272,12 +276,7 @@ static void nobody_serves(void) {
 
 // Nobody waits, and it is looked at without steps.
 static void asked(void) {
-    handled = 0;
-    CHECK_EQ(fin_waitset_new(&w), 0);
-    CHECK_EQ(fin_waitset_monitor(w), 0);
-    open_near(0);
-    one_step();
-    CHECK_EQ(lines(), 1);
+    open_unserved();
     CHECK_EQ(fin_waitset_check(w), -EAGAIN);
     send_to(0);
     CHECK_EQ(fin_waitset_check(w), 0);
