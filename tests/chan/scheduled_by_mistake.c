@@ -31,9 +31,11 @@ static void waits_for_channel(void) {
     char c;
     CHECK_EQ(fin_chan_recv(here, &c, 1), -ECANCELED);
 }
+static bool begun;
 static void passes_gate(void *unused) {
     char c;
     (void)unused;
+    __atomic_store_n(&begun, true, __ATOMIC_RELEASE);
     CHECK_EQ(read(gate[0], &c, 1), 1);
 }
 static void offloads(void) { CHECK_EQ(fin_offload(passes_gate, NULL), 0); }
@@ -75,7 +77,8 @@ int main(void) {
     fin_finish_as(outer) {
         for (uintptr_t way = 0; way < WAYS; way++)
             fin_async_eager_call(begins, (void *)way); // each on a stack of its own
-        CHECK_EQ(fin_sleep_nc(FIN_MS), 0);
+        while (!__atomic_load_n(&begun, __ATOMIC_ACQUIRE))
+            CHECK_EQ(fin_sleep_nc(FIN_MS), 0);
         CHECK_EQ(waits, WAYS);
         mistakes(NULL);
         CHECK_EQ(fin_thread_start(&other, mistakes, NULL), 0);
