@@ -48,6 +48,9 @@ static FIN_BLOCKING int by_pool(struct io *io, const struct call *c, pthread_rwl
     return error ? error : w.result;
 }
 
+// What was done cannot be taken back, and done again elsewhere.
+static bool appends(const struct call *c) { return c->op == IORING_OP_WRITE && fcntl(c->fd, F_GETFL) & O_APPEND; }
+
 static int sum(int done, int r) { return done == 0 ? r : r > 0 ? done + r : done; }
 
 static FIN_BLOCKING int at_position(struct io *io, const struct call *c, pthread_rwlock_t *lock) {
@@ -55,8 +58,7 @@ static FIN_BLOCKING int at_position(struct io *io, const struct call *c, pthread
     int done = 0;
     if (pthread_rwlock_trywrlock(lock) == 0) {
         bool over = fin_io_try_file(c, &rest, &done);
-        bool appends = c->op == IORING_OP_WRITE && fcntl(c->fd, F_GETFL) & O_APPEND;
-        if (!over && done > 0 && !appends && lseek(c->fd, -done, SEEK_CUR) >= 0) {
+        if (!over && done > 0 && !appends(c) && lseek(c->fd, -done, SEEK_CUR) >= 0) {
             rest = *c;
             done = 0;
         }
