@@ -93,11 +93,12 @@ static void sockets(void) {
     }
     static char all[4];
     static size_t count;
-    fin_finish { // two receives: one before the number is given up, one after
+    fin_finish { // two receives: one begins before the number is given up, one after
         fin_async { CHECK_EQ(fin_recv_all(again, all, sizeof all, 0, &count), 0); };
-        CHECK_EQ(fin_send(pair[1], "ab", 2, 0), 2);
         CHECK_EQ(fin_sleep(FIN_MS), 0);
         CHECK_EQ(fin_file_unregister(again), 0);
+        CHECK_EQ(fin_send(pair[1], "ab", 2, 0), 2);
+        CHECK_EQ(fin_sleep(FIN_MS), 0);
         CHECK_EQ(fin_send(pair[1], "cd", 2, 0), 2);
     }
     CHECK_EQ(count, sizeof all);
