@@ -3,6 +3,8 @@
 // nothing to do but to wait again; so it is while calls wait at the same end, and these sleep on. Not where it serves as
 // many as it may, or its block, or one around that, has been cancelled or is just being so: then the request stays, also
 // where the loop has a stack.
+#include <pthread.h>
+
 #include "rpc.h"
 
 enum { CALLS = 30 };
@@ -214,14 +216,16 @@ static void counts(struct fin_rpc *r, uint32_t id, void *request, size_t size, v
     done++;
 }
 
-static void sends_some(void *n) {
+static void *sends_some(void *n) {
     for (uint32_t i = 0; i < *(uint32_t *)n; i++)
         sends_raw(i);
+    return NULL;
 }
 
-// The loop reads the others of a burst itself.
+// The loop reads the others of a burst itself. (The thread waits for the sender without the library, so that it sees each
+// burst as a whole.)
 static void beside_calls(unsigned callers, uint32_t burst) {
-    struct fin_thread_handle t;
+    pthread_t t;
     open_kind(PAIR, 4096, 0);
     CHECK_EQ(fin_rpc_open(&server, b, 0), 0);
     done = 0;
@@ -233,8 +237,8 @@ static void beside_calls(unsigned callers, uint32_t burst) {
         let_sleep();
         fin_stats_clear();
         for (uint32_t n = 0; n < CALLS; n++) {
-            CHECK_EQ(fin_thread_start(&t, sends_some, &burst), 0);
-            fin_thread_join_nc(&t);
+            CHECK_EQ(pthread_create(&t, NULL, sends_some, &burst), 0);
+            CHECK_EQ(pthread_join(t, NULL), 0);
             while (done < (n + 1) * burst)
                 fin_yield();
             let_sleep();
