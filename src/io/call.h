@@ -19,9 +19,10 @@ static inline FIN_BLOCKING long run(struct call c) {
     struct io *io = FIN_LIKELY(fin_self != NULL) ? (struct io *)fin_rt(fin_self)->poller : NULL;
     uint64_t head = (uint64_t)(uint32_t)c.fd << 32 | (uint32_t)c.ioprio << 16 | (uint32_t)c.sqe_flags << 8 | c.op;
     uint64_t tail = (uint64_t)c.flags << 32 | c.len;
-    if (FIN_UNLIKELY(!io || c.fd >= FIXED || !(io->can.ops >> c.op & 1) || fin_io_nothing(&c)) ||
-        (fin_io_at_position(c.op, c.off) && fin_io_kind_of(c.fd) == FIN_IO_FILE))
+    if (FIN_UNLIKELY(!io || c.fd >= FIXED || !(io->can.ops >> c.op & 1) || fin_io_nothing(&c)))
         return c.message ? fin_io_run(c) : fin_io_run_words(head, c.off, word(c.addr), tail, c.nc);
+    if (fin_io_at_position(c.op, c.off))
+        return fin_io_run_here(io, head, word(c.addr), tail, c.nc);
     bool sends = c.op == IORING_OP_SEND;
     return (c.message ? fin_uring_quick_message : sends ? fin_uring_quick_send : fin_uring_quick)(
         io, head, c.off, word(c.addr), tail, c.nc);

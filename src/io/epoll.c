@@ -227,7 +227,8 @@ static FIN_BLOCKING int try_and_wait(struct io *io, const struct call *c, enum f
 }
 
 static FIN_BLOCKING int run(struct io *io, const struct call *c) {
-    enum fin_io_kind kind = FIN_IO_FILE;
+    enum fin_io_kind kind;
+    ino_t file;
     if (!c->nc && fin_cancelled())
         return -ECANCELED;
     switch (c->op) {
@@ -246,9 +247,10 @@ static FIN_BLOCKING int run(struct io *io, const struct call *c) {
     case IORING_OP_WRITE:
     case IORING_OP_READV:
     case IORING_OP_WRITEV:
-        if (c->off == UINT64_MAX)
-            kind = fin_io_kind_of(c->fd);
-        return kind == FIN_IO_FILE ? fin_io_file(io, c) : try_and_wait(io, c, kind);
+        if (c->off != UINT64_MAX)
+            return fin_io_file(io, c);
+        kind = fin_io_kind_and_number(c->fd, &file);
+        return kind == FIN_IO_FILE ? fin_io_file_here(io, c, file) : try_and_wait(io, c, kind);
     case IORING_OP_RECV:
     case IORING_OP_SEND:
     case IORING_OP_RECVMSG:

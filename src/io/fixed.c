@@ -38,16 +38,20 @@ int fin_io_run(struct call c) {
     return error ? error : run_checked(io, &c);
 }
 
+struct call fin_io_of_words(uint64_t head, uint64_t off, uint64_t addr, uint64_t tail, bool nc) {
+    return (struct call){.op = (uint8_t)head,
+                         .sqe_flags = (uint8_t)(head >> 8),
+                         .ioprio = (uint16_t)(head >> 16),
+                         .fd = (int)(head >> 32),
+                         .off = off,
+                         .addr = (const void *)(uintptr_t)addr,
+                         .len = (uint32_t)tail,
+                         .flags = (uint32_t)(tail >> 32),
+                         .nc = nc};
+}
+
 long fin_io_run_words(uint64_t head, uint64_t off, uint64_t addr, uint64_t tail, bool nc) {
-    return fin_io_run((struct call){.op = (uint8_t)head,
-                                    .sqe_flags = (uint8_t)(head >> 8),
-                                    .ioprio = (uint16_t)(head >> 16),
-                                    .fd = (int)(head >> 32),
-                                    .off = off,
-                                    .addr = (const void *)(uintptr_t)addr,
-                                    .len = (uint32_t)tail,
-                                    .flags = (uint32_t)(tail >> 32),
-                                    .nc = nc});
+    return fin_io_run(fin_io_of_words(head, off, addr, tail, nc));
 }
 
 // Files

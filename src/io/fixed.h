@@ -29,6 +29,8 @@ int fin_io_descriptor(int fd);
 // Of a socket, by its descriptor or number: the value of an option of SOL_SOCKET, or -1.
 int fin_socket_option(int fd, int name);
 FIN_BLOCKING int fin_io_run(struct call c); // any call
+// One of four words, as the ring has them.
+struct call fin_io_of_words(uint64_t head, uint64_t off, uint64_t addr, uint64_t tail, bool nc);
 FIN_BLOCKING long fin_io_run_words(uint64_t head, uint64_t off, uint64_t addr, uint64_t tail, bool nc);
 
 #endif

@@ -269,7 +269,11 @@ static inline int fin_io_result(long r) { return r < 0 ? -errno : (int)r; }
 // try.c: calls that do not block. -EAGAIN where they would. `waited`: the descriptor has been said to be ready
 void fin_try_forked(void); // in the child, which has not the thread that may have had the lock
 enum fin_io_kind { FIN_IO_FILE, FIN_IO_SOCKET, FIN_IO_STREAM };
-enum fin_io_kind fin_io_kind_of(int fd);
+enum fin_io_kind fin_io_kind_and_number(int fd, ino_t *number); // that of the inode
+static inline enum fin_io_kind fin_io_kind_of(int fd) {
+    ino_t number;
+    return fin_io_kind_and_number(fd, &number);
+}
 int fin_io_try(const struct call *c, enum fin_io_kind kind, bool waited);
 int fin_io_ready_now(int fd, int events);
 // Of a file: true where the call is done, with its result in *done. Otherwise `rest` is left to do, after a count of *done.
@@ -277,13 +281,18 @@ bool fin_io_try_file(const struct call *c, struct call *rest, int *done);
 
 // position.c
 void fin_position_forked(void); // in the child
-FIN_BLOCKING int fin_io_file(struct io *io, const struct call *c); // of a file, by this thread or the pool
+// Of a file, by this thread or the pool. At the position where `file` is its number; otherwise at another place.
+FIN_BLOCKING int fin_io_file(struct io *io, const struct call *c);
+FIN_BLOCKING int fin_io_file_here(struct io *io, const struct call *c, ino_t file);
+// A call of four words at the position, which the thread's ring could do: it does, where there is no position.
+FIN_BLOCKING long fin_io_run_here(struct io *io, uint64_t head, uint64_t addr, uint64_t tail, bool nc);
 static inline bool fin_io_at_position(unsigned op, uint64_t off) {
     bool transfers =
         op == IORING_OP_READ || op == IORING_OP_WRITE || op == IORING_OP_READV || op == IORING_OP_WRITEV;
     return transfers && off == UINT64_MAX;
 }
-bool fin_io_of_file(const struct io *io, const struct call *c); // at the position, and the file has one
+// At the position, and the file has one? Its number is to be said then.
+bool fin_io_of_file(const struct io *io, const struct call *c, ino_t *file);
 
 // poll.c
 FIN_BLOCKING int fin_io_poll(int fd, int events, bool nc); // as fin_poll

@@ -183,7 +183,8 @@ static struct chain *new_chain(struct io *io, unsigned count) {
 // follows would still find a pipe's reader. So a close ends the chain. What is at a file's position is not the ring's.
 static unsigned as_chain(const struct io *io, const struct call *calls, unsigned count) {
     unsigned n = 0;
-    while (n < count && (n == 0 || calls[n - 1].op != IORING_OP_CLOSE) && !fin_io_of_file(io, &calls[n]))
+    ino_t file;
+    while (n < count && (n == 0 || calls[n - 1].op != IORING_OP_CLOSE) && !fin_io_of_file(io, &calls[n], &file))
         n++;
     return n;
 }

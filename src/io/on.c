@@ -266,29 +266,29 @@ static __attribute__((noinline)) FIN_LEAVES_FRAME int wait_for(enum fin_reason r
                                                                const struct call *c, fin_cont *cont, const void *state,
                                                                size_t size) {
     struct io *io;
+    ino_t file;
     int error = may_wait(&io, cont, state, size);
     if (error)
         return error;
     if (io->backend == &fin_io_epoll && c->fd < FIXED)
         return wait_ready(reason, io, storage, c, cont, state, size);
-    if (c->fd >= FIXED || !(io->can.ops >> c->op & 1) || fin_io_nothing(c) || fin_io_of_file(io, c))
-        return done_at_once(reason, io, storage, c, run_now(c), cont, state, size);
+    bool ring = c->fd < FIXED && io->can.ops >> c->op & 1 && !fin_io_nothing(c);
+    if (!ring || fin_io_of_file(io, c, &file))
+        return done_at_once(reason, io, storage, c, ring ? fin_io_file_here(io, c, file) : run_now(c), cont, state, size);
     struct on *on = prepare(io, storage, *c, reason == FIN_FOR_MESSAGE ? for_message : nothing);
     struct request *r = &on->request;
     return fin_cont_suspend(reason, cont, state, size, cancelled_by(&r->waiter, fin_uring_cancel, r), begin, on);
 }
 
 // wait_for() of an AWE that has waited before and owns nothing but its stack, where the ring is to do a call of four words:
-// what those that it consists of ask one after the other is asked at once. Words go from registers to the entry, as in
-// request.c.
+// what those that it consists of ask one after the other is asked at once. Words go from registers to the entry: request.c.
 static inline FIN_LEAVES_FRAME __attribute__((always_inline)) int quick(struct fin_on *storage, const struct call c,
                                                                         fin_cont *cont, const void *state, size_t size) {
     struct fin_runtime *rt = fin_rt(fin_self);
     struct fin_cont_record *e = begin_plain(rt, cont, size);
     struct io *io = FIN_LIKELY(e != NULL) ? (struct io *)rt->poller : NULL;
-    bool waits_all = c.op == IORING_OP_SEND && c.flags & MSG_WAITALL;
-    bool of_file = fin_io_at_position(c.op, c.off) && fin_io_kind_of(c.fd) == FIN_IO_FILE;
-    if (FIN_UNLIKELY(!io || c.fd >= FIXED || !(io->can.ops >> c.op & 1) || fin_io_nothing(&c) || waits_all || of_file)) {
+    bool other = (c.op == IORING_OP_SEND && c.flags & MSG_WAITALL) || fin_io_at_position(c.op, c.off);
+    if (FIN_UNLIKELY(!io || c.fd >= FIXED || !(io->can.ops >> c.op & 1) || fin_io_nothing(&c) || other)) {
         const struct call copy = c; // so that nobody has the address of c, and it is words in registers below
         return wait_for(FIN_FOR_IO, storage, &copy, cont, state, size);
     }

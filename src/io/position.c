@@ -10,10 +10,9 @@
 #define _GNU_SOURCE
 #include <fcntl.h>
 #include <pthread.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
-#include "io/fixed.h"
+#include "io/call.h"
 
 enum { LOCKS = 64 };
 
@@ -25,8 +24,8 @@ void fin_position_forked(void) {
         pthread_rwlock_init(&moves[i], NULL); // who had them is not here
 }
 
-bool fin_io_of_file(const struct io *io, const struct call *c) {
-    return fin_io_at_position(c->op, c->off) && fin_io_kind_of(fin_descriptor(io, c)) == FIN_IO_FILE;
+bool fin_io_of_file(const struct io *io, const struct call *c, ino_t *file) {
+    return fin_io_at_position(c->op, c->off) && fin_io_kind_and_number(fin_descriptor(io, c), file) == FIN_IO_FILE;
 }
 
 struct whole {
@@ -69,13 +68,32 @@ static FIN_BLOCKING int at_position(struct io *io, const struct call *c, pthread
     return sum(done, by_pool(io, &rest, lock));
 }
 
-int fin_io_file(struct io *io, const struct call *call) {
-    struct call c = *call, rest;
-    struct stat s;
-    int done;
+// The call of its descriptor, whatever the caller calls that.
+static struct call plainly(const struct io *io, const struct call *call) {
+    struct call c = *call;
     c.fd = fin_descriptor(io, call);
     c.sqe_flags = 0;
-    if (fin_io_at_position(c.op, c.off) && fstat(c.fd, &s) == 0)
-        return at_position(io, &c, &moves[s.st_ino % LOCKS]);
+    c.since = c.since ? c.since : fin_closes_now();
+    return c;
+}
+
+int fin_io_file(struct io *io, const struct call *call) {
+    struct call c = plainly(io, call), rest;
+    int done;
     return fin_io_try_file(&c, &rest, &done) ? done : sum(done, fin_io_by_pool(io, &rest));
+}
+
+int fin_io_file_here(struct io *io, const struct call *call, ino_t file) {
+    struct call c = plainly(io, call);
+    if (!c.nc && fin_cancelled())
+        return -ECANCELED;
+    return at_position(io, &c, &moves[file % LOCKS]);
+}
+
+long fin_io_run_here(struct io *io, uint64_t head, uint64_t addr, uint64_t tail, bool nc) {
+    ino_t file;
+    if (fin_io_kind_and_number((int)(head >> 32), &file) != FIN_IO_FILE)
+        return fin_uring_quick(io, head, HERE, addr, tail, nc);
+    struct call c = fin_io_of_words(head, HERE, addr, tail, nc);
+    return fin_io_file_here(io, &c, file);
 }

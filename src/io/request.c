@@ -138,6 +138,7 @@ static FIN_BLOCKING int close_it(struct io *io, const struct call *c) {
 
 int fin_uring_call(struct io *io, const struct call *c) {
     uint32_t flags;
+    ino_t file;
     if (FIN_UNLIKELY(c->op == IORING_OP_CLOSE))
         return close_it(io, c);
     if (FIN_UNLIKELY(c->op >= FIN_OP_POOL || !(io->can.ops >> c->op & 1)))
@@ -146,8 +147,8 @@ int fin_uring_call(struct io *io, const struct call *c) {
         return !c->nc && fin_cancelled() ? -ECANCELED : fin_io_direct(c);
     if (FIN_UNLIKELY(c->op == IORING_OP_TEE || (c->op == IORING_OP_SPLICE && !fin_io_splices_file(c))))
         return !c->nc && fin_cancelled() ? -ECANCELED : fin_io_splice(io, c, false);
-    if (FIN_UNLIKELY(fin_io_of_file(io, c)))
-        return !c->nc && fin_cancelled() ? -ECANCELED : fin_io_file(io, c);
+    if (FIN_UNLIKELY(fin_io_of_file(io, c, &file)))
+        return fin_io_file_here(io, c, file);
     return fin_uring_run(io, c, &flags);
 }
 

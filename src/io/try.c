@@ -254,10 +254,11 @@ int fin_io_try(const struct call *c, enum fin_io_kind kind, bool waited) {
     }
 }
 
-enum fin_io_kind fin_io_kind_of(int fd) {
+enum fin_io_kind fin_io_kind_and_number(int fd, ino_t *number) {
     struct stat s;
     if (fstat(fd, &s) != 0)
-        return FIN_IO_FILE; // the call itself says why
+        s = (struct stat){.st_mode = S_IFREG}; // the call itself says why
+    *number = s.st_ino;
     if (S_ISSOCK(s.st_mode))
         return FIN_IO_SOCKET;
     return S_ISREG(s.st_mode) || S_ISBLK(s.st_mode) || S_ISDIR(s.st_mode) ? FIN_IO_FILE : FIN_IO_STREAM;
