@@ -56,8 +56,7 @@ void fin_waitset_rung(struct fin_waitset_source *s) {
     s->triggered = true;
     if (!s->held && s->group != PENDING) {
         fin_waitset_unlink(w, s); // its receiver's side disarms it
-        if (s->line)
-            fin_lines_remove(w->monitor, s);
+        fin_lines_remove(w->monitor, s);
         fin_waitset_enlist(w, s, PENDING);
     }
     fin_waitset_release(w);

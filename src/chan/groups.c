@@ -28,8 +28,7 @@ void fin_waitset_delist(struct fin_waitset *w, struct fin_waitset_source *s) {
     if (s->armed)
         fin_ump_disarm(rx_of(s));
     s->armed = false;
-    if (s->line)
-        fin_lines_remove(w->monitor, s);
+    fin_lines_remove(w->monitor, s);
 }
 
 static void to_group(struct fin_waitset *w, struct fin_waitset_source *s, int group) {
@@ -66,7 +65,7 @@ static void arm(struct fin_waitset *w, struct fin_link *members) {
         struct fin_waitset_source *s = FIN_SOURCE_OF(l);
         next = l->next;
         bool event = has_event(s, rx_of(s)->meeting);
-        if (event && s->line)
+        if (event)
             fin_lines_remove(w->monitor, s); // it waits to be handled, while steps go on
         fin_waitset_enlist(w, s, event ? PENDING : rx_of(s)->meeting ? ASIDE : IDLE);
     }

@@ -8,7 +8,7 @@ static void set_line(struct fin_lines *l, uint32_t i, const uint32_t *at, uint32
     __atomic_store_n(&l->at[i], at, __ATOMIC_RELAXED);
     __atomic_store_n(&l->seen[i], seen, __ATOMIC_RELAXED);
     l->source[i] = s;
-    s->line = (uint16_t)(i + 1);
+    __atomic_store_n(&s->line, (uint16_t)(i + 1), __ATOMIC_RELAXED); // of any set, which asks with its own latch
 }
 
 static void set_count(struct fin_lines *l, uint32_t n) { __atomic_store_n(&l->count, n, __ATOMIC_RELAXED); }
@@ -37,10 +37,12 @@ static void remove_line(struct fin_lines *l, struct fin_waitset_source *s) {
     uint32_t i = s->line - 1u, last = l->count - 1;
     set_line(l, i, l->at[last], l->seen[last], l->source[last]);
     set_count(l, last);
-    s->line = 0;
+    __atomic_store_n(&s->line, 0, __ATOMIC_RELAXED);
 }
 
 void fin_lines_remove(struct fin_runtime *rt, struct fin_waitset_source *s) {
+    if (__atomic_load_n(&s->line, __ATOMIC_RELAXED) == 0)
+        return;
     fin_latch_acquire(fin_lines_latch(rt));
     remove_line(&rt->lines, s);
     fin_latch_release(fin_lines_latch(rt));
