@@ -19,6 +19,13 @@
 #define FIN_ENTRY __attribute__((used, externally_visible))
 #endif
 
+// A function in which no sanitizer looks at anything: track.c says what for.
+#ifdef __clang__
+#define FIN_UNTRACKED __attribute__((disable_sanitizer_instrumentation))
+#else
+#define FIN_UNTRACKED __attribute__((no_sanitize_thread))
+#endif
+
 // A function that does not return where it waits, which is what a continuation is for: no caller sees others run before it
 // returns, so it has no FIN_BLOCKING, though what it calls has.
 #if defined(__clang__) && defined(FIN_CHECK_BLOCKING)
@@ -275,6 +282,8 @@ void fin_track_written(void *p, size_t size); // by the kernel, out of valgrind'
 void fin_track_stack(struct fin_stack *s, void *lo, size_t size);
 void fin_track_memory(void *p, size_t size, bool begins);
 void fin_track_mapping(bool begins); // is over, or is about to end
+struct sigaction;
+int fin_track_sigaction(int signal, const struct sigaction *now, struct sigaction *before);
 void fin_track_drop(struct fin_runtime *rt);
 void fin_track_stack_end(struct fin_runtime *rt, struct fin_stack *s);
 extern void *fin_track_always[2];

@@ -5,6 +5,8 @@
 //
 // They are told of a change of stack just before it, or just after; the few instructions between are not instrumented. What
 // the core does on a stack never returns, so the library is built without the instrumentation of frames: src/meson.build.
+#include <signal.h>
+
 #include "core/runtime.h"
 
 #if __has_include(<valgrind/memcheck.h>)
@@ -30,6 +32,7 @@ WEAK void *__tsan_get_current_fiber(void);
 WEAK void *__tsan_create_fiber(unsigned flags);
 WEAK void __tsan_destroy_fiber(void *fiber);
 WEAK void __tsan_switch_to_fiber(void *fiber, unsigned flags);
+WEAK int __sigaction(int signal, const struct sigaction *now, struct sigaction *before); // glibc's other name for it
 
 // Takes the place of the exception state: never zero, so that every switch takes the slow path.
 void *fin_track_always[2] = {fin_track_always, fin_track_always};
@@ -118,6 +121,13 @@ void fin_track_mapping(bool begins) {
     static char order;
     if (__tsan_acquire)
         (begins ? __tsan_acquire : __tsan_release)(&order);
+}
+
+// sigaction(2), for a handler that is FIN_UNTRACKED throughout and makes system calls itself. TSan keeps a signal until the
+// fiber that it came to calls a function that TSan knows; but that one's AWE may be waiting for this very signal. So TSan
+// does not hear of the handler.
+int fin_track_sigaction(int signal, const struct sigaction *now, struct sigaction *before) {
+    return (__tsan_create_fiber && __sigaction ? __sigaction : sigaction)(signal, now, before);
 }
 
 static void tell_asan(struct fin_stack *from, struct fin_stack *to) {

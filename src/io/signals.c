@@ -1,16 +1,19 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// Signals as events: a handler writes each into the pipe of every open set that has it; a read from the pipe waits for one.
+// Signals as events: a handler writes each into the pipe of every open set that has it. Who waits for the pipe takes one
+// itself then, unless another was quicker: a read in flight would take it for an AWE whose thread may end meanwhile.
 //
 // The handler may run in any thread at any time. It walks a list whose nodes are never freed, and uses a node's pipe only
 // between `handlers` up and down, while the node still has the signal: so who has taken the signals away and seen `handlers`
-// at zero may close the pipe.
+// at zero may close the pipe. What it calls is FIN_UNTRACKED, and system calls: it may come in the midst of TSan's own work.
 #define _GNU_SOURCE
 #include <fin/signals.h>
 
 #include <fcntl.h>
+#include <poll.h>
 #include <pthread.h>
 #include <sched.h>
 #include <stdlib.h>
+#include <sys/syscall.h>
 #include <unistd.h>
 
 #include <fin/io.h>
@@ -41,10 +44,10 @@ static struct sigaction before[SIGNALS]; // of those in an open set
 static uint64_t handled;
 static pid_t owner;
 
-static uint64_t bit(int signal) { return (uint64_t)1 << (signal - 1); }
+static FIN_UNTRACKED uint64_t bit(int signal) { return (uint64_t)1 << (signal - 1); }
 
 // Is it to be written? One of each ordinary signal, and as many real-time signals as leave room for those.
-static bool counts(struct fin_signal_set *s, int signal) {
+static FIN_UNTRACKED bool counts(struct fin_signal_set *s, int signal) {
     if (signal < SIGRTMIN)
         return !(__atomic_fetch_or(&s->unread, bit(signal), __ATOMIC_SEQ_CST) & bit(signal));
     if (__atomic_fetch_add(&s->real_time, 1, __ATOMIC_SEQ_CST) < s->real_time_most)
@@ -55,7 +58,7 @@ static bool counts(struct fin_signal_set *s, int signal) {
 }
 
 // It could not be written after all: the program has closed the pipe.
-static void not_written(struct fin_signal_set *s, int signal) {
+static FIN_UNTRACKED void not_written(struct fin_signal_set *s, int signal) {
     __atomic_fetch_add(&s->lost, 1, __ATOMIC_SEQ_CST);
     if (signal < SIGRTMIN)
         __atomic_fetch_and(&s->unread, ~bit(signal), __ATOMIC_SEQ_CST);
@@ -63,7 +66,7 @@ static void not_written(struct fin_signal_set *s, int signal) {
         __atomic_fetch_sub(&s->real_time, 1, __ATOMIC_SEQ_CST);
 }
 
-static void handler(int signal, siginfo_t *from, void *context) {
+static FIN_UNTRACKED void handler(int signal, siginfo_t *from, void *context) {
     int error = errno;
     struct fin_signal_info i = {.signal = signal, .code = from->si_code, .pid = from->si_pid, .uid = from->si_uid};
     (void)context;
@@ -78,7 +81,7 @@ static void handler(int signal, siginfo_t *from, void *context) {
             continue;
         __atomic_fetch_add(&s->handlers, 1, __ATOMIC_SEQ_CST);
         if (__atomic_load_n(&s->has, __ATOMIC_SEQ_CST) & bit(signal) && counts(s, signal) &&
-            write(s->pipe[1], &i, sizeof i) != sizeof i)
+            syscall(SYS_write, s->pipe[1], &i, sizeof i) != sizeof i)
             not_written(s, signal);
         __atomic_fetch_sub(&s->handlers, 1, __ATOMIC_SEQ_CST);
     }
@@ -107,7 +110,7 @@ static int handle_all(uint64_t want) {
     for (int i = 1; i <= SIGNALS; i++) {
         if (!(want & ~handled & bit(i)))
             continue;
-        if (sigaction(i, &action, &before[i - 1]) != 0)
+        if (fin_track_sigaction(i, &action, &before[i - 1]) != 0)
             return -errno;
         handled |= bit(i);
     }
@@ -118,7 +121,7 @@ static void give_back_actions(void) {
     uint64_t keep = in_open_sets();
     for (int i = 1; i <= SIGNALS; i++)
         if (handled & ~keep & bit(i))
-            sigaction(i, &before[i - 1], NULL);
+            fin_track_sigaction(i, &before[i - 1], NULL);
     handled &= keep;
 }
 
@@ -172,9 +175,8 @@ static int open_set(struct fin_signals *out, uint64_t want) {
     struct fin_signal_set *s = unused_set();
     if (!s)
         return -ENOMEM;
-    if (pipe2(s->pipe, O_CLOEXEC) != 0)
+    if (pipe2(s->pipe, O_CLOEXEC | O_NONBLOCK) != 0)
         return -errno;
-    fcntl(s->pipe[1], F_SETFL, O_NONBLOCK);
     s->real_time_most = room_for_real_time(s->pipe[1]);
     s->in_use = true;
     __atomic_store_n(&owner, getpid(), __ATOMIC_RELAXED);
@@ -221,10 +223,11 @@ void fin_signals_close(struct fin_signals *out) {
     pthread_mutex_unlock(&mutex);
 }
 
-// What comes from here on is a new signal: before, it would have been part of the one read.
-static int taken(struct fin_signal_set *s, const struct fin_signal_info *info, ssize_t n) {
+// -EAGAIN: there is none. What comes from here on is a new signal: before, it would have been part of the one read.
+static int take_one(struct fin_signal_set *s, struct fin_signal_info *info) {
+    ssize_t n = read(s->pipe[0], info, sizeof *info);
     if (n != (ssize_t)sizeof *info)
-        return n < 0 ? (int)n : -EIO;
+        return n < 0 ? -errno : -EIO;
     if (info->signal < SIGRTMIN)
         __atomic_fetch_and(&s->unread, ~bit(info->signal), __ATOMIC_SEQ_CST);
     else
@@ -236,7 +239,10 @@ static FIN_BLOCKING int next(struct fin_signals *out, struct fin_signal_info *in
     struct fin_signal_set *s = out->set;
     if (!s || !s->in_use)
         return -EBADF;
-    return taken(s, info, nc ? fin_read_nc(s->pipe[0], info, sizeof *info) : fin_read(s->pipe[0], info, sizeof *info));
+    int r = !nc && fin_cancelled() ? -ECANCELED : 0;
+    while (r >= 0 && (r = take_one(s, info)) == -EAGAIN)
+        r = nc ? fin_poll_nc(s->pipe[0], POLLIN) : fin_poll(s->pipe[0], POLLIN);
+    return r;
 }
 
 int fin_signals_next(struct fin_signals *s, struct fin_signal_info *info) { return next(s, info, false); }
@@ -251,9 +257,15 @@ struct signals_on {
 };
 _Static_assert(sizeof(struct signals_on) <= sizeof(struct fin_more_on), "room for a wait");
 
-static FIN_INNER void received(void *state, int n) {
-    const struct signals_on *w = *(struct signals_on **)state;
-    fin_cont_tell(&w->kept, taken(w->set, w->info, n));
+static FIN_INNER void arrived(void *state, int r);
+
+static int await_one(struct signals_on *w) { return fin_poll_on(&w->on, w->set->pipe[0], POLLIN, arrived, &w, sizeof w); }
+
+static FIN_INNER void arrived(void *state, int r) {
+    struct signals_on *w = *(struct signals_on **)state;
+    if (r >= 0 && (r = take_one(w->set, w->info)) == -EAGAIN)
+        r = await_one(w);
+    fin_cont_tell(&w->kept, r);
 }
 
 int fin_signals_next_on(struct fin_signals *s, struct fin_signal_info *info, struct fin_more_on *storage, fin_cont *cont,
@@ -267,7 +279,7 @@ int fin_signals_next_on(struct fin_signals *s, struct fin_signal_info *info, str
     fin_keep(&w->kept, cont, state, size);
     w->set = s->set;
     w->info = info;
-    return fin_read_on(&w->on, s->set->pipe[0], info, sizeof *info, received, &w, sizeof w);
+    return await_one(w);
 }
 
 uint64_t fin_signals_lost(const struct fin_signals *s) {

@@ -133,8 +133,7 @@ int main(void) {
     int before = open_descriptors();
     read_in_place_of_the_action();
     actions_come_back();
-    if (!ON_TSAN) // which keeps one signal of each number for the thread, and passes that on when it likes
-        real_time();
+    real_time();
     children();
     child_of_fork();
     CHECK_EQ(open_descriptors(), before);

@@ -96,8 +96,6 @@ static void open_and_close(void) {
 }
 
 int main(void) {
-    if (ON_TSAN)
-        SKIP("TSan keeps one signal of each number, and passes it on when it likes");
     rounds = getenv("FIN_FEW") ? 500 : getenv("FIN_IO") ? 4000 : 20000; // long once
     each_once();
     open_and_close();
