@@ -4,7 +4,7 @@
 //
 // The handler may run in any thread at any time. It walks a list whose nodes are never freed, and uses a node's pipe only
 // between `handlers` up and down, while the node still has the signal: so who has taken the signals away and seen `handlers`
-// at zero may close the pipe. What it calls is FIN_UNTRACKED, and system calls: it may come in the midst of TSan's own work.
+// at zero may close the pipe. What it calls is FIN_UNTRACKED, and system calls: it may come in the midst of TSan's work.
 #define _GNU_SOURCE
 #include <fin/signals.h>
 
@@ -68,12 +68,16 @@ static FIN_UNTRACKED void not_written(struct fin_signal_set *s, int signal) {
 
 static FIN_UNTRACKED void handler(int signal, siginfo_t *from, void *context) {
     int error = errno;
-    struct fin_signal_info i = {.signal = signal, .code = from->si_code, .pid = from->si_pid, .uid = from->si_uid};
+    struct fin_signal_info i;
     (void)context;
+    i.signal = signal; // an initializer may be a call of memset, which TSan takes part in
+    i.code = from->si_code;
+    i.pid = from->si_pid;
+    i.uid = from->si_uid;
+    i.value = signal == SIGCHLD ? 0 : (uintptr_t)from->si_value.sival_ptr;
+    i.unused_[0] = i.unused_[1] = 0;
     if (signal == SIGCHLD)
         i.status = from->si_status;
-    else
-        i.value = (uintptr_t)from->si_value.sival_ptr;
     // A child between its fork and the end of that has its parent's pipes.
     bool ours = getpid() == __atomic_load_n(&owner, __ATOMIC_RELAXED);
     for (struct fin_signal_set *s = __atomic_load_n(&sets, __ATOMIC_ACQUIRE); s && ours; s = s->next) {
