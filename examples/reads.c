@@ -163,6 +163,7 @@ static FIN_BLOCKING void make_and_show(bool brief) {
 }
 
 FIN_BLOCKING int main(int argc, char **argv) {
+    fin_set_stack_size(16 << 10); // the loops call little, and there are a thousand: fin/awe.h
     if (argc < 3) {
         only_options(argc, argv, 1, OPTIONS("--short"));
         make_and_show(has_option(argc, argv, "--short"));

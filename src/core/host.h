@@ -56,8 +56,9 @@ bool fin_host_stuck_wanted(void); // the same, before the first thread has begun
 // A line on the standard error stream, "fin: " before it; then the end of the program.
 _Noreturn void fin_host_die(const char *text);
 
-// The size of a stack in bytes: a power of two.
-size_t fin_host_stack_size(void);
+// The size of a stack in bytes, a power of two: at least what the environment says, or else `wanted`, unless that is 0.
+enum { FIN_MOST_STACK_SIZE = 1 << 30 };
+size_t fin_host_stack_size(size_t wanted);
 size_t fin_host_page_size(void);
 
 #endif

@@ -239,6 +239,7 @@ void fin_runtime_wake(struct fin_runtime *rt); // any thread: ends the sleep of 
 void fin_runtime_end(struct fin_runtime *rt);  // own thread
 
 // stack.c
+void fin_stack_begin(struct fin_runtime *rt);
 struct fin_finish_block *fin_stack_try(struct fin_runtime *rt); // NULL: no memory
 static inline struct fin_finish_block *fin_stack_take(struct fin_runtime *rt) { // ends the program where there is no memory
     struct fin_thread *t = &rt->thread;

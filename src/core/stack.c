@@ -12,6 +12,21 @@ enum {
     OFTEN = 100,  // milliseconds
 };
 
+static size_t wanted; // by the program
+
+int fin_set_stack_size(size_t bytes) {
+    if (bytes > FIN_MOST_STACK_SIZE)
+        return -EINVAL;
+    __atomic_store_n(&wanted, bytes, __ATOMIC_RELAXED);
+    return 0;
+}
+
+// What is enough for a program may be too little for what a sanitizer makes of it.
+void fin_stack_begin(struct fin_runtime *rt) {
+    const size_t asked = __atomic_load_n(&wanted, __ATOMIC_RELAXED), usual = fin_host_stack_size(0);
+    rt->stack_size = fin_host_stack_size(fin_tracking(rt) && asked < usual ? 0 : asked);
+}
+
 static struct fin_stack *stack_at(const struct fin_runtime *rt, uintptr_t base) {
     size_t colour = (base >> __builtin_ctzl(rt->stack_size)) % COLOURS * 64;
     return (struct fin_stack *)(base + rt->stack_size - colour) - 1;

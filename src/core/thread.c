@@ -77,7 +77,6 @@ struct fin_thread *fin_thread_begin_(void) {
     rt->holds_most = 0;
     rt->root = (struct fin_finish_block){.flags = FIN_FINISH_CLEAN};
     rt->thread.current = &rt->root;
-    rt->stack_size = fin_host_stack_size();
     rt->stats = (struct fin_stats){0};
     for (int i = 0; i < FIN_REASONS; i++)
         rt->known[i] = 0;
@@ -86,6 +85,7 @@ struct fin_thread *fin_thread_begin_(void) {
     if (!rt->thread.exceptions)
         rt->thread.exceptions = no_exceptions;
     fin_track_begin(rt);
+    fin_stack_begin(rt);
     if (fin_host_thread_begin(rt) != 0)
         fin_host_die("the system refuses what a thread's runtime needs");
     rt->thread.scheduler = fin_stack_take(rt);

@@ -15,7 +15,7 @@ NO_POINTS = {
         pthread_mutex_init pthread_mutex_lock pthread_mutex_trylock pthread_mutex_unlock
         pthread_rwlock_init pthread_rwlock_rdlock pthread_rwlock_trywrlock pthread_rwlock_unlock
         pthread_self pthread_setname_np pthread_sigmask raise sched_yield setpgid setsid shutdown
-        sigaction sigaddset sigdelset
+        sigaction __sigaction sigaddset sigdelset
         sigemptyset sigfillset sigismember signal sigprocmask sysconf
         io_uring_free_probe io_uring_queue_exit io_uring_unregister_buf_ring
         __libc_current_sigrtmax __libc_current_sigrtmin''',

@@ -24,7 +24,7 @@
 #define MADV_POPULATE_READ 22
 #endif
 
-enum { DEFAULT_STACK_SIZE = 64 * 1024, LEAST_STACK_SIZE = 16 * 1024, MOST_STACK_SIZE = 1 << 30 };
+enum { DEFAULT_STACK_SIZE = 64 * 1024, LEAST_STACK_SIZE = 16 * 1024 };
 
 size_t fin_host_page_size(void) {
     static size_t known; // a race writes the same value
@@ -36,23 +36,27 @@ size_t fin_host_page_size(void) {
     return size;
 }
 
-// FIN_STACK_SIZE in bytes, rounded up to a power of two. One page is the guard, and pages may have 64 KiB.
-size_t fin_host_stack_size(void) {
-    static size_t known; // a race writes the same value
+// FIN_STACK_SIZE, as it was when it was first asked for; SIZE_MAX: there is none.
+static size_t stack_size_in_environment(void) {
+    static size_t known = SIZE_MAX - 1; // not asked for; a race writes the same value
     size_t size = __atomic_load_n(&known, __ATOMIC_RELAXED);
-    if (!size) {
+    if (size == SIZE_MAX - 1) {
         const char *text = getenv("FIN_STACK_SIZE");
         char *end = NULL;
-        size_t want = text ? strtoul(text, &end, 0) : DEFAULT_STACK_SIZE, n = LEAST_STACK_SIZE;
-        if (text && (text[0] < '0' || text[0] > '9' || *end || want > MOST_STACK_SIZE))
+        size = text ? strtoul(text, &end, 0) : SIZE_MAX;
+        if (text && (text[0] < '0' || text[0] > '9' || *end || size > FIN_MOST_STACK_SIZE))
             fin_host_die("FIN_STACK_SIZE is not a number of bytes, up to 1 GiB");
-        if (want < 4 * fin_host_page_size())
-            want = 4 * fin_host_page_size();
-        while (n < want)
-            n *= 2;
-        size = n;
         __atomic_store_n(&known, size, __ATOMIC_RELAXED);
     }
+    return size;
+}
+
+// One page is the guard, and pages may have 64 KiB.
+size_t fin_host_stack_size(size_t wanted) {
+    size_t set = stack_size_in_environment(), asked = set != SIZE_MAX ? set : wanted ? wanted : DEFAULT_STACK_SIZE;
+    size_t size = LEAST_STACK_SIZE;
+    while (size < asked || size < 4 * fin_host_page_size())
+        size *= 2;
     return size;
 }
 
