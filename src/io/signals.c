@@ -229,7 +229,10 @@ void fin_signals_close(struct fin_signals *out) {
 
 // -EAGAIN: there is none. What comes from here on is a new signal: before, it would have been part of the one read.
 static int take_one(struct fin_signal_set *s, struct fin_signal_info *info) {
-    ssize_t n = read(s->pipe[0], info, sizeof *info);
+    ssize_t n;
+    do
+        n = read(s->pipe[0], info, sizeof *info);
+    while (n < 0 && errno == EINTR);
     if (n != (ssize_t)sizeof *info)
         return n < 0 ? -errno : -EIO;
     if (info->signal < SIGRTMIN)

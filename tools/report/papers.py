@@ -58,7 +58,8 @@ ITEMS = [
     Item(AC, 'Figure 11', 'random reads of 4 and 64 KiB with 1 to 1024 in flight: throughput and CPU',
          'AC and callbacks alike; CPU of AC +5.4 to +11.8% (4 KiB), -3.7 to +9.8% (64 KiB); one at a time much slower',
          [('reads', 'Random reads', 'Fin')], [('reads', 'Random reads', 'io_uring callbacks', 'pread', 'fio')],
-         'Files in the page cache, and on a virtual disk, instead of two SSDs; Linux instead of Windows. Fin with stacks of 16 KiB (fin_set_stack_size).',
+         'Files in the page cache, and on a virtual disk, instead of two SSDs; Linux instead of Windows. Fin with '
+         'stacks of 16 KiB (fin_set_stack_size).',
          plots=[Lines('in flight', 0, 'reads a second'), Lines('in flight', 3, 'us of CPU a read')]),
     Item(AC, 'Figure 12', 'stock-quote server: clients served, and CPU time',
          '18,000 clients with AC and with callbacks, C# 8,000, F# 10,000, threads 4,500; CPU of AC and callbacks alike, '
