@@ -43,6 +43,7 @@ static struct fin_signal_set *sets;
 static struct sigaction before[SIGNALS]; // of those in an open set
 static uint64_t handled;
 static pid_t owner;
+static unsigned forks; // of this process and those that it is a child of: a set's pipe is that of the one it was opened in
 
 static FIN_UNTRACKED uint64_t bit(int signal) { return (uint64_t)1 << (signal - 1); }
 
@@ -149,6 +150,7 @@ static void leave_to_parent(void) {
     }
     give_back_actions();
     owner = 0;
+    forks++;
 }
 
 static struct fin_signal_set *unused_set(void) {
@@ -227,9 +229,12 @@ void fin_signals_close(struct fin_signals *out) {
     pthread_mutex_unlock(&mutex);
 }
 
-// -EAGAIN: there is none. What comes from here on is a new signal: before, it would have been part of the one read.
-static int take_one(struct fin_signal_set *s, struct fin_signal_info *info) {
+// -EAGAIN: there is none. What comes from here on is a new signal: before, it would have been part of the one read. `since`:
+// of the forks, when the wait began. In the child of a later one the numbers of the pipe are those of other files.
+static int take_one(struct fin_signal_set *s, struct fin_signal_info *info, unsigned since) {
     ssize_t n;
+    if (since != forks)
+        return -EBADF;
     do
         n = read(s->pipe[0], info, sizeof *info);
     while (n < 0 && errno == EINTR);
@@ -246,8 +251,9 @@ static FIN_BLOCKING int next(struct fin_signals *out, struct fin_signal_info *in
     struct fin_signal_set *s = out->set;
     if (!s || !s->in_use)
         return -EBADF;
+    unsigned since = forks;
     int r = !nc && fin_cancelled() ? -ECANCELED : 0;
-    while (r >= 0 && (r = take_one(s, info)) == -EAGAIN)
+    while (r >= 0 && (r = take_one(s, info, since)) == -EAGAIN)
         r = nc ? fin_poll_nc(s->pipe[0], POLLIN) : fin_poll(s->pipe[0], POLLIN);
     return r;
 }
@@ -260,6 +266,7 @@ struct signals_on {
     struct fin_kept kept; // first: the address of this is the state of our continuation
     struct fin_signal_set *set;
     struct fin_signal_info *info;
+    unsigned since;
     struct fin_on on;
 };
 _Static_assert(sizeof(struct signals_on) <= sizeof(struct fin_more_on), "room for a wait");
@@ -270,7 +277,7 @@ static int await_one(struct signals_on *w) { return fin_poll_on(&w->on, w->set->
 
 static FIN_INNER void arrived(void *state, int r) {
     struct signals_on *w = *(struct signals_on **)state;
-    if (r >= 0 && (r = take_one(w->set, w->info)) == -EAGAIN)
+    if (r >= 0 && (r = take_one(w->set, w->info, w->since)) == -EAGAIN)
         r = await_one(w);
     fin_cont_tell(&w->kept, r);
 }
@@ -286,6 +293,7 @@ int fin_signals_next_on(struct fin_signals *s, struct fin_signal_info *info, str
     fin_keep(&w->kept, cont, state, size);
     w->set = s->set;
     w->info = info;
+    w->since = forks;
     return await_one(w);
 }
 
