@@ -106,7 +106,7 @@ static inline void FIN_BLOCKING fin_suspend_then(struct fin_awe **slot, void (*t
 // after that its memory is gone. fin/awe_id.h has names that are told apart for good.)
 int fin_schedule(struct fin_awe *a);
 
-// The same at the head of the queue: it runs next.
+// The same at the head of the queue: it runs next. An AWE of another thread comes to the tail there all the same.
 int fin_schedule_front(struct fin_awe *a);
 
 // Gives the running AWE a name for gdb, for the report of a stack overflow and the like. The string is not copied. Does not

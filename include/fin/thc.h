@@ -62,16 +62,11 @@ typedef int errval_t;
 namespace fin {
 namespace detail {
 
-template <class Body> __attribute__((noinline)) void run_free(void *p) noexcept {
-    Body body(std::move(*static_cast<Body *>(p)));
-    invoke(body, 0);
-}
-
 struct free_site {
     template <class Body> __attribute__((always_inline)) void operator%(Body &&b) const {
         using B = std::decay_t<Body>;
         B copy(std::forward<Body>(b));
-        fin_eager_call_(NULL, &run_free<B>, &copy);
+        eager_call(nullptr, &run<B>, &copy);
     }
 };
 

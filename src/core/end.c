@@ -16,6 +16,13 @@ static struct fin_finish_block *end_block(struct fin_finish_block *b, struct fin
     return away;
 }
 
+// What a catch clause was handling, which is not left: the exception is lost, but nobody else is to be taken for who has it.
+static void forget_exceptions(struct fin_runtime *rt) {
+    void **e = fin_tracking(rt) ? fin_host_exception_state() : rt->thread.exceptions;
+    if (e && (e[0] || e[1]))
+        e[0] = e[1] = NULL;
+}
+
 FIN_BLOCKING void fin_end_(void) {
     struct fin_runtime *rt = fin_here();
     struct fin_body *body = running_body(rt, pending_of(rt->thread.current));
@@ -30,6 +37,7 @@ FIN_BLOCKING void fin_end_(void) {
         next = left->parent;
         fin_stack_put(rt, left);
     }
+    forget_exceptions(rt);
     if (block->flags & FIN_FINISH_CONT) {
         fin_cont_over(rt, body);
         return;

@@ -27,7 +27,7 @@ static __attribute__((noinline)) void wait_slow(struct fin_runtime *rt, struct f
         fin_arch_resume(&a->context);
         return;
     }
-    struct fin_finish_block *p = stop(rt, a, FIN_AWE_SAVED);
+    struct fin_finish_block *p = stop(rt, a, FIN_AWE_BUSY);
     b->flags |= FIN_FINISH_WAITING;
     rt->finish_waits++;
     if (p)
@@ -46,7 +46,7 @@ FIN_ENTRY void fin_finish_wait_(struct fin_awe *a, struct fin_finish_block *b) {
     }
     if (b->away)
         come_home(rt, a, b);
-    stop_plain(rt, a, FIN_AWE_SAVED, 0);
+    stop_plain(rt, a, FIN_AWE_BUSY, 0);
     b->flags |= FIN_FINISH_WAITING;
     rt->finish_waits++;
     run_plain(rt, next);
