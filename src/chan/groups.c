@@ -65,6 +65,13 @@ static void arm(struct fin_waitset *w, struct fin_link *members) {
         struct fin_waitset_source *s = FIN_SOURCE_OF(l);
         next = l->next;
         bool event = has_event(s, rx_of(s)->meeting);
+        while (!event && fin_lines_left(w->monitor, s)) { // a skip was there, or a message that another thread has taken
+            fin_lines_remove(w->monitor, s);
+            s->armed = !steps_look(w, s);
+            if (s->armed && fin_ump_arm(rx_of(s)))
+                fin_ump_barrier();
+            event = has_event(s, false);
+        }
         if (event)
             fin_lines_remove(w->monitor, s); // it waits to be handled, while steps go on
         fin_waitset_enlist(w, s, event ? PENDING : rx_of(s)->meeting ? ASIDE : IDLE);

@@ -32,6 +32,16 @@ bool fin_lines_add(struct fin_runtime *rt, struct fin_waitset_source *s, uint32_
     return can;
 }
 
+// Is the place on the list no longer the one where its next message will be?
+bool fin_lines_left(struct fin_runtime *rt, struct fin_waitset_source *s) {
+    if (__atomic_load_n(&s->line, __ATOMIC_RELAXED) == 0)
+        return false;
+    fin_latch_acquire(fin_lines_latch(rt));
+    bool left = rt->lines.at[s->line - 1u] != place_of(&s->chan->in.ump);
+    fin_latch_release(fin_lines_latch(rt));
+    return left;
+}
+
 // With the list's latch. The last takes its place.
 static void remove_line(struct fin_lines *l, struct fin_waitset_source *s) {
     uint32_t i = s->line - 1u, last = l->count - 1;

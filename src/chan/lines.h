@@ -23,6 +23,7 @@ struct fin_waitset_source;
 
 // Lists one, with the latch of its set. False: the list is not in use, or there are as many as `most` on it.
 bool fin_lines_add(struct fin_runtime *rt, struct fin_waitset_source *s, uint32_t most);
+bool fin_lines_left(struct fin_runtime *rt, struct fin_waitset_source *s);
 // With the latch of its set, which the thread monitors: it is not on the list any more, where it was.
 void fin_lines_remove(struct fin_runtime *rt, struct fin_waitset_source *s);
 static inline uint32_t fin_lines_room(const struct fin_runtime *rt) { return FIN_LINES - rt->lines.count; }
