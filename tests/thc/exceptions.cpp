@@ -6,7 +6,7 @@
 #include <stdexcept>
 #include <string>
 
-#include "check.h"
+#include "process.h"
 
 using error = std::runtime_error;
 
@@ -84,6 +84,8 @@ static void ends_in_a_catch_clause(bool blocked) {
 int main() {
     to_the_block();
     stays_with_its_owner();
+    if (ON_ASAN || on_valgrind()) // which would say that the exception is lost
+        return 0;
     ends_in_a_catch_clause(true);
     ends_in_a_catch_clause(false);
     return 0;
