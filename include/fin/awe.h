@@ -117,8 +117,8 @@ void fin_set_name(const char *name);
 // main. Rounded up to a power of two, four pages at least; one page is the guard, some of the top is the library's. 0, as
 // it is at first, stands for 64 KiB. Where many AWEs wait at once, stacks that lie closer share more of the page tables, and
 // of the caches that hold these: with 1,024 reads in flight 16 KiB save some 3% of a program's CPU time. Too little ends the
-// program, with a report: glibc's printf to stderr, which is not buffered, takes 8 KiB for that alone. In a program that a
-// sanitizer is built into, less than the default is not taken. If FIN_STACK_SIZE is set in the environment, that holds
+// program, with a report: glibc's printf to stderr, which is not buffered, takes 8 KiB for that alone. In a program that
+// ASan or TSan is built into, less than the default is not taken. If FIN_STACK_SIZE is set in the environment, that holds
 // instead. Returns 0, or -EINVAL for more than 1 GiB. Does not block. From any thread.
 int fin_set_stack_size(size_t bytes);
 

@@ -252,9 +252,10 @@ static FIN_BLOCKING int next(struct fin_signals *out, struct fin_signal_info *in
     if (!s || !s->in_use)
         return -EBADF;
     unsigned since = forks;
-    int r = !nc && fin_cancelled() ? -ECANCELED : 0;
-    while (r >= 0 && (r = take_one(s, info, since)) == -EAGAIN)
+    int r;
+    do // a wait of the ring gives others a turn, also where there is one already: a flood keeps nobody from running
         r = nc ? fin_poll_nc(s->pipe[0], POLLIN) : fin_poll(s->pipe[0], POLLIN);
+    while (r >= 0 && (r = take_one(s, info, since)) == -EAGAIN);
     return r;
 }
 
