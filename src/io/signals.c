@@ -43,7 +43,6 @@ static struct fin_signal_set *sets;
 static struct sigaction before[SIGNALS]; // of those in an open set
 static uint64_t handled;
 static pid_t owner;
-static unsigned forks; // of this process and those that it is a child of: a set's pipe is that of the one it was opened in
 
 static FIN_UNTRACKED uint64_t bit(int signal) { return (uint64_t)1 << (signal - 1); }
 
@@ -139,7 +138,8 @@ static void close_set(struct fin_signal_set *s) {
     s->in_use = false;
 }
 
-// Other threads' handlers are not in the child, nor is the thread that may have had the mutex.
+// Other threads' handlers are not in the child, nor is the thread that may have had the mutex. The parent's sets are none
+// here, nor do they become such again: handles, and who waited, still name them.
 static void leave_to_parent(void) {
     pthread_mutex_init(&mutex, NULL);
     for (struct fin_signal_set *s = sets; s; s = s->next) {
@@ -150,7 +150,7 @@ static void leave_to_parent(void) {
     }
     give_back_actions();
     owner = 0;
-    forks++;
+    sets = NULL;
 }
 
 static struct fin_signal_set *unused_set(void) {
@@ -229,11 +229,10 @@ void fin_signals_close(struct fin_signals *out) {
     pthread_mutex_unlock(&mutex);
 }
 
-// -EAGAIN: there is none. What comes from here on is a new signal: before, it would have been part of the one read. `since`:
-// of the forks, when the wait began. In the child of a later one the numbers of the pipe are those of other files.
-static int take_one(struct fin_signal_set *s, struct fin_signal_info *info, unsigned since) {
+// -EAGAIN: there is none. What comes from here on is a new signal: before, it would have been part of the one read.
+static int take_one(struct fin_signal_set *s, struct fin_signal_info *info) {
     ssize_t n;
-    if (since != forks)
+    if (!s->in_use) // in the child of a fork: the numbers of its pipe are those of other files
         return -EBADF;
     do
         n = read(s->pipe[0], info, sizeof *info);
@@ -251,11 +250,10 @@ static FIN_BLOCKING int next(struct fin_signals *out, struct fin_signal_info *in
     struct fin_signal_set *s = out->set;
     if (!s || !s->in_use)
         return -EBADF;
-    unsigned since = forks;
     int r;
-    do // a wait of the ring gives others a turn, also where there is one already: a flood keeps nobody from running
+    do // also where there is one already: in the ring that is a wait, in which others run, and be it a flood
         r = nc ? fin_poll_nc(s->pipe[0], POLLIN) : fin_poll(s->pipe[0], POLLIN);
-    while (r >= 0 && (r = take_one(s, info, since)) == -EAGAIN);
+    while (r >= 0 && (r = take_one(s, info)) == -EAGAIN);
     return r;
 }
 
@@ -267,7 +265,6 @@ struct signals_on {
     struct fin_kept kept; // first: the address of this is the state of our continuation
     struct fin_signal_set *set;
     struct fin_signal_info *info;
-    unsigned since;
     struct fin_on on;
 };
 _Static_assert(sizeof(struct signals_on) <= sizeof(struct fin_more_on), "room for a wait");
@@ -278,7 +275,7 @@ static int await_one(struct signals_on *w) { return fin_poll_on(&w->on, w->set->
 
 static FIN_INNER void arrived(void *state, int r) {
     struct signals_on *w = *(struct signals_on **)state;
-    if (r >= 0 && (r = take_one(w->set, w->info, w->since)) == -EAGAIN)
+    if (r >= 0 && (r = take_one(w->set, w->info)) == -EAGAIN)
         r = await_one(w);
     fin_cont_tell(&w->kept, r);
 }
@@ -294,7 +291,6 @@ int fin_signals_next_on(struct fin_signals *s, struct fin_signal_info *info, str
     fin_keep(&w->kept, cont, state, size);
     w->set = s->set;
     w->info = info;
-    w->since = forks;
     return await_one(w);
 }
 
