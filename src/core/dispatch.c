@@ -4,14 +4,13 @@
 
 #include <string.h>
 
-// C++ keeps the exceptions being handled per OS thread; an AWE that blocks in a catch clause takes its own with it.
 // In a sanitized program the words of the runtime are never zero, so that every AWE is marked.
-static void **exceptions(struct fin_runtime *rt) {
+void **fin_exceptions(struct fin_runtime *rt) {
     return fin_tracking(rt) ? fin_host_exception_state() : rt->thread.exceptions;
 }
 
 void fin_save_exceptions(struct fin_runtime *rt, struct fin_awe *a) {
-    void **e = exceptions(rt);
+    void **e = fin_exceptions(rt);
     if (fin_tracking(rt))
         a->state |= FIN_AWE_TRACKED;
     if (!e || !(e[0] || e[1]))
@@ -35,7 +34,7 @@ void fin_resume_extra(struct fin_runtime *rt, struct fin_awe *a) {
     rt->thread.current = a->block;
     rt->body = a->body;
     if (state & FIN_AWE_EXCEPTIONS)
-        memcpy(exceptions(rt), a->saved, sizeof a->saved);
+        memcpy(fin_exceptions(rt), a->saved, sizeof a->saved);
     if (state & FIN_AWE_TRACKED)
         fin_track_switch(rt, a->context.sp);
     if (state & FIN_AWE_OWNER) {

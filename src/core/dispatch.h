@@ -14,6 +14,9 @@
 #include "core/probe.h"
 #include "core/trace.h"
 
+// C++ keeps the exceptions being handled per OS thread, in these two words, if there are any; an AWE that blocks in a catch
+// clause takes its own with it.
+void **fin_exceptions(struct fin_runtime *rt);
 void fin_save_exceptions(struct fin_runtime *rt, struct fin_awe *a);
 void fin_resume_extra(struct fin_runtime *rt, struct fin_awe *a);
 void fin_find_work(void *rt);

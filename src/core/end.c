@@ -18,8 +18,8 @@ static struct fin_finish_block *end_block(struct fin_finish_block *b, struct fin
 
 // What a catch clause was handling, which is not left: the exception is lost, but nobody else is to be taken for who has it.
 static void forget_exceptions(struct fin_runtime *rt) {
-    void **e = fin_tracking(rt) ? fin_host_exception_state() : rt->thread.exceptions;
-    if (e && (e[0] || e[1]))
+    void **e = fin_exceptions(rt);
+    if (e)
         e[0] = e[1] = NULL;
 }
 

@@ -19,7 +19,7 @@
 #define FIN_ENTRY __attribute__((used, externally_visible))
 #endif
 
-// A function in which no sanitizer looks at anything: track.c says what for.
+// A function that TSan does not look at: fin_track_sigaction says what for.
 #ifdef __clang__
 #define FIN_UNTRACKED __attribute__((disable_sanitizer_instrumentation))
 #else

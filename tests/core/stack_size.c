@@ -14,6 +14,16 @@ static void uses_a_stack(void) {
     }
 }
 
+static void runs_well(void (*fn)(void)) {
+    pid_t child = fork();
+    CHECK(child >= 0);
+    if (child == 0) {
+        fn();
+        _Exit(0);
+    }
+    ended_well(child);
+}
+
 static void in_the_environment(void) {
     static const char *const bad[] = {"", " 65536", "-1", "+1", "64k", "99999999999999999999", "1073741825"};
     static const char *const good[] = {"0", "65536", "0x10000", "100000"};
@@ -25,13 +35,7 @@ static void in_the_environment(void) {
     }
     for (size_t i = 0; i < sizeof good / sizeof *good; i++) {
         value = good[i];
-        pid_t child = fork();
-        CHECK(child >= 0);
-        if (child == 0) {
-            uses_a_stack();
-            _Exit(0);
-        }
-        ended_well(child);
+        runs_well(uses_a_stack);
     }
 }
 
@@ -66,13 +70,7 @@ static void said_and_used(void) {
 static void is_enough(size_t bytes, size_t depth) {
     said = bytes;
     used = depth;
-    pid_t child = fork();
-    CHECK(child >= 0);
-    if (child == 0) {
-        said_and_used();
-        _Exit(0);
-    }
-    ended_well(child);
+    runs_well(said_and_used);
 }
 
 static void is_too_little(size_t bytes, size_t depth, const char *report) {
