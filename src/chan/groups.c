@@ -50,14 +50,19 @@ static bool steps_look(struct fin_waitset *w, struct fin_waitset_source *s) {
     return may && fin_lines_add(w->monitor, s, rx_of(s)->meeting ? FEW_LINES : FIN_LINES);
 }
 
+// Its message will ring, or change the line that steps look at. Is a barrier to follow?
+static bool arm_now(struct fin_waitset *w, struct fin_waitset_source *s) {
+    s->armed = !steps_look(w, s);
+    return s->armed && fin_ump_arm(rx_of(s));
+}
+
 // Puts those on a list of no group into one. First all are armed, then looked at (htm 5.2.1): a message that comes between
 // is found, one that comes later rings, or changes the line that steps look at.
 static void arm(struct fin_waitset *w, struct fin_link *members) {
     bool barrier = false;
     for (struct fin_link *l = members->next; l != members; l = l->next) {
         struct fin_waitset_source *s = FIN_SOURCE_OF(l);
-        s->armed = !steps_look(w, s);
-        barrier |= s->armed && fin_ump_arm(rx_of(s));
+        barrier |= arm_now(w, s);
     }
     if (barrier)
         fin_ump_barrier();
@@ -67,8 +72,7 @@ static void arm(struct fin_waitset *w, struct fin_link *members) {
         bool event = has_event(s, rx_of(s)->meeting);
         while (!event && fin_lines_left(w->monitor, s)) { // a skip was there, or a message that another thread has taken
             fin_lines_remove(w->monitor, s);
-            s->armed = !steps_look(w, s);
-            if (s->armed && fin_ump_arm(rx_of(s)))
+            if (arm_now(w, s))
                 fin_ump_barrier();
             event = has_event(s, false);
         }

@@ -32,7 +32,6 @@ bool fin_lines_add(struct fin_runtime *rt, struct fin_waitset_source *s, uint32_
     return can;
 }
 
-// Is the place on the list no longer the one where its next message will be?
 bool fin_lines_left(struct fin_runtime *rt, struct fin_waitset_source *s) {
     if (__atomic_load_n(&s->line, __ATOMIC_RELAXED) == 0)
         return false;
