@@ -189,6 +189,8 @@ void fin_track_eager_call_(struct fin_finish_block *top) {
     if (!fin_tracking(rt))
         return;
     if (to->dropped && to->fiber) {
+        if (rt->running == to) // who ended there, in the midst of its body, was followed by who begins there
+            change(rt, &rt->os_stack);
         __tsan_destroy_fiber(to->fiber);
         to->fiber = NULL;
     }
