@@ -45,7 +45,7 @@ static int monitor(struct fin_waitset *w, struct fin_runtime *rt) {
         w->monitor = NULL;
         return r;
     }
-    rt->lines.wanted = !fin_lines_on(rt);
+    rt->lines.wanted = true; // also where steps look at lines: its members are armed so far
     w->next = rt->monitored;
     rt->monitored = w;
     fin_waitset_arm_all(w);

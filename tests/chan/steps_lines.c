@@ -129,6 +129,17 @@ static void no_longer(void) {
     CHECK_EQ(fin_waitset_monitor(w), 0);
 }
 
+// One that was armed meanwhile is looked at again.
+static void no_longer_for_a_moment(void) {
+    one_step();
+    CHECK_EQ(lines(), 1);
+    fin_waitset_poll(w);
+    CHECK_EQ(lines(), 0);
+    CHECK_EQ(fin_waitset_monitor(w), 0);
+    one_step();
+    CHECK_EQ(lines(), 1);
+}
+
 static void poll_it(void *unused) {
     (void)unused;
     fin_waitset_poll(w);
@@ -168,6 +179,7 @@ static void then(void (*does)(void)) {
 }
 
 static void otherwise(void) {
+    no_longer_for_a_moment();
     then(sleep_for_it);
     then(run_others);
     then(compute_for_it);
