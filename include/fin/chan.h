@@ -18,7 +18,8 @@
 // At one end, one thread may send while another receives. Several AWEs of a thread may be in any of the calls: they take
 // turns. Several threads may send, or receive, at the same end only if it was opened with FIN_CHAN_SHARED (htm 3.4: n:1).
 // fin_chan_close is the last call. After a fork the ends are the parent's, and the child must not use them. The other side
-// is still told when the parent is gone, unless the fork came while fin_chan_connect or fin_chan_take waited.
+// is still told when the parent is gone. (Where another thread forks, also this: unless it does so at the very moment at
+// which the system gives this one the descriptors of a new channel.)
 #ifndef FIN_CHAN_H
 #define FIN_CHAN_H
 
@@ -78,7 +79,9 @@ FIN_BLOCKING int fin_chan_connect_nc(struct fin_chan **out, const char *name, un
 // child). The socket becomes the channel's; on failure it is closed. fin_chan_offer does not block; fin_chan_take waits for
 // the offer. Return 0; -EINVAL if it is no such socket, or the flags or options are wrong; -EMFILE, -ENFILE, -ENOMEM.
 // fin_chan_take also returns -ECONNRESET if the other side went away without an offer, and -EPROTO if what came is not an
-// offer; fin_chan_offer also -EFBIG as fin_chan_pair, or an error of sendmsg(2).
+// offer; fin_chan_offer also -EFBIG as fin_chan_pair, or an error of sendmsg(2). Who takes receives over that socket: where
+// the other side made it, or keeps it, it can have this one's calls return errors, and choose which signal a thread that
+// monitors the channel is sent (fin/alert.h). To a stranger a channel is offered, or it connects to a listener.
 int fin_chan_offer(struct fin_chan **out, int fd, const struct fin_chan_options *options);
 FIN_BLOCKING int fin_chan_take(struct fin_chan **out, int fd, unsigned flags);
 FIN_BLOCKING int fin_chan_take_nc(struct fin_chan **out, int fd, unsigned flags);

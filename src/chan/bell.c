@@ -333,7 +333,7 @@ void fin_bell_end(struct ump_tx *tx, struct ump_rx *rx) {
 
 // The other side is to be told when the parent dies, and not when its last child does.
 void fin_bell_forget(struct fin_chan *c) {
-    for (int i = 0; i < 2; i++) {
+    for (int i = 0; i < FIN_CHAN_SOCKETS; i++) {
         if (c->sockets[i] >= 0)
             close(c->sockets[i]);
         c->sockets[i] = -1; // the numbers may become the child's

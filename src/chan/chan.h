@@ -37,13 +37,21 @@ struct shared_map {
     struct meeting meeting[2];
 };
 
+// The sockets of an end between processes, open or on its way to be. Each direction has one (see open.c).
+enum {
+    FIN_CHAN_TO_OFFER, // from who takes to who offers
+    FIN_CHAN_TO_TAKER, // from who offers to who takes: the connection that they had before
+    FIN_CHAN_OFFERED,  // for the other side, until it is sent there
+    FIN_CHAN_SOCKETS,
+};
+
 struct fin_chan {
     struct out out;
     struct in in;
     struct shared_map *map;
     struct fin_waitset_source watch; // its place in a waitset
     struct fin_link link;            // in the list of all ends
-    int sockets[2];                  // between processes, from when it is begun; -1: none
+    int sockets[FIN_CHAN_SOCKETS];   // -1: none. The child of a fork closes them
     struct fin_rpc *rpc;             // that it has become the end of
 };
 

@@ -101,7 +101,7 @@ static FIN_BLOCKING int send_patiently(struct offer *o, int fd) {
         r = fin_offer_send(o, fd);
     }
     if (r != 0)
-        close(fd);
+        fin_offer_turn_away(o);
     return r;
 }
 
@@ -185,13 +185,19 @@ static FIN_BLOCKING int connect_it(struct fin_chan **out, const char *name, unsi
     int r = address_of(name, &a, &size), fd = r == 0 ? new_socket(0) : r;
     if (fd < 0)
         return fd;
+    bool good = !(flags & ~(unsigned)FIN_CHAN_SHARED);
+    struct fin_chan *c = good ? fin_chan_new(flags) : NULL;
+    if (!c) {
+        close(fd);
+        return good ? -ENOMEM : -EINVAL;
+    }
+    c->sockets[FIN_CHAN_TO_TAKER] = fd;
     const struct sockaddr *to = (const struct sockaddr *)&a;
     r = nc ? fin_connect_nc(fd, to, size) : fin_connect(fd, to, size);
-    if (r != 0) {
-        close(fd);
-        return r;
-    }
-    return nc ? fin_chan_take_nc(out, fd, flags) : fin_chan_take(out, fd, flags);
+    if (r == 0)
+        return fin_chan_take_at(c, out, nc);
+    fin_chan_drop(c);
+    return r;
 }
 
 int fin_chan_connect(struct fin_chan **out, const char *name, unsigned flags) { return connect_it(out, name, flags, false); }

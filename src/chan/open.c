@@ -1,7 +1,11 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// How ends come to be, and go. The side that offers makes everything: the memory, sealed so that nobody can shrink it; a
-// socket for each direction, whose end tells the death of the other side; and sends it in one packet. So it waits for
-// nothing. The side that takes checks what it is given.
+// How ends come to be, and go. The side that offers makes the memory, sealed so that nobody can shrink it, and a pair of
+// sockets for what it receives, and sends the memory and the other socket of the pair in one packet over the connection. So
+// it waits for nothing. The side that takes checks what it is given, and receives over the connection. The end of a socket
+// tells the death of the other side.
+//
+// So no side receives on an open file that the other one has as well. Who has it could ask the kernel to add descriptors to
+// what comes, and where its owner is to be sent a signal for each packet (monitor.c), say which: with the owner's rights.
 #define _GNU_SOURCE
 #include <fcntl.h>
 #include <stdlib.h>
@@ -31,7 +35,7 @@ struct hello {
     uint32_t version, lines;
 };
 
-static const struct hello greeting = {"fin-chan", 4, 0};
+static const struct hello greeting = {"fin-chan", 5, 0};
 
 static size_t page(void) { return (size_t)sysconf(_SC_PAGESIZE); }
 
@@ -84,15 +88,22 @@ static void map_release(struct shared_map *m) {
         map_end(m);
 }
 
+static void close_all(const int *fd, int count) {
+    for (int i = 0; i < count; i++)
+        if (fd[i] >= 0)
+            close(fd[i]);
+}
+
 // The caller's: programs that this process starts are not to have it.
 static void keep_socket(int fd) { fcntl(fd, F_SETFD, FD_CLOEXEC); }
 
-static struct fin_chan *chan_new(unsigned flags) {
+struct fin_chan *fin_chan_new(unsigned flags) {
     struct fin_chan *c = aligned_alloc(_Alignof(struct fin_chan), sizeof *c);
     if (!c)
         return NULL;
     memset(c, 0, sizeof *c);
-    c->sockets[0] = c->sockets[1] = -1;
+    for (int i = 0; i < FIN_CHAN_SOCKETS; i++)
+        c->sockets[i] = -1;
     c->out.turn.shared = c->in.turn.shared = flags & FIN_CHAN_SHARED;
     c->out.quick = c->in.quick = !(flags & FIN_CHAN_SHARED) && !fin_trace_on;
     if (fin_chan_trace_add(c) == 0)
@@ -101,22 +112,23 @@ static struct fin_chan *chan_new(unsigned flags) {
     return NULL;
 }
 
-static void chan_free(struct fin_chan *c) {
-    if (c)
-        fin_chan_trace_remove(c);
+// First it leaves the list whose sockets the child of a fork closes: their numbers may be others' then.
+void fin_chan_drop(struct fin_chan *c) {
+    if (!c)
+        return;
+    fin_chan_trace_remove(c);
+    close_all(c->sockets, FIN_CHAN_SOCKETS);
     free(c);
 }
 
-// Side 0 offered: it receives in direction 0. fd: of the directions.
-static void chan_begin(struct fin_chan *c, struct shared_map *m, unsigned side, uint32_t lines, const int *fd) {
+// Side 0 offered: it receives in direction 0.
+static void chan_begin(struct fin_chan *c, struct shared_map *m, unsigned side, uint32_t lines) {
     struct control *control = (struct control *)m->base;
     size_t ring = 2 * (size_t)lines * UMP_LINE;
     uint32_t shift = (uint32_t)__builtin_ctz(lines);
     unsigned in = side, out = 1 - side;
     bool barriers = fin_ump_barriers();
     c->map = m;
-    c->sockets[0] = fd[0];
-    c->sockets[1] = fd[1];
     __atomic_add_fetch(&m->users, 1, __ATOMIC_RELAXED);
     c->out.most = c->in.most = (size_t)lines / 2 * UMP_LINE - UMP_LINE; // of half of the lines
     c->out.ump = (struct ump_tx){.ring = m->base + page() + out * ring,
@@ -126,7 +138,7 @@ static void chan_begin(struct fin_chan *c, struct shared_map *m, unsigned side, 
                                  .other = &c->in.ump.tail,
                                  .lines = lines,
                                  .shift = shift,
-                                 .fd = fd[out],
+                                 .fd = c->sockets[out],
                                  .registered = barriers};
     c->in.ump = (struct ump_rx){.ring = m->base + page() + in * ring,
                                 .own = &control->receiver[in],
@@ -135,16 +147,10 @@ static void chan_begin(struct fin_chan *c, struct shared_map *m, unsigned side, 
                                 .talks = &c->out.ump.talks,
                                 .lines = lines,
                                 .shift = shift,
-                                .fd = fd[in],
+                                .fd = c->sockets[in],
                                 .asks = barriers && !c->in.turn.shared};
     __atomic_store_n(&c->in.ump.own->barriers, barriers, __ATOMIC_RELAXED);
     c->out.ump.fence = !barriers || !__atomic_load_n(&c->out.ump.peer->barriers, __ATOMIC_RELAXED);
-}
-
-static void close_all(const int *fd, int count) {
-    for (int i = 0; i < count; i++)
-        if (fd[i] >= 0)
-            close(fd[i]);
 }
 
 int fin_chan_options_check(const struct fin_chan_options *o, struct fin_chan_options *out) {
@@ -169,8 +175,8 @@ static int pair_up(struct fin_chan *a, struct fin_chan *b, const struct fin_chan
     if (!m)
         return close_all(&fd, 1), fd < 0 ? fd : -ENOMEM;
     close(fd);
-    chan_begin(a, m, 0, lines, (int[]){-1, -1});
-    chan_begin(b, m, 1, lines, (int[]){-1, -1});
+    chan_begin(a, m, 0, lines);
+    chan_begin(b, m, 1, lines);
     meet(a, 0, o->flags & FIN_CHAN_LOCAL);
     meet(b, 1, o->flags & FIN_CHAN_LOCAL);
     return 0;
@@ -181,12 +187,12 @@ int fin_chan_pair(struct fin_chan **a, struct fin_chan **b, const struct fin_cha
     int r = fin_chan_options_check(options, &o);
     if (r != 0)
         return r;
-    *a = chan_new(o.flags);
-    *b = chan_new(o.flags);
+    *a = fin_chan_new(o.flags);
+    *b = fin_chan_new(o.flags);
     r = !*a || !*b ? -ENOMEM : pair_up(*a, *b, &o);
     if (r != 0) {
-        chan_free(*a);
-        chan_free(*b);
+        fin_chan_drop(*a);
+        fin_chan_drop(*b);
     }
     return r;
 }
@@ -194,19 +200,26 @@ int fin_chan_pair(struct fin_chan **a, struct fin_chan **b, const struct fin_cha
 void fin_offer_drop(struct offer *o) {
     if (o->map)
         map_end(o->map);
-    close_all((int[]){o->memory, o->pair[0], o->pair[1]}, 3);
-    chan_free(o->chan);
+    close_all(&o->memory, 1);
+    fin_chan_drop(o->chan);
+}
+
+static int make_pair(int *sockets) {
+    int pair[2];
+    if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, pair) != 0)
+        return -errno;
+    sockets[FIN_CHAN_TO_OFFER] = pair[0];
+    sockets[FIN_CHAN_OFFERED] = pair[1];
+    return 0;
 }
 
 int fin_offer_make(struct offer *o, const struct fin_chan_options *options) {
-    *o = (struct offer){.lines = lines_of(options->size), .memory = -1, .pair = {-1, -1}};
-    o->chan = chan_new(options->flags);
+    *o = (struct offer){.lines = lines_of(options->size), .memory = -1};
+    o->chan = fin_chan_new(options->flags);
     if (!o->chan)
         return -ENOMEM;
     o->memory = fin_chan_memory_new(memory_size(o->lines));
-    int r = o->memory < 0 ? o->memory : 0;
-    if (r == 0 && socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, o->pair) != 0)
-        r = -errno;
+    int r = o->memory < 0 ? o->memory : make_pair(o->chan->sockets);
     if (r == 0)
         o->map = map_new(o->memory, o->lines);
     if (r == 0 && !o->map)
@@ -235,9 +248,17 @@ static void letter_init(struct letter *p) {
         .msg_iov = &p->v, .msg_iovlen = 1, .msg_control = p->control.room, .msg_controllen = sizeof p->control.room};
 }
 
+// Its number may be another's once it is closed.
+static void close_socket(int *socket) {
+    int fd = *socket;
+    *socket = -1;
+    close(fd);
+}
+
 int fin_offer_send(struct offer *o, int fd) {
     struct letter p;
-    int fds[2] = {o->memory, o->pair[1]};
+    int *sockets = o->chan->sockets, fds[2] = {o->memory, sockets[FIN_CHAN_OFFERED]};
+    sockets[FIN_CHAN_TO_TAKER] = fd;
     letter_init(&p);
     p.hello = greeting;
     p.hello.lines = o->lines;
@@ -253,10 +274,13 @@ int fin_offer_send(struct offer *o, int fd) {
     while (n < 0 && errno == EINTR);
     if (n != (ssize_t)sizeof p.hello)
         return errno ? -errno : -EPROTO;
-    chan_begin(o->chan, o->map, 0, o->lines, (int[]){fd, o->pair[0]});
-    close_all(fds, 2);
+    chan_begin(o->chan, o->map, 0, o->lines);
+    close(o->memory);
+    close_socket(&sockets[FIN_CHAN_OFFERED]);
     return 0;
 }
+
+void fin_offer_turn_away(struct offer *o) { close_socket(&o->chan->sockets[FIN_CHAN_TO_TAKER]); }
 
 static bool is_seqpacket(int fd) {
     int domain = 0, type = 0;
@@ -273,13 +297,13 @@ int fin_chan_offer(struct fin_chan **out, int fd, const struct fin_chan_options 
         r = -EINVAL;
     if (r == 0)
         r = fin_offer_make(&offer, &o);
-    if (r == 0) {
-        r = fin_offer_send(&offer, fd);
-        if (r != 0)
-            fin_offer_drop(&offer);
-    }
     if (r != 0) {
         close(fd);
+        return r;
+    }
+    r = fin_offer_send(&offer, fd);
+    if (r != 0) {
+        fin_offer_drop(&offer);
         return r;
     }
     keep_socket(fd);
@@ -293,51 +317,63 @@ static bool good_hello(const struct hello *h) {
            (size_t)h->lines * UMP_LINE % page() == 0;
 }
 
-static int begin_taken(struct fin_chan **out, int fd, const struct hello *h, const int *fds, unsigned flags) {
+static int begin_taken(struct fin_chan *c, const struct hello *h, const int *fds) {
     if (!good_hello(h) || !is_seqpacket(fds[1]) || fin_chan_memory_check(fds[0], memory_size(h->lines)) != 0)
         return -EPROTO;
-    struct fin_chan *c = chan_new(flags);
-    struct shared_map *m = c ? map_new(fds[0], h->lines) : NULL;
-    if (!m) {
-        chan_free(c);
+    struct shared_map *m = map_new(fds[0], h->lines);
+    if (!m)
         return -ENOMEM;
-    }
     close(fds[0]);
-    keep_socket(fd);
-    fin_descriptors_refuse(fds[1]);
-    chan_begin(c, m, 1, h->lines, (int[]){fd, fds[1]});
-    *out = c;
+    keep_socket(c->sockets[FIN_CHAN_TO_TAKER]);
+    c->sockets[FIN_CHAN_TO_OFFER] = fds[1];
+    chan_begin(c, m, 1, h->lines);
     return 0;
 }
 
-static FIN_BLOCKING int take(struct fin_chan **out, int fd, unsigned flags, bool nc) {
+static FIN_BLOCKING int take(struct fin_chan *c, bool nc) {
     struct letter p;
-    int fds[MOST_FDS] = {-1, -1, -1, -1}, r = flags & ~FIN_CHAN_SHARED || !is_seqpacket(fd) ? -EINVAL : 0;
+    int fds[MOST_FDS] = {-1, -1, -1, -1}, fd = c->sockets[FIN_CHAN_TO_TAKER], r;
     letter_init(&p);
-    if (r == 0) {
-        fin_descriptors_refuse(fd);
-        ssize_t n = nc ? fin_recvmsg_nc(fd, &p.m, MSG_CMSG_CLOEXEC) : fin_recvmsg(fd, &p.m, MSG_CMSG_CLOEXEC);
-        int count = n < 0 ? 0 : fin_descriptors_take(&p.m, fds, MOST_FDS);
-        if (n < 0)
-            r = (int)n;
-        else if (n == 0)
-            r = -ECONNRESET;
-        else if (p.m.msg_flags & MSG_CTRUNC && count >= 0 && count < 2)
-            r = -EMFILE;
-        else
-            r = n == sizeof p.hello && count == 2 && !(p.m.msg_flags & MSG_CTRUNC)
-                    ? begin_taken(out, fd, &p.hello, fds, flags)
-                    : -EPROTO;
-    }
-    if (r != 0) {
+    fin_descriptors_refuse(fd);
+    ssize_t n = nc ? fin_recvmsg_nc(fd, &p.m, MSG_CMSG_CLOEXEC) : fin_recvmsg(fd, &p.m, MSG_CMSG_CLOEXEC);
+    int count = n < 0 ? 0 : fin_descriptors_take(&p.m, fds, MOST_FDS);
+    if (n < 0)
+        r = (int)n;
+    else if (n == 0)
+        r = -ECONNRESET;
+    else if (p.m.msg_flags & MSG_CTRUNC && count >= 0 && count < 2)
+        r = -EMFILE;
+    else if (n == sizeof p.hello && count == 2 && !(p.m.msg_flags & MSG_CTRUNC))
+        r = begin_taken(c, &p.hello, fds);
+    else
+        r = -EPROTO;
+    if (r != 0)
         close_all(fds, MOST_FDS);
-        close(fd);
-    }
     return r;
 }
 
-int fin_chan_take(struct fin_chan **out, int fd, unsigned flags) { return take(out, fd, flags, false); }
-int fin_chan_take_nc(struct fin_chan **out, int fd, unsigned flags) { return take(out, fd, flags, true); }
+int fin_chan_take_at(struct fin_chan *c, struct fin_chan **out, bool nc) {
+    int r = take(c, nc);
+    if (r == 0)
+        *out = c;
+    else
+        fin_chan_drop(c);
+    return r;
+}
+
+static FIN_BLOCKING int take_over(struct fin_chan **out, int fd, unsigned flags, bool nc) {
+    bool good = !(flags & ~(unsigned)FIN_CHAN_SHARED) && is_seqpacket(fd);
+    struct fin_chan *c = good ? fin_chan_new(flags) : NULL;
+    if (!c) {
+        close(fd);
+        return good ? -ENOMEM : -EINVAL;
+    }
+    c->sockets[FIN_CHAN_TO_TAKER] = fd;
+    return fin_chan_take_at(c, out, nc);
+}
+
+int fin_chan_take(struct fin_chan **out, int fd, unsigned flags) { return take_over(out, fd, flags, false); }
+int fin_chan_take_nc(struct fin_chan **out, int fd, unsigned flags) { return take_over(out, fd, flags, true); }
 
 int fin_chan_close(struct fin_chan *c) {
     out_settle(c);

@@ -78,7 +78,8 @@ struct seen {
 
 static bool see(struct seen *s, const struct fin_link *l) {
     s->at = END_OF(l);
-    return l != &ends && READ(s->c, s->at) && READ(s->map, s->c.map);
+    s->map = (struct shared_map){0};
+    return l != &ends && READ(s->c, s->at) && (!s->c.map || READ(s->map, s->c.map)); // NULL: it is not begun
 }
 
 static bool waits_past_ring(const struct fin_awe *a, const struct seen *s) {

@@ -8,7 +8,7 @@
 #include "chan.h"
 
 static char *memory;
-static int other[2];
+static int other[2]; // to what the end receives on, and of what it sends on
 static size_t page;
 
 static void open_by_hand(void) {
@@ -24,8 +24,8 @@ static void open_by_hand(void) {
     memory = mmap(NULL, 3 * page, PROT_READ | PROT_WRITE, MAP_SHARED, fds[0], 0);
     CHECK(memory != MAP_FAILED);
     close(fds[0]);
-    other[0] = s[1];
-    other[1] = fds[1];
+    other[0] = fds[1];
+    other[1] = s[1];
 }
 
 static void close_other(void) {

@@ -12,8 +12,8 @@ static void open_far(void) {
     int fd[2];
     CHECK_EQ(socketpair(AF_UNIX, SOCK_SEQPACKET, 0, fd), 0);
     CHECK((sender = dup(fd[0])) >= 0);
-    CHECK_EQ(fin_chan_offer(&b, fd[1], NULL), 0); // who offers is told by this socket
-    CHECK_EQ(fin_chan_take(&a, fd[0], 0), 0);
+    CHECK_EQ(fin_chan_offer(&a, fd[0], NULL), 0);
+    CHECK_EQ(fin_chan_take(&b, fd[1], 0), 0); // who takes is told by this socket
     fin_stats_clear();
 }
 

@@ -12,7 +12,7 @@ struct greeting {
     uint32_t version, lines;
 };
 
-static const struct greeting good = {"fin-chan", 4, 64};
+static const struct greeting good = {"fin-chan", 5, 64};
 static struct fin_chan *c;
 
 // Sends a greeting with descriptors, and returns what is made of it.

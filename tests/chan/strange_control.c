@@ -14,7 +14,7 @@
 enum { LINES = 1024, MANY = 8 };
 
 static struct fin_chan *c;
-static int peer, copy; // the peer's end; its copy of the receiver's
+static int peer, copy; // the peer's end; its copy of the receiver's, as it may have been who made the two
 
 static void send_descriptors(int s, const void *data, size_t size, const int *fds, unsigned count) {
     union {
@@ -42,22 +42,23 @@ static void open_channel(int option) {
     const struct {
         char magic[8];
         uint32_t version, lines;
-    } greeting = {"fin-chan", 4, LINES};
+    } greeting = {"fin-chan", 5, LINES};
     int s[2], pair[2], memory = memfd_create("test", MFD_ALLOW_SEALING);
     CHECK_EQ(ftruncate(memory, sysconf(_SC_PAGESIZE) + 2 * LINES * 64), 0);
     CHECK_EQ(fcntl(memory, F_ADD_SEALS, F_SEAL_SHRINK | F_SEAL_GROW), 0);
     CHECK_EQ(socketpair(AF_UNIX, SOCK_SEQPACKET, 0, s), 0);
     CHECK_EQ(socketpair(AF_UNIX, SOCK_SEQPACKET, 0, pair), 0);
-    peer = pair[0];
-    copy = pair[1];
+    peer = s[0];
+    copy = dup(s[1]);
     ask_for(option);
-    send_descriptors(s[0], &greeting, sizeof greeting, (int[]){memory, copy}, 2);
+    send_descriptors(peer, &greeting, sizeof greeting, (int[]){memory, pair[1]}, 2);
     CHECK_EQ(fin_chan_take(&c, s[1], 0), 0);
     int value = 1;
     getsockopt(copy, SOL_SOCKET, option, &value, &(socklen_t){sizeof value});
     CHECK_EQ(value, 0);
     close(memory);
-    close(s[0]);
+    close(pair[0]);
+    close(pair[1]);
 }
 
 static void receives(int *result) {

@@ -13,7 +13,7 @@
 #include "fuzz.h"
 #include "process.h"
 
-static const unsigned char good[16] = {'f', 'i', 'n', '-', 'c', 'h', 'a', 'n', 1, 0, 0, 0, 64, 0, 0, 0};
+static const unsigned char good[16] = {'f', 'i', 'n', '-', 'c', 'h', 'a', 'n', 5, 0, 0, 0, 64, 0, 0, 0};
 
 static int memory(struct input *in) {
     size_t pages = number(in, 1) % 8;

@@ -36,8 +36,8 @@ static void take_apart(int fd) {
     CHECK(words != MAP_FAILED);
     count = (size_t)s.st_size / 8;
     close(fds[0]);
-    sockets[0] = fd;
-    sockets[1] = fds[1];
+    sockets[0] = fds[1];
+    sockets[1] = fd;
 }
 
 static void send_packet(struct input *in) {
