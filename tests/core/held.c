@@ -57,14 +57,25 @@ static void holds(void *name) {
 }
 
 static uint64_t last;
-// Between two yields: more than the thread's own work where the machine gave it no time, also after a stop of 3/2 LIMIT:
-// half of LIMIT is as many looks as a report takes, and the first of them come at once.
+// Between two yields: more than the thread's own work where the machine gave it no time. A stop is one gap, of 3/2 LIMIT; a
+// longer one is more than are ever expected, as half of LIMIT is as many looks as a report takes, the first of which come at
+// once.
 static int gaps;
+enum { STOPS = 4 };
+
+static pid_t stopper; // or 0: it has ended
+static bool goes_on(uint64_t until) {
+    if (stopper && waitpid(stopper, NULL, WNOHANG) == stopper)
+        stopper = 0;
+    return stopper || last < until;
+}
 
 static void yields(void *until) {
-    for (uint64_t now = last; now < *(uint64_t *)until; last = now, fin_yield()) {
-        now = fin_now();
-        gaps += (now - last > LIMIT / 2) + (now - last > 7 * LIMIT / 4);
+    for (bool on = true; on; fin_yield()) {
+        on = goes_on(*(uint64_t *)until);
+        uint64_t now = fin_now();
+        gaps += (now - last > LIMIT / 2) + STOPS * (now - last > 7 * LIMIT / 4);
+        last = now;
     }
 }
 
@@ -80,19 +91,18 @@ static void yield_for(uint64_t ns) {
 static void yield_often(void) { yield_for(2 * LIMIT); }
 
 // Nor does one hold its thread whose process was stopped. (The two may see it in either order afterwards: so several times.)
-enum { STOPS = 4 };
 static void be_stopped(void) {
-    pid_t parent = getpid(), child = fork();
-    for (int i = 0; i < STOPS && child == 0; i++) {
+    pid_t parent = getpid();
+    stopper = fork();
+    for (int i = 0; i < STOPS && stopper == 0; i++) {
         usleep(30000);
         kill(parent, SIGSTOP);
         usleep(3 * LIMIT / 2 / FIN_US);
         kill(parent, SIGCONT);
     }
-    if (child == 0)
+    if (stopper == 0)
         _Exit(0);
-    yield_for(STOPS * 2 * LIMIT);
-    waitpid(child, NULL, 0);
+    yield_for(0);
 }
 
 static void sleep_and_spin(void) {
