@@ -70,10 +70,13 @@ static bool goes_on(uint64_t until) {
     return stopper || last < until;
 }
 
+// With work between, that a look comes into.
 static void yields(void *until) {
     for (bool on = true; on; fin_yield()) {
         on = goes_on(*(uint64_t *)until);
-        uint64_t now = fin_now();
+        uint64_t now;
+        while ((now = fin_now()) < last + LIMIT / 10) {
+        }
         gaps += (now - last > LIMIT / 2) + STOPS * (now - last > 7 * LIMIT / 4);
         last = now;
     }
