@@ -175,17 +175,11 @@ static inline int thc_channel_group_item_get(struct thc_channel_group *g, int in
 }
 
 // The first request of any member of the group; -EWOULDBLOCK if none has one.
+FIN_BLOCKING int fin_thc_poll_group_(struct thc_channel_group *g, struct thc_channel_group_item **item,
+                                     struct fipc_message **out);
 FIN_BLOCKING static inline int thc_poll_recv_group(struct thc_channel_group *g, struct thc_channel_group_item **item,
                                                    struct fipc_message **out) {
-    struct thc_channel_group_item *i = g->first;
-    for (struct thc_channel_group_item *next; i; i = next) {
-        next = i->next; // others may run meanwhile, and the item may go
-        if (fin_thc_poll_(i->channel, out) == 0) {
-            *item = i;
-            return 0;
-        }
-    }
-    return -EWOULDBLOCK;
+    return fin_thc_poll_group_(g, item, out);
 }
 #define thc_poll_rcv_group thc_poll_recv_group // the paper's spelling
 

@@ -311,6 +311,13 @@ void fin_bell_stop(struct ump_rx *rx) {
     }
 }
 
+void fin_bell_stop_waiting(struct ump_tx *tx) {
+    if (tx->meeting)
+        fin_event_advance(&tx->meeting->room, 1);
+    else
+        shutdown(tx->fd, SHUT_RD);
+}
+
 // A child of a fork may have the socket, too: to close our copy of it would tell nobody.
 static void end_socket(int fd) {
     shutdown(fd, SHUT_RDWR);

@@ -36,7 +36,7 @@ void fin_bell_ring_room(struct ump_rx *rx);
 // What a wait for the socket may end with besides: of this wait only, as the thread cannot get what it waits with; or
 // nothing. Neither is news of the other side.
 static inline bool fin_bell_of_this_wait(ssize_t r) {
-    return r == -ECANCELED || r == -EMFILE || r == -ENFILE || r == -ENOMEM || r == -ENOBUFS;
+    return r == -ECANCELED || r == -EMFILE || r == -ENFILE || r == -ENOMEM || r == -ENOBUFS || r == -ENOSPC;
 }
 static inline bool fin_bell_nothing(ssize_t r) { return r == -EAGAIN || r == -EINTR; }
 
@@ -58,6 +58,8 @@ void fin_bell_drop_fds(struct ump_rx *rx);
 
 // Who sleeps for a message wakes up, and finds the sender gone.
 void fin_bell_stop(struct ump_rx *rx);
+// Who sleeps for room wakes up, and looks again. No more is told there.
+void fin_bell_stop_waiting(struct ump_tx *tx);
 // Tells the other side that this one is gone.
 void fin_bell_end(struct ump_tx *tx, struct ump_rx *rx);
 // In the child of a fork, of an end of its parent: closes the copies of its sockets.

@@ -11,6 +11,7 @@
 
 #include "chan/lmp.h"
 #include "chan/rpc.h"
+#include "chan/wait.h"
 #include "core/dispatch.h"
 
 enum { FLOOD = 64 };
@@ -255,12 +256,7 @@ ssize_t fin_rpc_accept_nc(struct fin_rpc *r, void *request, size_t room, uint32_
     return accept(r, request, room, id, true);
 }
 
-ssize_t fin_rpc_poll(struct fin_rpc *r, void *request, size_t room, uint32_t *id) {
-    if (r->reading) {
-        r->inside++;
-        fin_yield();
-        r->inside--;
-    }
+ssize_t fin_rpc_poll_now(struct fin_rpc *r, void *request, size_t room, uint32_t *id) {
     for (int i = 0; i < FLOOD && !r->reading && !r->head && r->end == 0; i++) {
         const void *bytes;
         ssize_t n = fin_chan_try_peek(r->chan, &bytes);
@@ -278,13 +274,33 @@ ssize_t fin_rpc_poll(struct fin_rpc *r, void *request, size_t room, uint32_t *id
     return r->end != 0 ? r->end : -EAGAIN;
 }
 
+// Nobody closes one of the ends meanwhile.
+void fin_rpc_let_read(struct fin_rpc *const *group, unsigned count) {
+    bool reading = false;
+    for (unsigned i = 0; i < count; i++)
+        reading |= group[i]->reading;
+    if (!reading)
+        return;
+    for (unsigned i = 0; i < count; i++)
+        group[i]->inside++;
+    fin_yield();
+    for (unsigned i = 0; i < count; i++)
+        group[i]->inside--;
+}
+
+ssize_t fin_rpc_poll(struct fin_rpc *r, void *request, size_t room, uint32_t *id) {
+    fin_rpc_let_read(&r, 1);
+    return fin_rpc_poll_now(r, request, room, id);
+}
+
 ssize_t fin_rpc_poll_group(struct fin_rpc *const *group, unsigned count, unsigned *which, void *request, size_t room,
                            uint32_t *id) {
     unsigned after = *which;
     ssize_t error = -EAGAIN;
+    fin_rpc_let_read(group, count);
     for (unsigned i = 1; i <= count; i++) {
         unsigned at = (unsigned)(((uint64_t)after + i) % count);
-        ssize_t n = fin_rpc_poll(group[at], request, room, id);
+        ssize_t n = fin_rpc_poll_now(group[at], request, room, id);
         if (n == -EAGAIN || (n < 0 && n != -EMSGSIZE && error != -EAGAIN))
             continue;
         *which = at;
@@ -337,6 +353,8 @@ int fin_rpc_close(struct fin_rpc *r) {
 void fin_rpc_stop(struct fin_rpc *r, int why) {
     end(r, why);
     fin_bell_stop(&r->chan->in.ump); // the reader
+    fin_ump_no_receiver(&r->chan->out.ump, why);
+    fin_bell_stop_waiting(&r->chan->out.ump);
 }
 
 void fin_rpc_end(struct fin_rpc *r, int why) { end(r, why); }

@@ -52,8 +52,11 @@ struct fin_rpc {
     unsigned spares;
 };
 
-// rpc.c: nothing more comes, and all who wait are told so.
+// rpc.c: nothing more comes or goes, and all who wait are told so.
 void fin_rpc_stop(struct fin_rpc *r, int why);
+// The two halves of fin_rpc_poll: AWEs that read take what has come; then this one looks, and lets nobody run.
+FIN_BLOCKING void fin_rpc_let_read(struct fin_rpc *const *group, unsigned count);
+ssize_t fin_rpc_poll_now(struct fin_rpc *r, void *request, size_t room, uint32_t *id);
 // Its pieces, for those who wait with a continuation.
 void fin_rpc_end(struct fin_rpc *r, int why);
 void fin_rpc_promote(struct fin_rpc *r);

@@ -159,25 +159,31 @@ int fin_thc_recv_(struct thc_channel *chnl, uint32_t cookie, struct fipc_message
     return error;
 }
 
-// With no room for it a request stays where it is: memory is asked for only where there is one.
-int fin_thc_poll_(struct thc_channel *chnl, struct fipc_message **out) {
+// With no room for it a request stays where it is: memory is asked for only where there is one. Lets nobody run.
+static int poll_now(struct thc_channel *chnl, struct fin_rpc *rpc, struct fipc_message **out) {
     struct on_wire w = {0};
-    struct fin_rpc *rpc = chnl->rpc;
     uint32_t id;
-    ssize_t n = fin_rpc_poll(rpc, &w, 0, &id);
+    ssize_t n = fin_rpc_poll_now(rpc, &w, 0, &id);
     if (n < 0 && n != -EMSGSIZE)
         return result(chnl, rpc, n);
     int error = fin_thc_message_new_(out);
     if (error != 0)
         return result(chnl, rpc, error);
     if (n == -EMSGSIZE)
-        n = fin_rpc_poll(rpc, &w, sizeof w, &id);
+        n = fin_rpc_poll_now(rpc, &w, sizeof w, &id);
     error = result(chnl, rpc, n == -EMSGSIZE ? -EPROTO : n); // no thc sends what none can take
     if (error != 0)
         fin_thc_message_end_(*out);
     else
         from_wire(&w, msg_type_request, id, *out);
     return error;
+}
+
+// Who waits for an answer reads for this one, too, and runs first.
+int fin_thc_poll_(struct thc_channel *chnl, struct fipc_message **out) {
+    struct fin_rpc *rpc = chnl->rpc;
+    fin_rpc_let_read(&rpc, 1);
+    return rpc->left ? result(chnl, rpc, -EPIPE) : poll_now(chnl, rpc, out);
 }
 
 int fin_thc_reply_(struct thc_channel *chnl, uint32_t cookie, struct fipc_message *msg) {
@@ -201,6 +207,22 @@ int fin_thc_group_add_(struct thc_channel_group *g, struct thc_channel_group_ite
     item->group = g;
     g->size++;
     return 0;
+}
+
+// Who waits for answers runs first, once for all members. Nothing of the group is kept meanwhile: they may come and go.
+int fin_thc_poll_group_(struct thc_channel_group *g, struct thc_channel_group_item **item, struct fipc_message **out) {
+    bool reading = false;
+    for (const struct thc_channel_group_item *i = g->first; i; i = i->next)
+        reading |= i->channel->rpc->reading;
+    if (reading)
+        fin_yield();
+    for (struct thc_channel_group_item *i = g->first; i; i = i->next) {
+        if (poll_now(i->channel, i->channel->rpc, out) == 0) {
+            *item = i;
+            return 0;
+        }
+    }
+    return -EWOULDBLOCK;
 }
 
 void fin_thc_group_remove_(struct thc_channel_group *g, struct thc_channel_group_item *item) {

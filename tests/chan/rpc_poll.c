@@ -87,6 +87,32 @@ static void beside_a_reader(void) {
     CHECK_EQ(y, 6);
 }
 
+// While it lets that one run none of the group can be closed.
+static void nobody_closes_one(void) {
+    uint64_t x = 1, got;
+    uint32_t id, none;
+    unsigned which = 0;
+    fin_shared int tried = 0;
+    fin_finish {
+        fin_async { CHECK_EQ(fin_rpc_call(near[1], &x, sizeof x, &x, sizeof x), 8); };
+        fin_async {
+            CHECK_EQ(fin_rpc_accept(far[1], &got, sizeof got, &id), 8);
+            while (!tried)
+                fin_yield();
+            CHECK_EQ(fin_rpc_reply(far[1], id, &got, sizeof got), 0);
+        };
+        fin_async {
+            fin_yield(); // for the one that polls
+            for (int i = 0; i < ENDS; i++)
+                CHECK_EQ(fin_rpc_close(near[i]), -EBUSY);
+            tried = 1;
+        };
+        uint64_t request;
+        CHECK_EQ(fin_rpc_poll_group(near, ENDS, &which, &request, sizeof request, &none), -EAGAIN);
+    }
+    CHECK_EQ(tried, 1);
+}
+
 // Who waits for requests gets them before whoever waits for an answer reads on.
 static void waiting_for_both(void) {
     uint64_t x = 1, up = 7;
@@ -123,6 +149,7 @@ int main(void) {
         turns();
         behind_a_request();
         beside_a_reader();
+        nobody_closes_one();
         waiting_for_both();
         request(3, 9); // at an end that closes then
         CHECK_EQ(fin_rpc_close(far[3]), 0);

@@ -3,6 +3,8 @@
 // they are told, and the ring is closed when the last of them is out of its call, so that the other end hears of it.
 #include <stdlib.h>
 #include <string.h>
+#include <sys/socket.h>
+#include <unistd.h>
 
 #include <fin/thc.h>
 
@@ -44,11 +46,18 @@ static void polls(void) {
     told++;
 }
 
-static void open_both(void) {
+static void open_both(bool between_processes) {
     struct fin_chan *ring[2];
+    int fds[2];
     near = (struct thc_channel *)malloc(sizeof *near);
     CHECK(near != NULL);
-    CHECK_EQ(fin_chan_pair(&ring[0], &ring[1], NULL), 0);
+    if (between_processes) {
+        CHECK_EQ(socketpair(AF_UNIX, SOCK_SEQPACKET, 0, fds), 0);
+        CHECK_EQ(fin_chan_offer(&ring[0], fds[0], NULL), 0);
+        CHECK_EQ(fin_chan_take(&ring[1], fds[1], 0), 0);
+    } else {
+        CHECK_EQ(fin_chan_pair(&ring[0], &ring[1], NULL), 0);
+    }
     CHECK_EQ(thc_channel_init(near, ring[0]), 0);
     CHECK_EQ(thc_channel_init(&far, ring[1]), 0);
     told = 0;
@@ -75,7 +84,7 @@ static void hears_of_it(void) {
 }
 
 static void for_answers(void) {
-    open_both();
+    open_both(false);
     DO_FINISH({
         ASYNC({ calls(); });
         ASYNC({ calls(); });
@@ -87,8 +96,8 @@ static void for_answers(void) {
     hears_of_it();
 }
 
-static void for_room(void) {
-    open_both();
+static void for_room(bool between_processes) {
+    open_both(between_processes);
     DO_FINISH({
         ASYNC({ sends(); });
         ASYNC({ calls(); });
@@ -99,8 +108,27 @@ static void for_room(void) {
     CHECK_EQ(told, 2);
 }
 
+// The other side takes nothing.
+static void for_room_that_never_comes(bool between_processes) {
+    open_both(between_processes);
+    DO_FINISH({
+        ASYNC({ sends(); });
+        ASYNC({ calls(); });
+        ASYNC({ sends(); });
+        THCYield();
+        CHECK_EQ(told, 0);
+        leave();
+    });
+    CHECK_EQ(told, 3);
+    hears_of_it();
+}
+
 int main(void) {
+    alarm(60);
     for_answers();
-    for_room();
+    for (int i = 0; i < 2; i++) {
+        for_room(i);
+        for_room_that_never_comes(i);
+    }
     return 0;
 }
