@@ -93,10 +93,23 @@ static int nothing(struct fin_chan *c) {
     return rx->gone && !fin_ump_arrived(rx) ? fin_ump_end_of(rx) : -EAGAIN;
 }
 
+void fin_chan_look_again(struct fin_chan *c) {
+    __atomic_store_n(&c->in.missed, false, __ATOMIC_RELAXED);
+    fin_waitset_look_again(&c->watch);
+}
+
+// Who has the turn sees that it was missed when it gives it: of a shared end the turn's latch is between.
+static bool may_look(struct fin_chan *c) {
+    if (turn_enter(&c->in.turn))
+        return true;
+    __atomic_store_n(&c->in.missed, true, __ATOMIC_RELAXED);
+    return turn_enter(&c->in.turn);
+}
+
 int fin_chan_look(struct fin_chan *c, bool deep) {
     struct ump_rx *rx = &c->in.ump;
     int found = FIN_CHAN_NOTHING;
-    if (!turn_enter(&c->in.turn))
+    if (!may_look(c))
         return found;
     if (deep || rx->unread)
         fin_bell_empty(rx); // then the ring: what was sent comes before the end

@@ -22,6 +22,7 @@ struct out {
 struct in {
     struct ump_rx ump; // first
     bool quick;
+    bool missed;    // a waitset has looked, and somebody had the turn: it is to look again
     uint32_t tries; // that found nothing
     size_t most;
     uint64_t peeked; // header
@@ -76,9 +77,13 @@ static inline FIN_BLOCKING int in_take(struct fin_chan *c, bool nc) {
     return r;
 }
 
+void fin_chan_look_again(struct fin_chan *c); // chan.c
+
 static inline void in_give(struct fin_chan *c) {
     if (turn_give(&c->in.turn))
         c->in.quick = !c->in.ump.broken && !fin_trace_on;
+    if (FIN_UNLIKELY(__atomic_load_n(&c->in.missed, __ATOMIC_RELAXED)))
+        fin_chan_look_again(c);
 }
 
 // send.c: sends the word and the data as one message. As fin_chan_send and fin_chan_send_nc.
@@ -111,6 +116,8 @@ int fin_chan_look(struct fin_chan *c, bool deep);
 void fin_waitset_rung(struct fin_waitset_source *s);
 // waitset.c: takes it out of the set that it is in, if it is in one.
 void fin_waitset_leave(struct fin_waitset_source *s);
+// It is an event that something may have happened there.
+void fin_waitset_look_again(struct fin_waitset_source *s);
 
 // region.c
 int fin_chan_memory_new(size_t size);           // a sealed memfd, or -errno

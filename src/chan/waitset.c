@@ -184,6 +184,14 @@ void fin_waitset_leave(struct fin_waitset_source *s) {
         remove_from(NULL, s);
 }
 
+void fin_waitset_look_again(struct fin_waitset_source *s) {
+    struct fin_latch *latch = own_latch(s);
+    fin_latch_acquire(latch);
+    if (s->set)
+        fin_waitset_rung(s);
+    fin_latch_release(latch);
+}
+
 // From one set to another, with the latches of both. Where a handler runs, who called it now has to do with `to`.
 static int transfer(struct fin_waitset *from, struct fin_waitset *to, struct fin_waitset_source *s) {
     struct fin_waitset_holder_ *h = s->held;
