@@ -59,15 +59,18 @@ int fin_chan_pair(struct fin_chan **a, struct fin_chan **b, const struct fin_cha
 
 // Listens for clients. A name is a path; or "@" and any text, which is in no file system: then every process of the network
 // namespace can connect. The options are those of the channels accepted; NULL: as for fin_chan_pair. A socket that a dead
-// process left under the name is replaced. Does not block. Returns 0; -EADDRINUSE if another listens there; -ENAMETOOLONG;
-// -EINVAL if the name is empty or the options are wrong; or an error of socket(2) or bind(2).
+// process left under the name is replaced. Two that come at once do not replace each other's: while they look and bind they
+// have the folder locked (flock(2)), where they may read it; for somebody else's lock they wait a second at most. Apart from
+// that it does not block. The child of a fork listens there, too, until it closes. Returns 0; -EADDRINUSE if another listens
+// there; -ENAMETOOLONG; -EINVAL if the name is empty or the options are wrong; or an error of socket(2) or bind(2).
 int fin_chan_listen(struct fin_chan_listener **out, const char *name, const struct fin_chan_options *options);
 // Waits for a client, and opens a channel to it. Any AWE of any thread may accept; the new end is usable on any thread.
 // Accepting waits for nothing that a client could withhold. -ETOOMANYREFS, -ENOBUFS, -ENOMEM: the system has had no room to
 // pass descriptors for some time; that client is turned away.
 FIN_BLOCKING int fin_chan_accept(struct fin_chan_listener *l, struct fin_chan **out);
 FIN_BLOCKING int fin_chan_accept_nc(struct fin_chan_listener *l, struct fin_chan **out);
-// Ends listening, and removes the name. Nobody may be in fin_chan_accept. Does not block.
+// Ends listening, and removes the name unless it is another's by now, or a parent's. Nobody may be in fin_chan_accept.
+// Blocks as fin_chan_listen does.
 void fin_chan_listener_close(struct fin_chan_listener *l);
 
 // Connects to a listener. `flags` are 0 or FIN_CHAN_SHARED. Returns 0; -ECONNREFUSED, -ENOENT and others of connect(2); or

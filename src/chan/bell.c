@@ -190,6 +190,15 @@ void fin_bell_empty(struct ump_rx *rx) {
     rx->broken |= rx->parcels == UMP_PARCELS && ump_look(rx) == 0;
 }
 
+// A list of them.
+static void drop_parcels(struct parcel *p) {
+    for (struct parcel *next; p; p = next) {
+        next = p->next;
+        fin_close_each(p->fds, p->count);
+        free(p);
+    }
+}
+
 static int send_parcel(struct meeting *m, const int *fds, int count) {
     struct parcel *p = malloc(sizeof *p);
     if (!p)
@@ -206,10 +215,15 @@ static int send_parcel(struct meeting *m, const int *fds, int count) {
         p->fds[p->count] = fd;
     }
     fin_latch_acquire(&m->latch);
-    *(m->first ? &m->last->next : &m->first) = p;
-    m->last = p;
+    bool closed = m->closed;
+    if (!closed) {
+        *(m->first ? &m->last->next : &m->first) = p;
+        m->last = p;
+    }
     fin_latch_release(&m->latch);
-    return 0;
+    if (closed)
+        drop_parcels(p);
+    return closed ? -EPIPE : 0;
 }
 
 static void packet_of(struct packet *p, const int *fds, int count) {
@@ -234,7 +248,7 @@ static int packet_sent(struct ump_tx *tx, ssize_t n) {
 int fin_bell_send_fds(struct ump_tx *tx, const int *fds, int count, bool nc) {
     struct packet p;
     if (tx->meeting)
-        return send_parcel(tx->meeting, fds, count);
+        return packet_sent(tx, send_parcel(tx->meeting, fds, count));
     packet_of(&p, fds, count);
     return packet_sent(tx, nc ? fin_sendmsg_nc(tx->fd, &p.m, 0) : fin_sendmsg(tx->fd, &p.m, 0));
 }
@@ -242,7 +256,7 @@ int fin_bell_send_fds(struct ump_tx *tx, const int *fds, int count, bool nc) {
 int fin_bell_try_send_fds(struct ump_tx *tx, const int *fds, int count) {
     struct packet p;
     if (tx->meeting)
-        return send_parcel(tx->meeting, fds, count);
+        return packet_sent(tx, send_parcel(tx->meeting, fds, count));
     packet_of(&p, fds, count);
     ssize_t n = sendmsg(tx->fd, &p.m, MSG_DONTWAIT | MSG_NOSIGNAL);
     return packet_sent(tx, n < 0 ? -errno : n);
@@ -324,10 +338,20 @@ static void end_socket(int fd) {
     close(fd);
 }
 
+static void take_no_parcels(struct meeting *m) {
+    fin_latch_acquire(&m->latch);
+    struct parcel *first = m->first;
+    m->first = NULL;
+    m->closed = true;
+    fin_latch_release(&m->latch);
+    drop_parcels(first);
+}
+
 void fin_bell_end(struct ump_tx *tx, struct ump_rx *rx) {
     while (rx->parcels)
         fin_bell_drop_fds(rx);
     if (tx->meeting) {
+        take_no_parcels(rx->meeting);
         meeting_ring(tx->meeting);
         if (tx->alone)
             fin_lmp_wake(tx->meeting);
@@ -348,10 +372,4 @@ void fin_bell_forget(struct fin_chan *c) {
     c->out.ump.fd = c->in.ump.fd = -1;
 }
 
-void fin_meeting_end(struct meeting *m) {
-    for (struct parcel *p = m->first, *next; p; p = next) {
-        next = p->next;
-        fin_close_each(p->fds, p->count);
-        free(p);
-    }
-}
+void fin_meeting_end(struct meeting *m) { drop_parcels(m->first); }

@@ -26,6 +26,7 @@ struct meeting {
     struct fin_event message, room; // rings so far
     struct fin_latch latch;         // of the rest
     struct parcel *first, *last;
+    bool closed; // the receiver is: it takes no parcels
     struct fin_waitset_source *watch; // the receiver's, in a waitset
 };
 

@@ -4,81 +4,39 @@
 #include <poll.h>
 #include <stdlib.h>
 #include <sys/socket.h>
-#include <sys/stat.h>
-#include <sys/un.h>
 #include <unistd.h>
 
 #include <fin/chan_on.h>
 #include <fin/io.h>
 
 #include "chan/chan.h"
+#include "chan/name.h"
 #include "chan/offer.h"
 #include "core/told.h"
 
-enum { BACKLOG = 128 };
-
 struct fin_chan_listener {
     int fd;
+    pid_t process; // whose the name is: the child of a fork accepts there, too
     struct fin_chan_options options;
-    struct sockaddr_un address;
+    struct chan_name name;
 };
-
-static int address_of(const char *name, struct sockaddr_un *a, socklen_t *size) {
-    size_t n = strlen(name);
-    *a = (struct sockaddr_un){.sun_family = AF_UNIX};
-    if (n == 0 || n >= sizeof a->sun_path)
-        return n ? -ENAMETOOLONG : -EINVAL;
-    memcpy(a->sun_path, name, n);
-    if (name[0] == '@')
-        a->sun_path[0] = 0;
-    *size = (socklen_t)(offsetof(struct sockaddr_un, sun_path) + n + (name[0] != '@'));
-    return 0;
-}
 
 static int new_socket(int flags) {
     int fd = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC | flags, 0);
     return fd < 0 ? -errno : fd;
 }
 
-// 1: nobody listens there any more; or 0. One whose queue is full would be waited for.
-static int is_left_over(const struct sockaddr_un *a, socklen_t size) {
-    struct stat s;
-    if (!a->sun_path[0] || lstat(a->sun_path, &s) != 0 || !S_ISSOCK(s.st_mode))
-        return 0;
-    int fd = new_socket(SOCK_NONBLOCK);
-    if (fd < 0)
-        return fd;
-    bool refused = connect(fd, (const struct sockaddr *)a, size) != 0 && errno == ECONNREFUSED;
-    close(fd);
-    return refused;
-}
-
-static int bind_it(int fd, const struct sockaddr_un *a, socklen_t size) {
-    int r = bind(fd, (const struct sockaddr *)a, size) == 0 ? 0 : -errno;
-    int left_over = r == -EADDRINUSE ? is_left_over(a, size) : 0;
-    if (left_over <= 0)
-        return left_over < 0 ? left_over : r;
-    unlink(a->sun_path);
-    return bind(fd, (const struct sockaddr *)a, size) == 0 ? 0 : -errno;
-}
-
 int fin_chan_listen(struct fin_chan_listener **out, const char *name, const struct fin_chan_options *options) {
     struct fin_chan_options o;
-    socklen_t size;
     int r = fin_chan_options_check(options, &o);
     struct fin_chan_listener *l = r == 0 ? malloc(sizeof *l) : NULL;
     if (!l)
         return r ? r : -ENOMEM;
-    *l = (struct fin_chan_listener){.fd = -1, .options = o};
-    r = o.flags & FIN_CHAN_LOCAL ? -EINVAL : address_of(name, &l->address, &size);
+    *l = (struct fin_chan_listener){.fd = -1, .process = getpid(), .options = o};
+    r = o.flags & FIN_CHAN_LOCAL ? -EINVAL : fin_chan_name_of(&l->name, name);
     if (r == 0) {
         l->fd = new_socket(SOCK_NONBLOCK); // several may wait for one client
-        r = l->fd < 0 ? l->fd : bind_it(l->fd, &l->address, size);
-    }
-    if (r == 0 && listen(l->fd, BACKLOG) != 0) {
-        r = -errno;
-        if (l->address.sun_path[0])
-            unlink(l->address.sun_path);
+        r = l->fd < 0 ? l->fd : fin_chan_name_take(&l->name, l->fd);
     }
     if (r != 0) {
         if (l->fd >= 0)
@@ -173,16 +131,15 @@ int fin_chan_accept_on(struct fin_chan_listener *l, struct fin_chan **out, struc
 }
 
 void fin_chan_listener_close(struct fin_chan_listener *l) {
-    if (l->address.sun_path[0])
-        unlink(l->address.sun_path);
+    if (l->process == getpid())
+        fin_chan_name_give(&l->name);
     close(l->fd);
     free(l);
 }
 
 static FIN_BLOCKING int connect_it(struct fin_chan **out, const char *name, unsigned flags, bool nc) {
-    struct sockaddr_un a;
-    socklen_t size;
-    int r = address_of(name, &a, &size), fd = r == 0 ? new_socket(0) : r;
+    struct chan_name a;
+    int r = fin_chan_name_of(&a, name), fd = r == 0 ? new_socket(0) : r;
     if (fd < 0)
         return fd;
     bool good = !(flags & ~(unsigned)FIN_CHAN_SHARED);
@@ -192,8 +149,8 @@ static FIN_BLOCKING int connect_it(struct fin_chan **out, const char *name, unsi
         return good ? -ENOMEM : -EINVAL;
     }
     c->sockets[FIN_CHAN_TO_TAKER] = fd;
-    const struct sockaddr *to = (const struct sockaddr *)&a;
-    r = nc ? fin_connect_nc(fd, to, size) : fin_connect(fd, to, size);
+    const struct sockaddr *to = (const struct sockaddr *)&a.address;
+    r = nc ? fin_connect_nc(fd, to, a.size) : fin_connect(fd, to, a.size);
     if (r == 0)
         return fin_chan_take_at(c, out, nc);
     fin_chan_drop(c);

@@ -2,6 +2,7 @@
 // Channels by name, in the file system and outside it: several clients, a process each; what a name can be; what is left
 // behind.
 #include <fcntl.h>
+#include <sys/file.h>
 #include <sys/stat.h>
 #include <sys/un.h>
 
@@ -87,6 +88,66 @@ static void left_over(void) {
     unlink(path);
 }
 
+// Ours was removed by somebody, and the name is another's now: it stays when we close.
+static void taken_over(void) {
+    struct fin_chan_listener *first, *second;
+    struct stat s;
+    CHECK_EQ(fin_chan_listen(&first, path, NULL), 0);
+    CHECK_EQ(unlink(path), 0);
+    CHECK_EQ(fin_chan_listen(&second, path, NULL), 0);
+    fin_chan_listener_close(first);
+    CHECK_EQ(stat(path, &s), 0);
+    fin_chan_listener_close(second);
+    CHECK_EQ(stat(path, &s), -1);
+}
+
+// The child of a fork closes the listener: the name stays its parent's.
+static void closed_by_a_child(void) {
+    struct fin_chan_listener *l;
+    struct stat s;
+    CHECK_EQ(fin_chan_listen(&l, path, NULL), 0);
+    pid_t pid = fork();
+    if (pid == 0) {
+        fin_chan_listener_close(l);
+        _exit(0);
+    }
+    ended_well(pid);
+    CHECK_EQ(stat(path, &s), 0);
+    fin_chan_listener_close(l);
+}
+
+// Another is about to listen, and has bound its socket.
+static void at_once(void) {
+    struct sockaddr_un a = {.sun_family = AF_UNIX};
+    struct fin_chan_listener *l;
+    int bound[2], ends[2];
+    char byte;
+    strcpy(a.sun_path, path);
+    CHECK_EQ(pipe(bound), 0);
+    CHECK_EQ(pipe(ends), 0);
+    pid_t pid = fork();
+    if (pid == 0) {
+        int lock = open(folder, O_RDONLY | O_DIRECTORY), s = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0);
+        CHECK_EQ(flock(lock, LOCK_EX), 0);
+        CHECK_EQ(bind(s, (struct sockaddr *)&a, sizeof a), 0);
+        CHECK_EQ(write(bound[1], "", 1), 1);
+        usleep(20000);
+        CHECK_EQ(listen(s, 1), 0);
+        close(lock);
+        close(ends[1]);
+        CHECK_EQ(read(ends[0], &byte, 1), 0);
+        _exit(0);
+    }
+    CHECK_EQ(read(bound[0], &byte, 1), 1);
+    CHECK_EQ(fin_chan_listen(&l, path, NULL), -EADDRINUSE);
+    close(ends[1]);
+    ended_well(pid);
+    CHECK_EQ(fin_chan_listen(&l, path, NULL), 0); // it is left over now
+    fin_chan_listener_close(l);
+    for (int i = 0; i < 3; i++)
+        close((int[]){bound[0], bound[1], ends[0]}[i]);
+}
+
 // The queue of a listener is full: it is there all the same, and not waited for.
 static void busy(void) {
     struct fin_chan_listener *l;
@@ -131,6 +192,9 @@ int main(void) {
     meet(path);
     meet(abstract);
     left_over();
+    taken_over();
+    closed_by_a_child();
+    at_once();
     busy();
     bad_names();
     CHECK_EQ(rmdir(folder), 0);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// A message of a channel in a set is being peeked at outside a handler, when the next one comes and the set looks in vain. It
-// looks again once the first one has been released.
+// A message of a channel in a set is being peeked at outside a handler when the next one comes, and the set looks in vain:
+// it looks again once the first one has been released.
 #include "chan.h"
 
 static struct fin_waitset *w;

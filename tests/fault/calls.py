@@ -20,7 +20,7 @@ NO_POINTS = {
         io_uring_free_probe io_uring_queue_exit io_uring_unregister_buf_ring
         __libc_current_sigrtmax __libc_current_sigrtmin''',
     'no system call': '''
-        memcpy memmove memset snprintf vsnprintf strcmp strcpy strcspn strerror strlen strncat strstr
+        memcpy memmove memset snprintf vsnprintf strcmp strcpy strrchr strcspn strerror strlen strncat strstr
         strtol strtoul strtoull
         __errno_location __cxa_get_globals __tls_get_addr _GLOBAL_OFFSET_TABLE_ __libc_stack_end environ stderr''',
     'the end of the process': '_exit abort',
@@ -28,6 +28,7 @@ NO_POINTS = {
     'reports and traces: where they cannot be written nothing else changes': '''
         backtrace closedir fprintf fputc fputs fwrite opendir printf readdir64 setenv''',
     'where they fail a flag is set instead (src/io/try.c), or less is reported': 'ioctl isatty process_vm_readv',
+    'names are taken and given without it': 'flock',
     'a name is left behind that the next listener takes': 'unlink',
 }
 NO_CALLS = r'__(asan|lsan|tsan|ubsan|sanitizer|start|stop)_'  # of sanitizers, and the ends of sections

@@ -1,0 +1,101 @@
+// SPDX-License-Identifier: BSD-2-Clause
+// See name.h. To look whether a file is left over, to replace it and to listen there are several steps, as are to look
+// whether it is ours and to remove it: between them another process may do the same. So they are done with the folder
+// locked, as far as it can be: it may not be ours to read, and whoever may read it may keep it locked.
+#define _GNU_SOURCE
+#include "chan/name.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stddef.h>
+#include <string.h>
+#include <sys/file.h>
+#include <time.h>
+#include <unistd.h>
+
+enum { BACKLOG = 128, TRIES = 1000 };
+
+int fin_chan_name_of(struct chan_name *n, const char *text) {
+    size_t length = strlen(text);
+    *n = (struct chan_name){.address.sun_family = AF_UNIX};
+    if (length == 0 || length >= sizeof n->address.sun_path)
+        return length ? -ENAMETOOLONG : -EINVAL;
+    memcpy(n->address.sun_path, text, length);
+    if (text[0] == '@')
+        n->address.sun_path[0] = 0;
+    n->size = (socklen_t)(offsetof(struct sockaddr_un, sun_path) + length + (text[0] != '@'));
+    return 0;
+}
+
+static const struct sockaddr *address_of(const struct chan_name *n) { return (const struct sockaddr *)&n->address; }
+static bool is_path(const struct chan_name *n) { return n->address.sun_path[0]; }
+
+// A descriptor that has the lock until it is closed; or -1.
+static int lock_folder(const struct chan_name *n) {
+    char folder[sizeof n->address.sun_path];
+    strcpy(folder, n->address.sun_path);
+    char *last = strrchr(folder, '/');
+    if (last)
+        last[last == folder] = 0;
+    int fd = is_path(n) ? open(last ? folder : ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC) : -1;
+    for (int i = 0; fd >= 0 && i < TRIES && flock(fd, LOCK_EX | LOCK_NB) != 0; i++)
+        nanosleep(&(struct timespec){.tv_nsec = 1000000}, NULL);
+    return fd;
+}
+
+static void unlock(int fd) {
+    if (fd >= 0)
+        close(fd);
+}
+
+// 1: nobody listens there any more; or 0. One whose queue is full would be waited for.
+static int is_left_over(const struct chan_name *n) {
+    struct stat s;
+    if (!is_path(n) || lstat(n->address.sun_path, &s) != 0 || !S_ISSOCK(s.st_mode))
+        return 0;
+    int fd = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+    if (fd < 0)
+        return -errno;
+    bool refused = connect(fd, address_of(n), n->size) != 0 && errno == ECONNREFUSED;
+    close(fd);
+    return refused;
+}
+
+static int bind_it(const struct chan_name *n, int fd) {
+    int r = bind(fd, address_of(n), n->size) == 0 ? 0 : -errno;
+    int left_over = r == -EADDRINUSE ? is_left_over(n) : 0;
+    if (left_over <= 0)
+        return left_over < 0 ? left_over : r;
+    unlink(n->address.sun_path);
+    return bind(fd, address_of(n), n->size) == 0 ? 0 : -errno;
+}
+
+static int take(struct chan_name *n, int fd) {
+    struct stat s;
+    int r = bind_it(n, fd);
+    if (r == 0 && is_path(n) && lstat(n->address.sun_path, &s) == 0) {
+        n->device = s.st_dev;
+        n->inode = s.st_ino;
+    }
+    if (r != 0 || listen(fd, BACKLOG) == 0)
+        return r;
+    r = -errno;
+    if (is_path(n))
+        unlink(n->address.sun_path);
+    return r;
+}
+
+int fin_chan_name_take(struct chan_name *n, int fd) {
+    int lock = lock_folder(n), r = take(n, fd);
+    unlock(lock);
+    return r;
+}
+
+// An inode is no other file's while a socket is bound there.
+void fin_chan_name_give(const struct chan_name *n) {
+    struct stat s;
+    int lock = lock_folder(n);
+    if (is_path(n) && lstat(n->address.sun_path, &s) == 0 && s.st_dev == n->device && s.st_ino == n->inode)
+        unlink(n->address.sun_path);
+    unlock(lock);
+}
