@@ -12,7 +12,6 @@ enum {
     SILENCE = 64,    // looks in vain until one of more goes idle: as much as it costs to have it ring
     HEAR_EVERY = 32, // looks for an event between two at what the kernel tells
     EVENTS = 64,     // taken from the kernel at a time
-    FEW_LINES = 16,  // that steps look at, rather than have a thread ring: beyond that, one word for all of them is enough
 };
 
 static struct ump_rx *rx_of(struct fin_waitset_source *s) { return &s->chan->in.ump; }
@@ -47,7 +46,7 @@ static bool has_event(struct fin_waitset_source *s, bool deep) {
 
 static bool steps_look(struct fin_waitset *w, struct fin_waitset_source *s) {
     bool may = w->monitor && !w->others && !rx_of(s)->alone;
-    return may && fin_lines_add(w->monitor, s, rx_of(s)->meeting ? FEW_LINES : FIN_LINES);
+    return may && fin_lines_add(w->monitor, s);
 }
 
 // Its message will ring, or change the line that steps look at. Is a barrier to follow?

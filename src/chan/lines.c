@@ -4,6 +4,8 @@
 
 #include "chan/waitset.h"
 
+enum { FEW = 16 }; // of this process, rather than have a thread ring: beyond that, one word for all of them is enough
+
 static void set_line(struct fin_lines *l, uint32_t i, const uint32_t *at, uint32_t seen, struct fin_waitset_source *s) {
     __atomic_store_n(&l->at[i], at, __ATOMIC_RELAXED);
     __atomic_store_n(&l->seen[i], seen, __ATOMIC_RELAXED);
@@ -19,12 +21,15 @@ static const uint32_t *place_of(const struct ump_rx *rx) {
     return (const uint32_t *)(const void *)ump_line(rx->ring, __atomic_load_n(&rx->tail, __ATOMIC_RELAXED), rx->lines);
 }
 
-bool fin_lines_add(struct fin_runtime *rt, struct fin_waitset_source *s, uint32_t most) {
+static bool is_inside(const struct fin_waitset_source *s) { return s->chan->in.ump.meeting; }
+
+bool fin_lines_add(struct fin_runtime *rt, struct fin_waitset_source *s) {
     struct fin_lines *l = &rt->lines;
     const uint32_t *at = place_of(&s->chan->in.ump);
     fin_latch_acquire(fin_lines_latch(rt));
-    bool can = fin_lines_on(rt) && l->count < most;
+    bool can = fin_lines_on(rt) && l->count < FIN_LINES && !(is_inside(s) && l->inside == FEW);
     if (can) {
+        l->inside += is_inside(s);
         set_line(l, l->count, at, __atomic_load_n(at, __ATOMIC_RELAXED), s);
         set_count(l, l->count + 1);
     }
@@ -44,6 +49,7 @@ bool fin_lines_left(struct fin_runtime *rt, struct fin_waitset_source *s) {
 // With the list's latch. The last takes its place.
 static void remove_line(struct fin_lines *l, struct fin_waitset_source *s) {
     uint32_t i = s->line - 1u, last = l->count - 1;
+    l->inside -= is_inside(s);
     set_line(l, i, l->at[last], l->seen[last], l->source[last]);
     set_count(l, last);
     __atomic_store_n(&s->line, 0, __ATOMIC_RELAXED);
@@ -112,6 +118,6 @@ void fin_lines_end(struct fin_runtime *rt) { use(rt, false); }
 
 void fin_lines_forget(struct fin_runtime *rt) {
     fin_latch_init(fin_lines_latch(rt));
-    rt->lines.count = rt->lines.on = 0;
+    rt->lines.count = rt->lines.on = rt->lines.inside = 0;
     rt->lines.wanted = false;
 }

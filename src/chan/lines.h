@@ -21,8 +21,8 @@
 struct fin_waitset;
 struct fin_waitset_source;
 
-// Lists one, with the latch of its set. False: the list is not in use, or there are as many as `most` on it.
-bool fin_lines_add(struct fin_runtime *rt, struct fin_waitset_source *s, uint32_t most);
+// Lists one, with the latch of its set. False: the list is not in use, or has as many as it is to have.
+bool fin_lines_add(struct fin_runtime *rt, struct fin_waitset_source *s);
 // With the latch of its set: is the place on the list no longer that of its next message?
 bool fin_lines_left(struct fin_runtime *rt, struct fin_waitset_source *s);
 // With the latch of its set, which the thread monitors: it is not on the list any more, where it was.

@@ -79,6 +79,7 @@ struct fin_lines {
     uint32_t latch;     // lines.c
     bool wanted;        // there may be such places, and nobody has listed them
     uint8_t looks;      // so many looks for work without a step between, and it is no longer in use
+    uint16_t inside;    // those that other threads of this process write
     uint32_t seen[FIN_LINES];
     const uint32_t *at[FIN_LINES];
     struct fin_waitset_source *source[FIN_LINES];

@@ -54,7 +54,7 @@ static void send_to(unsigned i) {
 }
 
 static unsigned lines(void) { return fin_here()->lines.count; }
-static unsigned most_lines(void) { return kind == PAIR ? 16 : FIN_LINES; } // FEW_LINES in groups.c
+static unsigned most_lines(void) { return kind == PAIR ? 16 : FIN_LINES; } // FEW in lines.c
 static bool looks(void) { return fin_here()->lines.on; }
 
 static void open_near(unsigned i) {
@@ -334,6 +334,26 @@ static void others_wait(bool before) {
     close_near(0);
 }
 
+// Those between processes take no places from those of this process.
+static void of_both_kinds(void) {
+    enum { OTHERS = 30 };
+    handled = 0;
+    CHECK_EQ(fin_waitset_new(&w), 0);
+    CHECK_EQ(fin_waitset_monitor(w), 0);
+    kind = SOCKET;
+    for (unsigned i = 0; i < OTHERS; i++)
+        open_near(i);
+    one_step();
+    kind = PAIR;
+    for (unsigned i = OTHERS; i < MANY; i++)
+        open_near(i);
+    one_step();
+    CHECK_EQ(lines(), OTHERS + most_lines());
+    fin_waitset_close(w);
+    for (unsigned i = 0; i < MANY; i++)
+        close_near(i);
+}
+
 static unsigned messages;
 
 static void sends_all(void *unused) {
@@ -390,5 +410,6 @@ int main(void) {
             others_wait(true);
         }
     }
+    of_both_kinds();
     return 0;
 }
