@@ -22,10 +22,12 @@ static inline int fin_descriptor_of(const struct cmsghdr *c, size_t i) {
     return fd;
 }
 
+void fin_close_stranger(int fd); // stranger.c: what another process sent. Waits for nobody
+
 static inline void fin_descriptors_close(struct msghdr *m) {
     for (struct cmsghdr *c = CMSG_FIRSTHDR(m); c; c = CMSG_NXTHDR(m, c))
         for (size_t i = 0; i < fin_descriptors_in(c); i++)
-            close(fin_descriptor_of(c, i));
+            fin_close_stranger(fin_descriptor_of(c, i));
 }
 
 // Takes those that the sender meant to send, `most` at most: how many, or -1 where anything else came, and none is left.
@@ -52,9 +54,10 @@ static inline void fin_descriptors_refuse(int fd) {
     setsockopt(fd, SOL_SOCKET, SO_PASSPIDFD, &no, sizeof no);
 }
 
-static inline void fin_close_each(const int *fds, int count) {
+static inline void fin_close_strangers(const int *fds, int count) {
     for (int i = 0; i < count; i++)
-        close(fds[i]);
+        if (fds[i] >= 0)
+            fin_close_stranger(fds[i]);
 }
 
 #endif

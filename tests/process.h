@@ -38,6 +38,13 @@ static inline int count_in(const char *folder) {
 
 static inline int open_descriptors(void) { return count_in("/proc/self/fd"); }
 
+// Those that another process sent may be closed by a thread.
+static inline void until_open_descriptors(int n) {
+    for (int i = 0; i < 200000 && open_descriptors() != n; i++)
+        usleep(100);
+    CHECK_EQ(open_descriptors(), n);
+}
+
 static inline void ended_well(pid_t child) {
     int status;
     CHECK_EQ(waitpid(child, &status, 0), child);

@@ -91,7 +91,7 @@ static void parcel_came(struct ump_rx *rx, struct msghdr *m) {
     }
     if (rx->parcels == UMP_PARCELS) {
         rx->broken = true;
-        fin_close_each(fds, n);
+        fin_close_strangers(fds, n);
         return;
     }
     rx->lacking[rx->parcels] = m->msg_flags & MSG_CTRUNC;
@@ -190,11 +190,16 @@ void fin_bell_empty(struct ump_rx *rx) {
     rx->broken |= rx->parcels == UMP_PARCELS && ump_look(rx) == 0;
 }
 
+static void close_each(const int *fds, int count) {
+    for (int i = 0; i < count; i++)
+        close(fds[i]);
+}
+
 // A list of them.
 static void drop_parcels(struct parcel *p) {
     for (struct parcel *next; p; p = next) {
         next = p->next;
-        fin_close_each(p->fds, p->count);
+        close_each(p->fds, p->count);
         free(p);
     }
 }
@@ -208,7 +213,7 @@ static int send_parcel(struct meeting *m, const int *fds, int count) {
         int fd = fcntl(fds[p->count], F_DUPFD_CLOEXEC, 0);
         if (fd < 0) {
             int error = -errno;
-            fin_close_each(p->fds, p->count);
+            close_each(p->fds, p->count);
             free(p);
             return error == -EINVAL ? -EMFILE : error;
         }
@@ -283,6 +288,10 @@ static bool parcel_here(struct ump_rx *rx) {
     return rx->parcels != 0;
 }
 
+static void close_parcel(struct ump_rx *rx) {
+    (rx->meeting ? close_each : fin_close_strangers)(rx->fds[0], rx->counts[0]);
+}
+
 static void parcel_done(struct ump_rx *rx) {
     rx->parcels--;
     rx->counts[0] = rx->counts[1];
@@ -295,7 +304,7 @@ int fin_bell_take_fds(struct ump_rx *rx, int *fds, int most) {
         return -EPROTO;
     if (rx->lacking[0]) {
         rx->lacking[0] = false;
-        fin_close_each(rx->fds[0], rx->counts[0]);
+        close_parcel(rx);
         rx->counts[0] = 0;
         return -EMFILE;
     }
@@ -310,7 +319,7 @@ int fin_bell_take_fds(struct ump_rx *rx, int *fds, int most) {
 void fin_bell_drop_fds(struct ump_rx *rx) {
     if (!parcel_here(rx))
         return;
-    fin_close_each(rx->fds[0], rx->counts[0]);
+    close_parcel(rx);
     parcel_done(rx);
 }
 
@@ -332,9 +341,23 @@ void fin_bell_stop_waiting(struct ump_tx *tx) {
         shutdown(tx->fd, SHUT_RD);
 }
 
+// Nothing comes there any more. What has come would be closed with the socket.
+static void close_unread(int fd) {
+    struct packet p;
+    ssize_t n = 1;
+    for (int i = 0; i < AT_ONCE && (n > 0 || CMSG_FIRSTHDR(&p.m)); i++) {
+        packet_init(&p);
+        n = recvmsg(fd, &p.m, MSG_DONTWAIT | MSG_CMSG_CLOEXEC);
+        if (n < 0)
+            return;
+        fin_descriptors_close(&p.m);
+    }
+}
+
 // A child of a fork may have the socket, too: to close our copy of it would tell nobody.
 static void end_socket(int fd) {
     shutdown(fd, SHUT_RDWR);
+    close_unread(fd);
     close(fd);
 }
 

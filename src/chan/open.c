@@ -348,7 +348,7 @@ static FIN_BLOCKING int take(struct fin_chan *c, bool nc) {
     else
         r = -EPROTO;
     if (r != 0)
-        close_all(fds, MOST_FDS);
+        fin_close_strangers(fds, MOST_FDS);
     return r;
 }
 

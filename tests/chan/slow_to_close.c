@@ -1,0 +1,104 @@
+// SPDX-License-Identifier: BSD-2-Clause
+// Descriptors that another process sends, and whose close takes as long as it likes: here a socket that lingers until its
+// peer has read all. Who receives the message does not wait for that: not where it drops them, refuses them, or closes the
+// channel.
+#include <arpa/inet.h>
+#include <fcntl.h>
+
+#include "chan.h"
+
+static int reader;
+
+// A socket whose close takes a minute, unless the reader reads.
+static int lingers(void) {
+    struct sockaddr_in at = {.sin_family = AF_INET, .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
+    static const char bytes[4096];
+    socklen_t size = sizeof at;
+    int listener = socket(AF_INET, SOCK_STREAM, 0), s = socket(AF_INET, SOCK_STREAM, 0);
+    CHECK_EQ(bind(listener, (struct sockaddr *)&at, sizeof at), 0);
+    CHECK_EQ(getsockname(listener, (struct sockaddr *)&at, &size), 0);
+    CHECK_EQ(listen(listener, 1), 0);
+    CHECK_EQ(connect(s, (struct sockaddr *)&at, sizeof at), 0);
+    CHECK((reader = accept(listener, NULL, NULL)) >= 0);
+    CHECK_EQ(close(listener), 0);
+    CHECK_EQ(setsockopt(s, SOL_SOCKET, SO_LINGER, &(struct linger){1, 60}, sizeof(struct linger)), 0);
+    while (send(s, bytes, sizeof bytes, MSG_DONTWAIT) > 0) {
+    }
+    return s;
+}
+
+static void send_it(struct fin_chan *to) {
+    int s = lingers();
+    CHECK_EQ(fin_chan_send_fds(to, "x", 1, &s, 1), 0);
+    CHECK_EQ(close(s), 0);
+}
+
+// It has been closed, and all of it has come.
+static void read_all(void) {
+    char bytes[65536];
+    ssize_t n;
+    alarm(60);
+    while ((n = read(reader, bytes, sizeof bytes)) > 0) {
+    }
+    CHECK_EQ(n, 0);
+    close(reader);
+}
+
+static void dropped(void) {
+    char byte;
+    open_kind(SOCKET, 0, 0);
+    send_it(a);
+    alarm(20);
+    CHECK_EQ(fin_chan_recv(b, &byte, 1), 1);
+    read_all();
+    close_both();
+}
+
+static void left_by_who_closes(void) {
+    char byte[2];
+    int fd;
+    unsigned count = 0;
+    open_kind(SOCKET, 0, 0);
+    send_it(a);
+    CHECK_EQ(fin_chan_recv_fds(b, byte, 2, &fd, &count), -EMSGSIZE); // it has come, and stays
+    alarm(20);
+    close_both();
+    read_all();
+}
+
+static void unread(void) {
+    open_kind(SOCKET, 0, 0);
+    send_it(a);
+    CHECK_EQ(fin_chan_close(a), 0);
+    alarm(20);
+    CHECK_EQ(fin_chan_close(b), 0);
+    read_all();
+}
+
+// In place of an offer.
+static void refused(void) {
+    int s[2], fd = lingers();
+    union {
+        char room[CMSG_SPACE(sizeof(int))];
+        struct cmsghdr header;
+    } control = {{0}};
+    struct iovec v = {"nonsense", 8};
+    struct msghdr m = {.msg_iov = &v, .msg_iovlen = 1, .msg_control = &control, .msg_controllen = sizeof control};
+    control.header = (struct cmsghdr){.cmsg_len = CMSG_LEN(sizeof(int)), .cmsg_level = SOL_SOCKET, .cmsg_type = SCM_RIGHTS};
+    memcpy(CMSG_DATA(&control.header), &fd, sizeof fd);
+    CHECK_EQ(socketpair(AF_UNIX, SOCK_SEQPACKET, 0, s), 0);
+    CHECK_EQ(sendmsg(s[0], &m, 0), 8);
+    CHECK_EQ(close(fd), 0);
+    alarm(20);
+    CHECK_EQ(fin_chan_take(&a, s[1], 0), -EPROTO);
+    read_all();
+    close(s[0]);
+}
+
+int main(void) {
+    dropped();
+    left_by_who_closes();
+    unread();
+    refused();
+    return 0;
+}
