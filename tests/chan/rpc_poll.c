@@ -89,13 +89,18 @@ static void beside_a_reader(void) {
 
 // While it lets that one run none of the group can be closed.
 static void nobody_closes_one(void) {
-    uint64_t x = 1, got;
-    uint32_t id, none;
+    uint64_t request;
+    uint32_t none;
     unsigned which = 0;
     fin_shared int tried = 0;
     fin_finish {
-        fin_async { CHECK_EQ(fin_rpc_call(near[1], &x, sizeof x, &x, sizeof x), 8); };
         fin_async {
+            uint64_t x = 1, y;
+            CHECK_EQ(fin_rpc_call(near[1], &x, sizeof x, &y, sizeof y), 8);
+        };
+        fin_async {
+            uint64_t got;
+            uint32_t id;
             CHECK_EQ(fin_rpc_accept(far[1], &got, sizeof got, &id), 8);
             while (!tried)
                 fin_yield();
@@ -107,7 +112,6 @@ static void nobody_closes_one(void) {
                 CHECK_EQ(fin_rpc_close(near[i]), -EBUSY);
             tried = 1;
         };
-        uint64_t request;
         CHECK_EQ(fin_rpc_poll_group(near, ENDS, &which, &request, sizeof request, &none), -EAGAIN);
     }
     CHECK_EQ(tried, 1);
