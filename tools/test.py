@@ -50,9 +50,10 @@ BUILDS = {
     'clang-O0': ({**CLANG, **FEW}, ['-Doptimization=0', *THC], []),
     'clang-O1-no-frame-pointers': ({**CLANG, **FEW}, ['-Doptimization=1', '-Dc_args=-fomit-frame-pointer',
                                            '-Dcpp_args=-fomit-frame-pointer', *CORE], []),
+    # with the cache the library is compiled once, and not for each program
     'clang-O3-lto-pie-frame-pointers': ({**CLANG, **FEW}, [
-        '-Doptimization=3', '-Db_lto=true', '-Db_pie=true', '-Dc_args=-fno-omit-frame-pointer',
-        '-Dcpp_args=-fno-omit-frame-pointer', *CORE], []),
+        '-Doptimization=3', '-Db_lto=true', '-Db_lto_mode=thin', '-Db_thinlto_cache=true', '-Db_pie=true',
+        '-Dc_args=-fno-omit-frame-pointer', '-Dcpp_args=-fno-omit-frame-pointer', *CORE], []),
     'gcc-asan-ubsan': ({**GCC, **FEW, **SANITIZER_ENV}, ['-Db_sanitize=address,undefined', '-Doptimization=1', *TWO, *LINES],
                        ['-t', '2']),
     'clang-tsan': ({**CLANG, **FEW, **SANITIZER_ENV},
