@@ -68,6 +68,16 @@ def check_crash(directory):
         fail('what it did until it aborted is not there', events)
 
 
+def check_channel(directory):
+    """A channel that was made before the first AWE ran is traced like any other."""
+    name = os.path.join(directory, 'channel')
+    subprocess.run([sys.argv[1], 'channel'], env={**os.environ, 'FIN_TRACE': name}, check=True, timeout=60)
+    events = read(name)
+    messages = arrows(events, 'message').values()
+    if len(messages) != 4 or not all(len(a) == 2 for a in messages):
+        fail(f'{len(messages)} messages of a channel that was there first', events)
+
+
 def check_late(directory):
     """What was begun before the trace is in it, and what the system lets go on is so by an arrow from an event."""
     name = os.path.join(directory, 'late')
@@ -101,6 +111,7 @@ def main():
         subprocess.run(sys.argv[1:2], env=few, check=True, timeout=60)
         appended = read(name)[len(events):]
         check_crash(directory)
+        check_channel(directory)
         check_late(directory)
         each = collections.Counter(e['pid'] for e in appended if e['ph'] != 'M')
         if len(each) != 2 or max(each.values()) > 64:

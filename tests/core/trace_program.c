@@ -183,8 +183,25 @@ static int begins_late(const char *file) {
     return 0;
 }
 
+// A channel is the first that the process has of Fin: four messages between the AWEs of a thread.
+static int begins_with_a_channel(void) {
+    struct fin_chan *end[2];
+    int n = 1;
+    CHECK_EQ(fin_chan_pair(&end[0], &end[1], NULL), 0);
+    fin_finish {
+        fin_async_call(answers_twice, end[1]);
+        for (int i = 0; i < 2; i++)
+            CHECK_EQ((int)fin_chan_send_recv(end[0], &n, sizeof n, &n, sizeof n), (int)sizeof n);
+    }
+    for (int i = 0; i < 2; i++)
+        CHECK_EQ(fin_chan_close(end[i]), 0);
+    return 0;
+}
+
 int main(int argc, char **argv) {
     char name[64];
+    if (argc > 1 && strcmp(argv[1], "channel") == 0)
+        return begins_with_a_channel();
     if (argc > 2 && strcmp(argv[1], "late") == 0)
         return begins_late(argv[2]);
     if (argc > 1 && strcmp(argv[1], "crash") == 0)

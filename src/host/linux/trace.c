@@ -266,23 +266,30 @@ static int start(const char *file) {
     return r;
 }
 
+// There may be channels already, also where no thread has used Fin for anything else.
+static void tell(void) {
+    void (*begins)(void) = __atomic_load_n(&fin_trace_begins, __ATOMIC_RELAXED);
+    if (begins)
+        begins();
+}
+
 int fin_trace_start(const char *file) {
     struct fin_runtime *rt = fin_here();
     int r = start(file);
-    void (*begins)(void) = __atomic_load_n(&fin_trace_begins, __ATOMIC_RELAXED);
     if (r != 0)
         return r;
     fin_trace_begin(rt);
-    if (begins)
-        begins();
+    tell();
     return 0;
 }
 
 void fin_trace_begin_process(void) {
     const char *file = getenv("FIN_TRACE");
     int error = file && *file ? start(file) : -ENOENT;
-    if (error == 0)
+    if (error == 0) {
         setenv("FIN_TRACE", path, 1);
-    else if (file && *file)
+        tell();
+    } else if (file && *file) {
         fprintf(stderr, "fin: FIN_TRACE: no trace can be written to %.200s: %s\n", file, strerror(-error));
+    }
 }
