@@ -12,14 +12,17 @@ extern "C" {
 #endif
 
 // Looks up a name as getaddrinfo(3) does: /etc/hosts first, then the servers of /etc/resolv.conf, read at the thread's first
-// call. `service` is a number or a name, or NULL; of `hints` (NULL: none) ai_family, ai_socktype, ai_protocol and of
-// ai_flags AI_CANONNAME, AI_NUMERICHOST, AI_NUMERICSERV and AI_PASSIVE count. All look-ups of a thread share its sockets.
+// call. A number, in any form that getaddrinfo(3) knows and with a scope, asks nobody. `service` is a number or a name, or
+// NULL; of `hints` (NULL: none) ai_family, ai_socktype, ai_protocol and of ai_flags AI_CANONNAME, AI_NUMERICHOST and
+// AI_NUMERICSERV count. Where they leave the kind of socket open, each address comes once for each kind. All look-ups of a
+// thread share its sockets. In the child of a fork, look-ups that AWEs of the parent were waiting in end only by being
+// cancelled.
 //
 // Returns 0 and the addresses, best first, for fin_freeaddrinfo. Or -ECANCELED: the look-up has no effect any more; -ENOENT:
 // there is no such name; -ENODATA: it has no such address; -ETIMEDOUT: no server answered; -ECONNREFUSED or -EREMOTEIO: no
 // server could be reached, or those that could said that they failed; -EPROTO: one sent nonsense; -EINVAL: `host` is NULL or
-// no name, or `hints` are contradictory; -ESRCH: no such service; -EAFNOSUPPORT; -ENOMEM, -EMFILE, -ENFILE. Blocking. From
-// any thread.
+// no name, or `hints` are contradictory; -ESRCH: no such service; -EAFNOSUPPORT: a family that is neither IPv4 nor IPv6;
+// -ENOMEM, -EMFILE, -ENFILE. Blocking. From any thread.
 FIN_BLOCKING int fin_getaddrinfo(const char *host, const char *service, const struct addrinfo *hints, struct addrinfo **out);
 FIN_BLOCKING int fin_getaddrinfo_nc(const char *host, const char *service, const struct addrinfo *hints,
                                     struct addrinfo **out);
@@ -34,7 +37,7 @@ struct fin_resolve_config {
 };
 
 // Configures the look-ups. Returns 0; -EBUSY while a look-up of the calling thread is in progress; -EINVAL if `servers` is
-// not as above; -ENOMEM, -EMFILE, -ENFILE. With NULL: reads /etc/resolv.conf anew. Does not block.
+// not as above; -ENOMEM, -EMFILE, -ENFILE: then they go on as before. With NULL: reads /etc/resolv.conf anew. Does not block.
 int fin_resolve_configure(const struct fin_resolve_config *config);
 
 #ifdef __cplusplus

@@ -9,14 +9,14 @@
 // Where a server's TCP connection breaks, c-ares 1.18 fails whatever that server was asked, also by UDP, and has no other
 // server to go on with where there is one only. So who fails that way, and was not the only one, asks again, on a channel
 // where it is.
+#define _GNU_SOURCE
 #include <fin/resolve.h>
 
 #include <ares.h>
-#include <arpa/inet.h>
+#include <fcntl.h>
 #include <limits.h>
 #include <poll.h>
 #include <pthread.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <sys/epoll.h>
 #include <unistd.h>
@@ -33,6 +33,7 @@ struct resolver {
     int epoll;
     pid_t in; // the child of a fork has its parent's sockets
     struct query *first, *driver;
+    struct fin_finish_block *wait; // of the driver, which ends where its time is to be reckoned anew
     unsigned begun, under_way;  // queries: ever; now, also abandoned ones
     unsigned timeout_ms, tries; // as configured
     struct resolver *alone;     // those of the thread that one look-up has to itself
@@ -53,6 +54,10 @@ struct query {
 static __thread struct resolver *mine;
 static pthread_key_t key;
 
+// Of a fork: nothing is to be taken out of its epoll, or read from its sockets. Its AWEs, which the child has copies of,
+// wait there until they are cancelled, as for other I/O of the parent.
+static bool is_parents(const struct resolver *r) { return r->in != getpid(); }
+
 static void answered(void *query, int status, int timeouts, struct ares_addrinfo *found) {
     struct query *q = query;
     (void)timeouts;
@@ -72,6 +77,8 @@ static void answered(void *query, int status, int timeouts, struct ares_addrinfo
 
 static void watch(void *resolver, ares_socket_t fd, int in, int out) {
     struct resolver *r = resolver;
+    if (is_parents(r))
+        return;
     struct epoll_event e = {.events = (in ? EPOLLIN : 0u) | (out ? EPOLLOUT : 0u), .data.fd = fd};
     if (!in && !out)
         epoll_ctl(r->epoll, EPOLL_CTL_DEL, fd, NULL);
@@ -105,24 +112,24 @@ static void leave(struct resolver *r, struct query *q) {
 static void dispose(struct resolver *r) {
     for (struct query *q = r->first; q; q = q->next)
         q->abandoned = true; // a thread that ends in the middle
-    if (r->in != getpid()) {
-        close(r->epoll); // is the parent's: nothing is to be taken out of it
-        r->epoll = -1;
-    }
     ares_destroy(r->channel);
-    if (r->epoll >= 0)
-        close(r->epoll);
+    close(r->epoll);
     free(r);
 }
 
-static void end(void *resolver) {
-    struct resolver *r = resolver;
-    mine = NULL;
-    for (struct resolver *next; r->alone; r->alone = next) {
-        next = r->alone->next;
-        dispose(r->alone);
+static void dispose_all(struct resolver *r) {
+    if (is_parents(r) && (r->first || r->alone))
+        return; // who waits there may still be cancelled
+    for (struct resolver *next, *alone = r->alone; alone; alone = next) {
+        next = alone->next;
+        dispose(alone);
     }
     dispose(r);
+}
+
+static void end(void *resolver) {
+    mine = NULL;
+    dispose_all(resolver);
 }
 
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
@@ -152,6 +159,14 @@ static int prepare(void) {
 // c-ares has ints, negative ones go round at once; it doubles the time with each try, and multiplies the tries.
 static int at_most(unsigned n, int most) { return n < (unsigned)most ? (int)n : most; }
 
+// c-ares would go on without /etc/resolv.conf where it cannot open it for a lack of descriptors.
+static int has_descriptors(void) {
+    int fd = open("/", O_PATH | O_CLOEXEC);
+    if (fd >= 0)
+        close(fd);
+    return fd < 0 && (errno == EMFILE || errno == ENFILE) ? -errno : 0;
+}
+
 static int begin_channel(struct resolver *r) {
     int mask = ARES_OPT_SOCK_STATE_CB;
     struct ares_options o = {.sock_state_cb = watch, .sock_state_cb_data = r};
@@ -165,7 +180,8 @@ static int begin_channel(struct resolver *r) {
         o.tries = at_most(r->tries, 30);
         mask |= ARES_OPT_TRIES;
     }
-    return r->epoll < 0 ? -errno : fin_resolve_error_(ares_init_options(&r->channel, &o, mask));
+    int error = r->epoll < 0 ? -errno : has_descriptors();
+    return error ? error : fin_resolve_error_(ares_init_options(&r->channel, &o, mask));
 }
 
 static void fail(struct resolver *r) { // that has not begun
@@ -176,7 +192,9 @@ static void fail(struct resolver *r) { // that has not begun
     free(r);
 }
 
+// The thread's first one, or one in place of another, which stays where this fails.
 static int begin(const struct fin_resolve_config *c) {
+    struct resolver *before = mine;
     int error = prepare();
     struct resolver *r = error ? NULL : calloc(1, sizeof *r);
     if (!r)
@@ -190,20 +208,18 @@ static int begin(const struct fin_resolve_config *c) {
     }
     if (error == 0)
         error = -pthread_setspecific(key, r);
-    if (error == 0) {
-        mine = r;
-        return 0;
+    if (error) {
+        fail(r);
+        return error;
     }
-    fail(r);
-    return error;
+    mine = r;
+    if (before)
+        dispose_all(before);
+    return 0;
 }
 
 int fin_resolve_configure(const struct fin_resolve_config *config) {
-    if (mine && (mine->first || mine->alone) && mine->in == getpid())
-        return -EBUSY;
-    if (mine)
-        end(mine);
-    return begin(config);
+    return mine && (mine->first || mine->alone) && !is_parents(mine) ? -EBUSY : begin(config);
 }
 
 // Waits until a socket is ready or a time-out of c-ares is over, and lets it work.
@@ -213,7 +229,9 @@ static FIN_BLOCKING int drive(struct resolver *r) {
     uint64_t ns = t ? (uint64_t)t->tv_sec * FIN_S + (uint64_t)t->tv_usec * FIN_US + FIN_MS : FIN_S;
     int n = 0;
     fin_timeout(ns) {
+        r->wait = fin_cancel_must_be_inside_fin_finish;
         n = fin_poll(r->epoll, POLLIN);
+        r->wait = NULL;
     }
     if (n < 0 && (n != -ECANCELED || fin_cancelled()))
         return n;
@@ -232,18 +250,15 @@ static FIN_BLOCKING int await(struct resolver *r, struct query *q) {
     while (!q->done && error == 0) {
         if (!r->driver)
             r->driver = q;
-        error = r->driver == q ? drive(r) : fin_sem_wait(&q->turn);
+        error = r->driver == q && !is_parents(r) ? drive(r) : fin_sem_wait(&q->turn);
     }
     leave(r, q);
     return q->done ? 0 : error;
 }
 
-struct name {
-    const char *host, *service;
-    const struct ares_addrinfo_hints *hints;
-};
-
-static FIN_BLOCKING int look_up(struct resolver *r, const struct name *n, struct addrinfo **out, bool *company) {
+static FIN_BLOCKING int look_up(struct resolver *r, const char *host, const struct wanted *w, struct addrinfo **out,
+                                bool *company) {
+    const struct ares_addrinfo_hints hints = {.ai_flags = w->named ? ARES_AI_CANONNAME : 0, .ai_family = w->family};
     struct query *q = calloc(1, sizeof *q);
     if (!q)
         return -ENOMEM;
@@ -252,7 +267,9 @@ static FIN_BLOCKING int look_up(struct resolver *r, const struct name *n, struct
     q->by = r;
     q->number = ++r->begun;
     q->company = r->under_way++ > 0;
-    ares_getaddrinfo(r->channel, n->host, n->service, n->hints, answered, q);
+    ares_getaddrinfo(r->channel, host, NULL, &hints, answered, q);
+    if (r->wait)
+        fin_cancel_block_(r->wait); // this one's time may be over first
     int error = await(r, q);
     if (!q->done) {
         q->abandoned = true;
@@ -262,7 +279,7 @@ static FIN_BLOCKING int look_up(struct resolver *r, const struct name *n, struct
     }
     error = fin_resolve_error_(q->status);
     if (error == 0)
-        error = fin_resolve_answer_(q->found, n->hints->ai_flags & ARES_AI_CANONNAME, out);
+        error = fin_resolve_answer_(q->found, w, out);
     if (q->found)
         ares_freeaddrinfo(q->found);
     *company = q->company;
@@ -297,13 +314,13 @@ static int begin_alone(struct resolver **out) {
     return 0;
 }
 
-static FIN_BLOCKING int look_up_alone(const struct name *n, struct addrinfo **out) {
+static FIN_BLOCKING int look_up_alone(const char *host, const struct wanted *w, struct addrinfo **out) {
     struct resolver *r;
     bool company;
     int error = begin_alone(&r);
     if (error)
         return error;
-    error = look_up(r, n, out, &company);
+    error = look_up(r, host, w, out, &company);
     *r->at = r->next;
     if (r->next)
         r->next->at = r->at;
@@ -311,50 +328,36 @@ static FIN_BLOCKING int look_up_alone(const struct name *n, struct addrinfo **ou
     return error;
 }
 
-// c-ares would ask servers all the same.
-static bool wants_number(const char *host, const struct addrinfo *hints) {
-    struct in6_addr a;
-    return hints && hints->ai_flags & AI_NUMERICHOST && inet_pton(AF_INET, host, &a) != 1 &&
-           inet_pton(AF_INET6, host, &a) != 1;
+// Without a descriptor c-ares has no socket, and says that nobody answers there.
+static int for_lack_of_descriptors(int error) {
+    int lack = error == -ECONNREFUSED ? has_descriptors() : 0;
+    return lack ? lack : error;
 }
 
-enum { PORT_ROOM = sizeof "65535" };
-
-// c-ares would take what begins as a number, in any base, and of that 16 bits.
-static int check_port(const char **service, char room[PORT_ROOM]) {
-    char *end = NULL;
-    unsigned long n = *service ? strtoul(*service, &end, 10) : 0;
-    if (end == *service) // a name, or none
-        return 0;
-    if (*end != '\0' || n > UINT16_MAX)
-        return -ESRCH;
-    snprintf(room, PORT_ROOM, "%u", (unsigned)(uint16_t)n);
-    *service = room;
-    return 0;
+static FIN_BLOCKING int ask(const char *host, const struct wanted *w, struct addrinfo **out) {
+    bool company = false;
+    int error = mine && !is_parents(mine) ? 0 : begin(NULL);
+    if (error)
+        return error;
+    error = look_up(mine, host, w, out, &company);
+    if (error == -ECONNREFUSED && company)
+        error = look_up_alone(host, w, out);
+    return for_lack_of_descriptors(error);
 }
 
 int fin_getaddrinfo(const char *host, const char *service, const struct addrinfo *hints, struct addrinfo **out) {
-    struct ares_addrinfo_hints h = {0};
-    char port[PORT_ROOM];
-    if (!host || !*host || wants_number(host, hints))
+    struct wanted w;
+    if (!host || !*host)
         return -EINVAL;
-    int error = check_port(&service, port);
+    int error = fin_resolve_wanted_(&w, service, hints);
     if (error)
         return error;
     if (fin_cancelled())
         return -ECANCELED;
-    if (hints)
-        h = (struct ares_addrinfo_hints){fin_resolve_flags_(hints->ai_flags), hints->ai_family, hints->ai_socktype,
-                                         hints->ai_protocol};
-    if (mine && mine->in != getpid())
-        end(mine);
-    error = mine ? 0 : begin(NULL);
-    if (error)
+    error = fin_resolve_number_(&w, host, out);
+    if (error != -ENOENT)
         return error;
-    struct name n = {host, service, &h};
-    bool company = false;
-    error = look_up(mine, &n, out, &company);
-    return error == -ECONNREFUSED && company ? look_up_alone(&n, out) : error;
+    return w.flags & AI_NUMERICHOST ? -EINVAL : ask(host, &w, out);
 }
 
 int fin_getaddrinfo_nc(const char *host, const char *service, const struct addrinfo *hints, struct addrinfo **out) {

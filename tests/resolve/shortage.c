@@ -1,0 +1,77 @@
+// SPDX-License-Identifier: BSD-2-Clause
+// Without descriptors a look-up says so, and the next one reads what it has to; a configuration that fails changes nothing.
+#include <poll.h>
+#include <sys/resource.h>
+
+#include <fin/thread.h>
+
+#include "dns.h"
+
+static rlim_t usual;
+
+// So many descriptors more can be opened; -1: as usual.
+static void leave(int descriptors) {
+    struct rlimit r;
+    CHECK_EQ(getrlimit(RLIMIT_NOFILE, &r), 0);
+    r.rlim_cur = usual;
+    CHECK_EQ(setrlimit(RLIMIT_NOFILE, &r), 0);
+    int next = dup(0);
+    CHECK(next >= 0);
+    close(next);
+    r.rlim_cur = descriptors < 0 ? usual : (rlim_t)(next + descriptors);
+    CHECK_EQ(setrlimit(RLIMIT_NOFILE, &r), 0);
+}
+
+static void first_look_up(void *unused) {
+    (void)unused;
+    CHECK_EQ(fin_sleep(1), 0); // what the thread waits with is there
+    for (int n = 0; n < 2; n++) {
+        leave(n);
+        CHECK_EQ(resolve("a.test."), -EMFILE);
+    }
+    leave(-1);
+    CHECK_EQ(resolve("localhost"), 0);
+}
+
+static void configures(void *dns) {
+    const struct dns *server = dns;
+    use_server(server, 2000, 2);
+    CHECK_EQ(resolve("a.test."), 0);
+    leave(0);
+    CHECK_EQ(fin_resolve_configure(NULL), -EMFILE);
+    leave(-1);
+    CHECK_EQ(fin_resolve_configure(&(struct fin_resolve_config){.servers = "not a server"}), -EINVAL);
+    CHECK_EQ(resolve("a.test."), 0); // at the same server
+}
+
+static void looks_up(void *dns) {
+    const struct dns *server = dns;
+    use_server(server, 2000, 2);
+    CHECK_EQ(resolve("localhost"), 0);
+    leave(0);
+    CHECK_EQ(resolve("a.test."), -EMFILE); // no socket
+    leave(-1);
+    CHECK_EQ(resolve("a.test."), 0);
+}
+
+static void in_a_thread(void (*fn)(void *), struct dns *server) {
+    struct fin_thread_handle t;
+    CHECK_EQ(fin_thread_start(&t, fn, server), 0);
+    fin_thread_join(&t);
+}
+
+int main(void) {
+    static struct dns server;
+    struct rlimit r;
+    CHECK_EQ(getrlimit(RLIMIT_NOFILE, &r), 0);
+    usual = r.rlim_cur;
+    dns_open(&server);
+    in_a_thread(first_look_up, NULL);
+    fin_finish {
+        fin_async_call(dns_serve, &server);
+        in_a_thread(configures, &server);
+        in_a_thread(looks_up, &server);
+        fin_cancel();
+    }
+    return 0;
+}
