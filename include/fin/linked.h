@@ -19,7 +19,8 @@ struct fin_step {
 
 // Runs the steps in order. One that fails, or transfers less than it was told to (recv: with MSG_WAITALL), ends the chain;
 // those after it are not begun. What a step has closed is closed for those after it: for example, a write to a pipe that has
-// no reader any more is -EPIPE. Therefore each step after a close costs a system call of its own. If the chain is cancelled,
+// no reader any more is -EPIPE. Therefore each step after a close costs a system call of its own. What the chain is to close
+// is no other AWE's to use meanwhile: its calls may return -EBADF as soon as the chain has begun. If the chain is cancelled,
 // the step that ran says what it did, as its function would. Returns how many steps succeeded, so that steps[count] is the
 // one that failed; or -EINVAL for no steps or more than FIN_LINKED_MOST, -ENOMEM, or -ECANCELED if nothing was begun.
 // Blocking.

@@ -37,7 +37,8 @@ struct fin_resolve_config {
 };
 
 // Configures the look-ups. Returns 0; -EBUSY while a look-up of the calling thread is in progress; -EINVAL if `servers` is
-// not as above; -ENOMEM, -EMFILE, -ENFILE: then they go on as before. With NULL: reads /etc/resolv.conf anew. Does not block.
+// not as above; -ENOMEM, -EMFILE, -ENFILE. After an error they go on as before. With NULL: reads /etc/resolv.conf anew. Does
+// not block.
 int fin_resolve_configure(const struct fin_resolve_config *config);
 
 #ifdef __cplusplus

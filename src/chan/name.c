@@ -30,6 +30,10 @@ int fin_chan_name_of(struct chan_name *n, const char *text) {
 static const struct sockaddr *address_of(const struct chan_name *n) { return (const struct sockaddr *)&n->address; }
 static bool is_path(const struct chan_name *n) { return n->address.sun_path[0]; }
 
+static bool is_locked(int folder) {
+    return flock(folder, LOCK_EX | LOCK_NB) == 0 || (errno != EWOULDBLOCK && errno != EINTR); // or it cannot be
+}
+
 // A descriptor that has the lock until it is closed; or -1.
 static int lock_folder(const struct chan_name *n) {
     char folder[sizeof n->address.sun_path];
@@ -38,7 +42,7 @@ static int lock_folder(const struct chan_name *n) {
     if (last)
         last[last == folder] = 0;
     int fd = is_path(n) ? open(last ? folder : ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC) : -1;
-    for (int i = 0; fd >= 0 && i < TRIES && flock(fd, LOCK_EX | LOCK_NB) != 0; i++)
+    for (int i = 0; fd >= 0 && i < TRIES && !is_locked(fd); i++)
         nanosleep(&(struct timespec){.tv_nsec = 1000000}, NULL);
     return fd;
 }

@@ -13,14 +13,17 @@ static uint64_t last[PLACES];
 
 static uint64_t *of(int fd) { return &last[(unsigned)fd % PLACES]; }
 
-uint64_t fin_closing(int fd) {
-    uint64_t now = __atomic_add_fetch(&fin_closes, 1, __ATOMIC_RELAXED);
-    return fd < 0 ? 0 : __atomic_exchange_n(of(fd), now, __ATOMIC_RELEASE);
+struct closing fin_closing(int fd) {
+    struct closing c = {.now = __atomic_add_fetch(&fin_closes, 1, __ATOMIC_RELAXED)};
+    if (fd >= 0)
+        c.before = __atomic_exchange_n(of(fd), c.now, __ATOMIC_RELEASE);
+    return c;
 }
 
-void fin_not_closed(int fd, uint64_t before) {
+// Another close of it may have come meanwhile.
+void fin_not_closed(int fd, struct closing c) {
     if (fd >= 0)
-        __atomic_store_n(of(fd), before, __ATOMIC_RELEASE);
+        __atomic_compare_exchange_n(of(fd), &c.now, c.before, false, __ATOMIC_RELEASE, __ATOMIC_RELAXED);
 }
 
 static bool closed_since(int fd, uint64_t since) {

@@ -15,7 +15,7 @@ struct chain {
     struct io *io;
     unsigned count, left;
     bool cancelled;
-    uint64_t before; // fin_closing: of the close at its end
+    struct closing closing; // of the close at its end
     struct step steps[];
 };
 
@@ -92,7 +92,7 @@ static FIN_BLOCKING void submit(struct chain *chain, struct call *calls) {
         chain->steps[i] = (struct step){.request = {.io = chain->io, .call = &calls[i]}, .chain = chain};
         calls[i].sqe_flags |= i + 1 < chain->count ? IOSQE_IO_LINK : 0;
         if (calls[i].op == IORING_OP_CLOSE)
-            chain->before = fin_closing(calls[i].fd);
+            chain->closing = fin_closing(calls[i].fd);
         fin_uring_start(r, TO_STEP);
     }
     chain->left = chain->count;
@@ -144,7 +144,7 @@ static FIN_BLOCKING int results(struct chain *chain, const struct call *calls, s
     for (int i = 0; i < n; i++) {
         int result = chain->steps[i].request.waiter.result;
         if (calls[i].op == IORING_OP_CLOSE && result == -ECANCELED)
-            fin_not_closed(calls[i].fd, chain->before);
+            fin_not_closed(calls[i].fd, chain->closing);
         steps[i].result = result < 0 ? fin_uring_failed(&chain->steps[i].request, &calls[i], result) : result;
         if (good == i && succeeded(&calls[i], (int)steps[i].result))
             good++;

@@ -265,6 +265,14 @@ static FIN_BLOCKING int offload(void (*fn)(void *), void *arg, bool nc) {
 int fin_offload(void (*fn)(void *), void *arg) { return offload(fn, arg, false); }
 int fin_offload_nc(void (*fn)(void *), void *arg) { return offload(fn, arg, true); }
 
+// For how many jobs that wait there may be a thread now.
+static unsigned waiting_for_threads(void) {
+    unsigned jobs = 0, room = pool.threads < most() ? most() - pool.threads : 0;
+    for (const struct fin_link *l = pool.queue.next; l != &pool.queue && jobs < room; l = l->next)
+        jobs++;
+    return jobs;
+}
+
 int fin_offload_threads(unsigned want) {
     int r = want > MOST_THREADS ? -EINVAL : fin_io_watch_forks();
     if (r != 0)
@@ -273,6 +281,13 @@ int fin_offload_threads(unsigned want) {
     r = (int)most();
     if (want)
         pool.most = want;
+    unsigned more = waiting_for_threads();
+    pool.threads += more;
     unlock();
+    for (; more; more--) {
+        int error = start_thread();
+        if (error)
+            not_started(error);
+    }
     return r;
 }

@@ -217,6 +217,8 @@ int fin_abandon(struct fin_process *p) {
 
 // Before it is reaped its number is its own, and so is that of its group.
 static FIN_BLOCKING void end_now(struct fin_process *p, const struct fin_spawn *how) {
+    if (p->fd < 0)
+        return;
     if (how->flags & FIN_SPAWN_SESSION || (how->flags & FIN_SPAWN_GROUP && how->group == 0))
         kill(-p->pid, SIGKILL);
     fin_kill(p, SIGKILL);
@@ -262,13 +264,14 @@ static FIN_BLOCKING ssize_t run_with(struct fin_spawn *how, const int out[2], vo
     if (r != 0)
         return r;
     r = collect(&p, out[0], output, room, status);
-    if (p.fd >= 0)
-        end_now(&p, how);
+    end_now(&p, how);
     return r;
 }
 
 ssize_t fin_run(const struct fin_spawn *how, const void *input, size_t size, void *output, size_t room, int *status) {
-    for (size_t i = 0; how->fds && i < how->fd_count; i++)
+    if (!how->fds && how->fd_count)
+        return -EINVAL;
+    for (size_t i = 0; i < how->fd_count; i++)
         if (how->fds[i].child == STDIN_FILENO || how->fds[i].child == STDOUT_FILENO)
             return -EINVAL;
     struct fin_spawn all = *how;

@@ -129,10 +129,10 @@ static FIN_BLOCKING int close_it(struct io *io, const struct call *c) {
     uint32_t flags;
     if (!c->nc && fin_cancelled())
         return -ECANCELED;
-    uint64_t before = fin_closing(c->fd);
+    struct closing closing = fin_closing(c->fd);
     int r = fin_uring_run(io, c, &flags);
     if (r == -ECANCELED)
-        fin_not_closed(c->fd, before);
+        fin_not_closed(c->fd, closing);
     return r;
 }
 

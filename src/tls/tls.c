@@ -113,13 +113,15 @@ static bool no_memory(void) {
 
 // The connection is over. The alert that says why to the peer may be in `out`.
 static int failed(struct fin_tls *t) {
-    ERR_error_string_n(ERR_peek_error(), t->text, sizeof t->text);
+    unsigned long why = ERR_peek_error();
+    bool rejected = ERR_GET_LIB(why) == ERR_LIB_SSL && ERR_GET_REASON(why) == SSL_R_CERTIFICATE_VERIFY_FAILED; // by us
+    ERR_error_string_n(why, t->text, sizeof t->text);
     if (no_memory() || SSL_get_verify_result(t->ssl) == X509_V_ERR_OUT_OF_MEM)
         t->error = -ENOMEM;
     else if (t->in_eof && t->in_at == t->in_end)
         t->error = -ECONNABORTED;
     else
-        t->error = !t->ready && SSL_get_verify_result(t->ssl) != X509_V_OK ? -EKEYREJECTED : -EPROTO;
+        t->error = rejected ? -EKEYREJECTED : -EPROTO;
     send_some(t);
     fin_event_advance(&t->received, 1); // nothing will come that counts
     return t->error;

@@ -165,6 +165,7 @@ static const struct call {
     CALL(statx, ENOMEM, 0, NULL),
     CALL(getdents64, EIO, 0, NULL),
     CALL(ftruncate, ENOSPC, 0, NULL),
+    CALL(flock, ENOLCK, EINTR, NULL),
     CALL(fallocate, ENOSPC, EINTR, NULL),
     CALL(fsync, EIO, EINTR, NULL),
     CALL(fdatasync, EIO, EINTR, NULL),

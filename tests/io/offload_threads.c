@@ -52,6 +52,24 @@ static int refused(void) {
     return 0;
 }
 
+// Work waits for the one thread that there is; with more of them it begins.
+static void more_than_before(void) {
+    begun = done = 0;
+    fin_finish {
+        fin_async_call(bounded, NULL);
+        fin_async_call(bounded, NULL);
+        fin_async_call(bounded, NULL);
+        while (__atomic_load_n(&begun, __ATOMIC_SEQ_CST) < 1)
+            CHECK_EQ(fin_sleep(FIN_US), 0);
+        CHECK_EQ(fin_offload_threads(3), 1);
+        while (__atomic_load_n(&begun, __ATOMIC_SEQ_CST) < 3)
+            CHECK_EQ(fin_sleep(FIN_US), 0);
+        CHECK_EQ(write(fd[1], "123", 3), 3);
+    }
+    CHECK_EQ(done, 3);
+    CHECK_EQ(fin_offload_threads(1), 3);
+}
+
 int main(void) {
     int status;
     setenv("FIN_OFFLOAD_THREADS", "2", 1);
@@ -72,6 +90,7 @@ int main(void) {
     CHECK_EQ(done, 5);
     CHECK_EQ(fin_offload_threads(1), 2);
     CHECK_EQ(fin_offload(nothing, NULL), 0);
+    more_than_before();
     for (int i = 0; i < 20; i++) {
         pthread_t t;
         begun = done = 0;

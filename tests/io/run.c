@@ -72,5 +72,7 @@ int main(void) {
     CHECK_EQ(
         fin_run(&(struct fin_spawn){.path = "cat", .argv = ARGV("cat"), .fds = &bad, .fd_count = 1}, NULL, 0, NULL, 0, NULL),
         -EINVAL);
+    CHECK_EQ(fin_run(&(struct fin_spawn){.path = "cat", .argv = ARGV("cat"), .fd_count = 1}, NULL, 0, NULL, 0, NULL),
+             -EINVAL);
     return 0;
 }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// A process forks while AWEs of it wait for answers. In the child, which looks up names itself, the copies of these wait until
-// they are cancelled, and then end; the parent gets its answers.
+// A process forks while AWEs of it wait for answers. In the child, which looks up names itself, the copies of these wait
+// until they are cancelled, and then end; the parent gets its answers.
 #include <poll.h>
 #include <sys/wait.h>
 

@@ -54,9 +54,11 @@ static void numbers(void) {
         for (size_t s = 0; s < sizeof services / sizeof *services; s++)
             for (size_t f = 0; f < 3; f++)
                 for (size_t t = 0; t < 4; t++)
-                    for (size_t p = 0; p < 3; p++)
-                        as_libc(hosts[h], services[s],
-                                &(struct addrinfo){.ai_family = families[f], .ai_socktype = types[t], .ai_protocol = protocols[p]});
+                    for (size_t p = 0; p < 3; p++) {
+                        struct addrinfo hints = {
+                            .ai_family = families[f], .ai_socktype = types[t], .ai_protocol = protocols[p]};
+                        as_libc(hosts[h], services[s], &hints);
+                    }
 }
 
 static void names(struct dns *server) {

@@ -40,6 +40,23 @@ static void refused(bool trusted, const char *host) {
     pair_close(&p);
 }
 
+// It is the server that wants a certificate; whether the server's is trusted this client does not ask.
+static void refused_by_the_server(void) {
+    static struct pair p;
+    pair_open(&p, false, TLS1_2_VERSION);
+    SSL_CTX_set_verify(p.contexts[1], SSL_VERIFY_PEER | SSL_VERIFY_FAIL_IF_NO_PEER_CERT, NULL);
+    SSL_CTX_set_verify(p.contexts[0], SSL_VERIFY_NONE, NULL);
+    fin_tls_free(p.server);
+    fin_tls_free(p.client);
+    CHECK_EQ(fin_tls_new(&p.client, p.contexts[0], p.fd[0]), 0);
+    CHECK_EQ(fin_tls_new(&p.server, p.contexts[1], p.fd[1]), 0);
+    fin_finish {
+        fin_async { CHECK_EQ(fin_tls_accept(p.server), -EPROTO); };
+        CHECK_EQ(fin_tls_connect(p.client, NULL), -EPROTO);
+    }
+    pair_close(&p);
+}
+
 static void truncated(void) {
     struct pair p;
     pair_open(&p, true, 0);
@@ -85,6 +102,7 @@ int main(void) {
     refused(false, "localhost");
     refused(true, "example.org");
     refused(true, "127.0.0.2");
+    refused_by_the_server();
     truncated();
     for (unsigned bit = 0; bit < 31 * 8; bit += getenv("FIN_FEW") ? 29 : 3)
         tampered(bit);

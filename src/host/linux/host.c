@@ -4,8 +4,10 @@
 #include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 #include <sys/mman.h>
 #include <sys/syscall.h>
+#include <sys/uio.h>
 #include <unistd.h>
 #include <linux/futex.h>
 
@@ -142,7 +144,10 @@ void fin_host_os_stack(void **lo, size_t *size) {
 }
 
 _Noreturn void fin_host_die(const char *text) {
-    fprintf(stderr, "fin: %s\n", text);
+    // Somebody may hold the lock of stderr.
+    struct iovec v[] = {{(void *)"fin: ", 5}, {(void *)text, strlen(text)}, {(void *)"\n", 1}};
+    if (writev(STDERR_FILENO, v, 3) < 0)
+        abort();
     abort();
 }
 
