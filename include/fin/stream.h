@@ -17,8 +17,9 @@
 extern "C" {
 #endif
 
-// Accepts on the listening socket fd, which stays the program's; with flags as of accept4. Returns 0, -ENOMEM, or the error
-// of getting what the thread waits with. Does not block; accepting begins with the first fin_acceptor_next.
+// Accepts on the listening socket fd, which stays the program's; with flags as of accept4. Returns 0, -ENOMEM, -EBADF for
+// a registered number (fin/fixed.h), or the error of getting what the thread waits with. Does not block; accepting begins
+// with the first fin_acceptor_next.
 struct fin_acceptor;
 int fin_acceptor_open(struct fin_acceptor **out, int fd, int flags);
 
@@ -58,7 +59,7 @@ FIN_BLOCKING ssize_t fin_buffers_recv_nc(struct fin_buffers *b, int fd, void **p
 int fin_buffers_put(struct fin_buffers *b, void *piece);
 
 // Receives all that comes to fd, piece by piece, into buffers of b. Nobody else should receive from fd meanwhile. Returns 0,
-// -ENOMEM, -EXDEV. Does not block; receiving begins with the first fin_receiver_next.
+// -ENOMEM, -EBADF as fin_acceptor_open, -EXDEV. Does not block; receiving begins with the first fin_receiver_next.
 struct fin_receiver;
 int fin_receiver_open(struct fin_receiver **out, int fd, struct fin_buffers *b);
 

@@ -296,7 +296,7 @@ static void lost(struct owned *o) { dispose(FIN_OF(struct fin_acceptor, owned, o
 
 int fin_acceptor_open(struct fin_acceptor **out, int fd, int flags) {
     struct io *io;
-    int error = fin_io_here(&io);
+    int error = fd >= FIXED ? -EBADF : fin_io_here(&io);
     if (error)
         return error;
     struct fin_acceptor *a = aligned_alloc(_Alignof(struct fin_acceptor), sizeof *a);

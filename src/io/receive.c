@@ -9,6 +9,7 @@
 
 #include "core/kept.h"
 #include "io/buffers.h"
+#include "io/fixed.h"
 #include "io/uring.h"
 
 struct fin_receiver {
@@ -250,6 +251,8 @@ ssize_t fin_receiver_close(struct fin_receiver *r) {
 int fin_receiver_open(struct fin_receiver **out, int fd, struct fin_buffers *b) {
     if (!fin_owned_here(&b->owned))
         return -EXDEV;
+    if (fd >= FIXED)
+        return -EBADF;
     struct fin_receiver *r = aligned_alloc(_Alignof(struct fin_receiver), sizeof *r);
     if (!r)
         return -ENOMEM;

@@ -45,6 +45,13 @@ static void outside(void) {
     CHECK_EQ(fin_memory_register(&none, memory, 0), -EINVAL);
     CHECK_EQ(fin_file_register(-1), -EBADF);
     CHECK_EQ(fin_file_register(file), -EBADF);
+    struct fin_acceptor *a;
+    CHECK_EQ(fin_acceptor_open(&a, file, 0), -EBADF); // it is for calls only
+    struct fin_receiver *r;
+    struct fin_buffers *b;
+    CHECK_EQ(fin_buffers_open(&b, 1, 64), 0);
+    CHECK_EQ(fin_receiver_open(&r, file, b), -EBADF);
+    CHECK_EQ(fin_buffers_close(b), 0);
     int path = open("/", O_PATH), number = fin_file_register(path);
     if (number >= 0) { // without io_uring it is seen later
         CHECK_EQ(fin_fsync(number), -EBADF);
