@@ -31,9 +31,10 @@
 struct resolver {
     ares_channel channel;
     int epoll;
-    pid_t in; // the child of a fork has its parent's sockets
+    unsigned process; // whose it is, by `forks`: the child of a fork has its parent's sockets
     struct query *first, *driver;
-    struct fin_finish_block *wait; // of the driver, which ends where its time is to be reckoned anew
+    struct fin_finish_block *wait; // of the driver
+    uint64_t until;                // so long at most
     unsigned begun, under_way;  // queries: ever; now, also abandoned ones
     unsigned timeout_ms, tries; // as configured
     struct resolver *alone;     // those of the thread that one look-up has to itself
@@ -53,10 +54,11 @@ struct query {
 
 static __thread struct resolver *mine;
 static pthread_key_t key;
+static unsigned forks; // from the first process to this one
 
 // Of a fork: nothing is to be taken out of its epoll, or read from its sockets. Its AWEs, which the child has copies of,
 // wait there until they are cancelled, as for other I/O of the parent.
-static bool is_parents(const struct resolver *r) { return r->in != getpid(); }
+static bool is_parents(const struct resolver *r) { return r->process != forks; }
 
 static void answered(void *query, int status, int timeouts, struct ares_addrinfo *found) {
     struct query *q = query;
@@ -135,7 +137,10 @@ static void end(void *resolver) {
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 
 // The child of a fork has not the thread that may have had the lock.
-static void forget_parent(void) { pthread_mutex_init(&lock, NULL); }
+static void forget_parent(void) {
+    pthread_mutex_init(&lock, NULL);
+    forks++;
+}
 
 // What fails may not fail later.
 static int prepare(void) {
@@ -170,7 +175,7 @@ static int has_descriptors(void) {
 static int begin_channel(struct resolver *r) {
     int mask = ARES_OPT_SOCK_STATE_CB;
     struct ares_options o = {.sock_state_cb = watch, .sock_state_cb_data = r};
-    r->in = getpid();
+    r->process = forks;
     r->epoll = epoll_create1(EPOLL_CLOEXEC);
     if (r->timeout_ms) {
         o.timeout = at_most(r->timeout_ms, INT_MAX);
@@ -222,19 +227,33 @@ int fin_resolve_configure(const struct fin_resolve_config *config) {
     return mine && (mine->first || mine->alone) && !is_parents(mine) ? -EBUSY : begin(config);
 }
 
+// When c-ares has something to do, whatever comes. It rounds down to a millisecond, and within the last one would be asked
+// again and again.
+static uint64_t due(const struct resolver *r) {
+    struct timeval room, *t = ares_timeout(r->channel, NULL, &room);
+    return fin_now() + (t ? (uint64_t)t->tv_sec * FIN_S + (uint64_t)t->tv_usec * FIN_US + FIN_MS : FIN_S);
+}
+
+// The time of a query that has begun may be over before that of those which the driver knew of when it went to sleep. (What
+// is due at the same time may seem to be due up to a millisecond earlier.)
+static void tell_driver(struct resolver *r) {
+    if (r->wait && due(r) + 2 * FIN_MS < r->until)
+        fin_cancel_block_(r->wait);
+}
+
 // Waits until a socket is ready or a time-out of c-ares is over, and lets it work.
 static FIN_BLOCKING int drive(struct resolver *r) {
-    struct timeval room, *t = ares_timeout(r->channel, NULL, &room);
-    // It rounds down to a millisecond, and within the last one would be asked again and again.
-    uint64_t ns = t ? (uint64_t)t->tv_sec * FIN_S + (uint64_t)t->tv_usec * FIN_US + FIN_MS : FIN_S;
     int n = 0;
-    fin_timeout(ns) {
+    r->until = due(r);
+    fin_deadline(r->until) {
         r->wait = fin_cancel_must_be_inside_fin_finish;
         n = fin_poll(r->epoll, POLLIN);
         r->wait = NULL;
     }
     if (n < 0 && (n != -ECANCELED || fin_cancelled()))
         return n;
+    if (is_parents(r)) // since this one was made to go on
+        return 0;
     struct epoll_event e[16];
     n = epoll_wait(r->epoll, e, 16, 0);
     if (n <= 0)
@@ -268,8 +287,7 @@ static FIN_BLOCKING int look_up(struct resolver *r, const char *host, const stru
     q->number = ++r->begun;
     q->company = r->under_way++ > 0;
     ares_getaddrinfo(r->channel, host, NULL, &hints, answered, q);
-    if (r->wait)
-        fin_cancel_block_(r->wait); // this one's time may be over first
+    tell_driver(r);
     int error = await(r, q);
     if (!q->done) {
         q->abandoned = true;
@@ -328,9 +346,9 @@ static FIN_BLOCKING int look_up_alone(const char *host, const struct wanted *w, 
     return error;
 }
 
-// Without a descriptor c-ares has no socket, and says that nobody answers there.
+// Without a descriptor c-ares has no socket, and says that nobody answers there; and libc has no /etc/services.
 static int for_lack_of_descriptors(int error) {
-    int lack = error == -ECONNREFUSED ? has_descriptors() : 0;
+    int lack = error == -ECONNREFUSED || error == -ESRCH ? has_descriptors() : 0;
     return lack ? lack : error;
 }
 
@@ -351,7 +369,7 @@ int fin_getaddrinfo(const char *host, const char *service, const struct addrinfo
         return -EINVAL;
     int error = fin_resolve_wanted_(&w, service, hints);
     if (error)
-        return error;
+        return for_lack_of_descriptors(error);
     if (fin_cancelled())
         return -ECANCELED;
     error = fin_resolve_number_(&w, host, out);

@@ -49,7 +49,11 @@ static void looks_up(void *dns) {
     use_server(server, 2000, 2);
     CHECK_EQ(resolve("localhost"), 0);
     leave(0);
+    struct addrinfo *a;
     CHECK_EQ(resolve("a.test."), -EMFILE); // no socket
+    CHECK_EQ(resolve("localhost"), -EMFILE);
+    CHECK_EQ(fin_getaddrinfo("127.0.0.1", "http", &v4, &a), -EMFILE);
+    CHECK_EQ(resolve("127.0.0.1"), 0);
     leave(-1);
     CHECK_EQ(resolve("a.test."), 0);
 }
