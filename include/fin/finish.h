@@ -99,6 +99,7 @@ enum {
     FIN_FINISH_CONT = 64,     // beside EAGER: the body is a step of an explicit AWE, which its `resume` points at
     FIN_FINISH_FAILED = 128,  // an exception has left a body: <fin.hpp> keeps it
     FIN_FINISH_CXX = 256,     // the block is one of <fin.hpp>, and can keep an exception
+    FIN_FINISH_TIMED = 512,   // there may be a timer of fin_timeout or fin_deadline for it
 };
 
 enum {

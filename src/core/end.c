@@ -10,6 +10,9 @@ static struct fin_finish_block *end_block(struct fin_finish_block *b, struct fin
     struct fin_finish_block *away = b->away;
     b->away = NULL;
     fin_finish_leave_(b);
+    struct fin_poller *p = fin_here()->poller;
+    if (b->flags & FIN_FINISH_TIMED && p)
+        p->left(p, b);
     if (!away)
         return left;
     away->parent = left;

@@ -42,6 +42,7 @@ struct fin_poller {
     void (*poll)(struct fin_poller *, bool wait); // handles what is ready; waits for something, if asked to
     void (*wake)(struct fin_poller *);            // any thread: ends the wait, or the next one
     void (*end)(struct fin_poller *);             // own thread, at its end
+    void (*left)(struct fin_poller *, struct fin_finish_block *); // own thread: of a FIN_FINISH_TIMED whose frame is left
 };
 
 // The top of every stack. The block is what an eager body runs in; the rest describes the stack to sanitizers.

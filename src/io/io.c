@@ -207,7 +207,7 @@ static int begin(struct fin_runtime *rt) {
         io->wake_fd = eventfd(0, EFD_CLOEXEC);
     error = io->wake_fd < 0 ? -errno : 0;
     if (!io->poller.wake) // once: a late waker of the thread that had it before may be reading
-        io->poller = (struct fin_poller){.poll = look, .wake = wake, .end = end};
+        io->poller = (struct fin_poller){.poll = look, .wake = wake, .end = end, .left = fin_timed_left};
     io->rt = rt;
     io->timers = (struct timers){0};
     io->slack = 0;

@@ -210,6 +210,7 @@ static __thread bool timed_out;
 static void begin(struct fin_finish_block *block, struct fin_timer *timer, uint64_t when, bool over) {
     struct io *io;
     timer->order = 0;
+    block->flags |= FIN_FINISH_TIMED;
     if (over || fin_io_here(&io) != 0) {
         fin_cancel_block_(block);
         return;
@@ -229,6 +230,39 @@ void fin_deadline_begin_(struct fin_finish_block *block, struct fin_timer *timer
 void fin_timeout_end_(struct fin_timer *timer) {
     timed_out = !fin_timer_waits(timer);
     fin_timer_remove(timer); // in the child of a fork: from what was its parent's
+}
+
+// The next of a heap, each before those below it.
+static struct fin_timer *next_in_heap(struct fin_timer *t) {
+    if (t->child)
+        return t->child;
+    while (t && !t->next) {
+        while (t->prev && t->prev->child != t)
+            t = t->prev;
+        t = t->prev;
+    }
+    return t ? t->next : NULL;
+}
+
+static bool is_of(const struct fin_timer *t, const struct fin_finish_block *block) {
+    return t->fn == time_is_over && t->arg == block;
+}
+
+static struct fin_timer *timer_of(const struct timers *all, const struct fin_finish_block *block) {
+    struct fin_timer *t;
+    for (const struct timer_row *r = all->rows; r < all->rows + TIMER_ROWS; r++)
+        for (t = r->first; t; t = t->next)
+            if (is_of(t, block))
+                return t;
+    for (t = all->heap; t && !is_of(t, block); t = next_in_heap(t)) {
+    }
+    return t;
+}
+
+void fin_timed_left(struct fin_poller *p, struct fin_finish_block *block) {
+    struct fin_timer *t = timer_of(&((struct io *)p)->timers, block);
+    if (t)
+        fin_timer_remove(t);
 }
 
 bool fin_timed_out(void) { return timed_out; }

@@ -100,6 +100,45 @@ static void with_inner_async(void) {
     CHECK_LOG("on1 inner2 after2");
 }
 
+// What the stacks had on them is not there any more.
+static __attribute__((noinline)) void dirty(void) {
+    char room[8192];
+    memset(room, 0x5a, sizeof room);
+    __asm__ volatile("" : : "r"(room) : "memory");
+    THCYield();
+}
+
+static void overwrite(void) {
+    DO_FINISH({
+        for (int i = 0; i < 16; i++)
+            ASYNC({ dirty(); });
+    });
+}
+
+// The time of what it ends in is over later: nobody looks at that any more. There are other timers, before and after it.
+static void in_a_timeout(void) {
+    fin_shared int ended = 0;
+    fin_timeout(20 * FIN_S) {
+        DO_FINISH({
+            for (int i = 0; i < 8; i++)
+                ASYNC({
+                    int mine = i;
+                    fin_timeout((uint64_t)(mine * 5 % 8 + 1) * FIN_MS) {
+                        fin_deadline(fin_now() + 4 * FIN_MS) {
+                            THCYield();
+                            ended++;
+                            if (mine % 2)
+                                THCFinish();
+                        }
+                    }
+                });
+        });
+        CHECK_EQ(ended, 8);
+        overwrite();
+        CHECK_EQ(fin_sleep(20 * FIN_MS), 0);
+    }
+}
+
 // libasync's example of THCAbort.
 static void stops(void) {
     check_log[0] = 0;
@@ -147,8 +186,13 @@ int main(void) {
         with_inner_async();
     }
     stops();
-    struct fin_stats s;
+    struct fin_stats s, before;
     fin_stats(&s);
     CHECK(s.stacks <= 64); // none was lost
+    for (int i = 0; i < 3; i++) {
+        in_a_timeout();
+        fin_stats(i ? &s : &before);
+    }
+    CHECK_EQ(s.stacks, before.stacks);
     return 0;
 }
