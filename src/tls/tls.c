@@ -103,20 +103,21 @@ void fin_tls_leave_reading(struct fin_tls *t) {
     fin_event_advance(&t->received, 1);
 }
 
-// Takes what OpenSSL has said of a call that failed: was it for want of memory?
-static bool no_memory(void) {
-    bool is = false;
-    for (unsigned long e; (e = ERR_get_error()) != 0;)
-        is |= ERR_GET_REASON(e) == ERR_R_MALLOC_FAILURE;
-    return is;
+// Takes what OpenSSL has said of a call that failed. That we refuse a certificate may come after what is wrong with it.
+static void take_errors(bool *no_memory, bool *rejected) {
+    *no_memory = *rejected = false;
+    for (unsigned long e; (e = ERR_get_error()) != 0;) {
+        *no_memory |= ERR_GET_REASON(e) == ERR_R_MALLOC_FAILURE;
+        *rejected |= ERR_GET_LIB(e) == ERR_LIB_SSL && ERR_GET_REASON(e) == SSL_R_CERTIFICATE_VERIFY_FAILED;
+    }
 }
 
 // The connection is over. The alert that says why to the peer may be in `out`.
 static int failed(struct fin_tls *t) {
-    unsigned long why = ERR_peek_error();
-    bool rejected = ERR_GET_LIB(why) == ERR_LIB_SSL && ERR_GET_REASON(why) == SSL_R_CERTIFICATE_VERIFY_FAILED; // by us
-    ERR_error_string_n(why, t->text, sizeof t->text);
-    if (no_memory() || SSL_get_verify_result(t->ssl) == X509_V_ERR_OUT_OF_MEM)
+    bool no_memory, rejected;
+    ERR_error_string_n(ERR_peek_error(), t->text, sizeof t->text);
+    take_errors(&no_memory, &rejected);
+    if (no_memory || SSL_get_verify_result(t->ssl) == X509_V_ERR_OUT_OF_MEM)
         t->error = -ENOMEM;
     else if (t->in_eof && t->in_at == t->in_end)
         t->error = -ECONNABORTED;

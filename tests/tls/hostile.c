@@ -57,6 +57,32 @@ static void refused_by_the_server(void) {
     pair_close(&p);
 }
 
+// By somebody who has the name of one that is trusted, and not the key. OpenSSL says what the signature lacks before it says
+// that the certificate is refused.
+static void signed_by_another(void) {
+    static struct pair p;
+    struct certificate trusted;
+    pair_open(&p, false, 0);
+    CHECK(certificate_make(&trusted));
+    X509_NAME *name = X509_get_subject_name(trusted.x509);
+    X509_NAME_add_entry_by_txt(name, "O", MBSTRING_ASC, (const unsigned char *)"authority", -1, -1, 0);
+    X509_set_issuer_name(trusted.x509, name);
+    X509_EXTENSION *signs = X509V3_EXT_conf_nid(NULL, NULL, NID_basic_constraints, "critical,CA:TRUE");
+    CHECK(signs && X509_add_ext(trusted.x509, signs, -1) == 1);
+    X509_EXTENSION_free(signs);
+    CHECK(X509_sign(trusted.x509, trusted.key, EVP_sha256()) > 0);
+    X509_STORE_add_cert(SSL_CTX_get_cert_store(p.contexts[0]), trusted.x509);
+    X509_set_issuer_name(p.certificate.x509, name);
+    CHECK(X509_sign(p.certificate.x509, p.certificate.key, EVP_sha256()) > 0);
+    fin_finish {
+        fin_async { fin_tls_accept(p.server); };
+        CHECK_EQ(fin_tls_connect(p.client, "localhost"), -EKEYREJECTED);
+    }
+    CHECK_EQ(SSL_get_verify_result(fin_tls_ssl(p.client)), X509_V_ERR_CERT_SIGNATURE_FAILURE);
+    certificate_free(&trusted);
+    pair_close(&p);
+}
+
 static void truncated(void) {
     struct pair p;
     pair_open(&p, true, 0);
@@ -103,6 +129,7 @@ int main(void) {
     refused(true, "example.org");
     refused(true, "127.0.0.2");
     refused_by_the_server();
+    signed_by_another();
     truncated();
     for (unsigned bit = 0; bit < 31 * 8; bit += getenv("FIN_FEW") ? 29 : 3)
         tampered(bit);
