@@ -222,7 +222,8 @@ static FIN_BLOCKING void end_now(struct fin_process *p, const struct fin_spawn *
     if (how->flags & FIN_SPAWN_SESSION || (how->flags & FIN_SPAWN_GROUP && how->group == 0))
         kill(-p->pid, SIGKILL);
     fin_kill(p, SIGKILL);
-    if (fin_wait_nc(p, NULL) == 0)
+    fin_wait_nc(p, NULL);
+    if (p->fd < 0) // it is over, also where somebody else has reaped it
         return;
     fin_reap(p, NULL, 0); // the thread cannot get what it waits with
     close(p->fd);

@@ -3,6 +3,8 @@
 // read, a pipeline of two.
 #include "child.h"
 
+#include <dlfcn.h>
+
 enum { SIZE = 1 << 20 };
 
 static char in[SIZE], out[SIZE + 1];
@@ -63,10 +65,32 @@ static void pipeline(void) {
     CHECK_EQ(fin_wait(&p, NULL), 0);
 }
 
+static int by_number;
+
+// In place of libc's, for the library.
+int waitid(idtype_t type, id_t id, siginfo_t *info, int options) {
+    int (*real)(idtype_t, id_t, siginfo_t *, int);
+    *(void **)&real = dlsym(RTLD_NEXT, "waitid");
+    by_number += type == P_PID;
+    return real(type, id, info, options);
+}
+
+// Whose end somebody else hears of has been reaped when it is over: its number may be that of another child.
+static void reaped_by_another(void) {
+    signal(SIGCHLD, SIG_IGN);
+    fin_timeout(20 * FIN_MS) {
+        CHECK_EQ(fin_run(&(struct fin_spawn){.path = "sleep", .argv = ARGV("sleep", "60")}, NULL, 0, NULL, 0, NULL),
+                 -ECANCELED);
+    }
+    signal(SIGCHLD, SIG_DFL);
+    CHECK_EQ(by_number, 0);
+}
+
 int main(void) {
     large();
     several();
     pipeline();
+    reaped_by_another();
     no_child_left();
     struct fin_spawn_fd bad = {1, 1};
     CHECK_EQ(
