@@ -18,6 +18,7 @@
 #include <poll.h>
 #include <pthread.h>
 #include <stdlib.h>
+#include <string.h>
 #include <sys/epoll.h>
 #include <unistd.h>
 
@@ -346,9 +347,11 @@ static FIN_BLOCKING int look_up_alone(const char *host, const struct wanted *w, 
     return error;
 }
 
-// Without a descriptor c-ares has no socket, and says that nobody answers there; and libc has no /etc/services.
+// Without a descriptor c-ares has no socket, and says that nobody answers there; and libc has no /etc/services,
+// and no socket to ask for the number of an interface.
 static int for_lack_of_descriptors(int error) {
-    int lack = error == -ECONNREFUSED || error == -ESRCH ? has_descriptors() : 0;
+    bool maybe = error == -ECONNREFUSED || error == -ESRCH || error == -EINVAL;
+    int lack = maybe ? has_descriptors() : 0;
     return lack ? lack : error;
 }
 
@@ -375,7 +378,9 @@ int fin_getaddrinfo(const char *host, const char *service, const struct addrinfo
     error = fin_resolve_number_(&w, host, out);
     if (error != -ENOENT)
         return error;
-    return w.flags & AI_NUMERICHOST ? -EINVAL : ask(host, &w, out);
+    if (w.flags & AI_NUMERICHOST || strchr(host, ':')) // which no name has; servers would be asked all the same
+        return for_lack_of_descriptors(-EINVAL);
+    return ask(host, &w, out);
 }
 
 int fin_getaddrinfo_nc(const char *host, const char *service, const struct addrinfo *hints, struct addrinfo **out) {

@@ -137,12 +137,16 @@ int fin_resolve_add_(const struct wanted *w, const struct sockaddr *address, soc
 
 // The system's getaddrinfo asks nobody for a number, and knows them all: with a scope, too.
 int fin_resolve_number_(const struct wanted *w, const char *host, struct addrinfo **out) {
-    const struct addrinfo number = {.ai_flags = AI_NUMERICHOST, .ai_socktype = SOCK_STREAM};
+    struct addrinfo number = {.ai_flags = AI_NUMERICHOST, .ai_family = w->family, .ai_socktype = SOCK_STREAM};
     struct addrinfo *found, *list = NULL, **end = &list;
     int r = getaddrinfo(host, NULL, &number, &found);
+    number.ai_family = AF_UNSPEC;
+    bool other = r != 0 && w->family != AF_UNSPEC; // an IPv4 address may be written as one of IPv6
+    if (other)
+        r = getaddrinfo(host, NULL, &number, &found);
     if (r != 0)
         return r == EAI_MEMORY ? -ENOMEM : -ENOENT;
-    if (w->family != AF_UNSPEC && w->family != found->ai_family)
+    if (other)
         r = -ENODATA;
     else
         r = fin_resolve_add_(w, found->ai_addr, found->ai_addrlen, w->named ? host : NULL, &end);

@@ -46,7 +46,8 @@ static void as_libc(const char *host, const char *service, const struct addrinfo
 }
 
 static void numbers(void) {
-    static const char *const hosts[] = {"192.0.2.7", "127.1", "0x7f000001", "::1", "2001:db8::5", "fe80::1%lo", "::"};
+    static const char *const hosts[] = {"192.0.2.7", "127.1", "0x7f000001", "::1", "2001:db8::5", "fe80::1%lo", "::",
+                                        "::ffff:192.0.2.1"};
     static const char *const services[] = {NULL, "80", "domain", "tftp", "http"};
     static const int families[] = {AF_UNSPEC, AF_INET, AF_INET6}, types[] = {0, SOCK_STREAM, SOCK_DGRAM, SOCK_RAW},
                      protocols[] = {0, IPPROTO_TCP, IPPROTO_UDP};
@@ -79,6 +80,9 @@ static void names(struct dns *server) {
     CHECK(strcmp(a->ai_canonname, "192.0.2.7") == 0);
     CHECK(!a->ai_next->ai_canonname);
     fin_freeaddrinfo(a);
+    CHECK_EQ(fin_getaddrinfo("fe80::1%no-such", NULL, NULL, &a), -EINVAL);
+    CHECK_EQ(fin_getaddrinfo("2001:db8::1::2", NULL, NULL, &a), -EINVAL);
+    CHECK_EQ(fin_getaddrinfo("a.test:80", NULL, NULL, &a), -EINVAL);
     CHECK_EQ(server->asked, asked);
 }
 

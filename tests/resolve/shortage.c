@@ -53,6 +53,7 @@ static void looks_up(void *dns) {
     CHECK_EQ(resolve("a.test."), -EMFILE); // no socket
     CHECK_EQ(resolve("localhost"), -EMFILE);
     CHECK_EQ(fin_getaddrinfo("127.0.0.1", "http", &v4, &a), -EMFILE);
+    CHECK_EQ(fin_getaddrinfo("fe80::1%lo", NULL, NULL, &a), -EMFILE);
     CHECK_EQ(resolve("127.0.0.1"), 0);
     leave(-1);
     CHECK_EQ(resolve("a.test."), 0);
