@@ -165,7 +165,7 @@ static int prepare(void) {
 // c-ares has ints, negative ones go round at once; it doubles the time with each try, and multiplies the tries.
 static int at_most(unsigned n, int most) { return n < (unsigned)most ? (int)n : most; }
 
-// c-ares would go on without /etc/resolv.conf where it cannot open it for a lack of descriptors.
+// c-ares would go on without /etc/resolv.conf, or /etc/hosts, where it cannot open it for a lack of descriptors.
 static int has_descriptors(void) {
     int fd = open("/", O_PATH | O_CLOEXEC);
     if (fd >= 0)
@@ -357,7 +357,7 @@ static int for_lack_of_descriptors(int error) {
 
 static FIN_BLOCKING int ask(const char *host, const struct wanted *w, struct addrinfo **out) {
     bool company = false;
-    int error = mine && !is_parents(mine) ? 0 : begin(NULL);
+    int error = mine && !is_parents(mine) ? has_descriptors() : begin(NULL);
     if (error)
         return error;
     error = look_up(mine, host, w, out, &company);

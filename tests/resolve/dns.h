@@ -118,7 +118,7 @@ static inline void dns_serve_udp(struct dns *d) {
             socklen_t size = sizeof r.to;
             r.n = (int)recvfrom(d->udp, r.p, 512, MSG_DONTWAIT, (struct sockaddr *)&r.to, &size);
             if (r.n > 0) {
-                d->asked++;
+                __atomic_fetch_add(&d->asked, 1, __ATOMIC_RELAXED); // other threads look
                 fin_async_call(dns_reply, &r);
             }
         }

@@ -59,6 +59,40 @@ static void looks_up(void *dns) {
     CHECK_EQ(resolve("a.test."), 0);
 }
 
+// A name of /etc/hosts that c-ares would ask servers for if it were not there.
+static bool known_name(char name[64]) {
+    char line[256];
+    bool found = false;
+    FILE *f = fopen("/etc/hosts", "r");
+    while (f && !found && fgets(line, sizeof line, f))
+        found = sscanf(line, "%*[0-9.] %63[a-z0-9]", name) == 1 && strcmp(name, "localhost") != 0;
+    if (f)
+        fclose(f);
+    return found;
+}
+
+// Nor does c-ares read /etc/hosts then: where a socket is there already, a server would be asked.
+static void has_a_socket(void *dns) {
+    static char name[64];
+    static int asked;
+    const struct dns *server = dns;
+    if (!known_name(name))
+        return;
+    use_server(server, 2000, 2);
+    asked = __atomic_load_n(&server->asked, __ATOMIC_RELAXED);
+    fin_finish {
+        fin_async { CHECK_EQ(resolve("silent.test."), -ECANCELED); };
+        while (__atomic_load_n(&server->asked, __ATOMIC_RELAXED) == asked)
+            CHECK_EQ(fin_sleep(FIN_MS), 0);
+        leave(0);
+        CHECK_EQ(resolve(name), -EMFILE);
+        leave(-1);
+        CHECK_EQ(resolve(name), 0);
+        fin_cancel();
+    }
+    CHECK_EQ(__atomic_load_n(&server->asked, __ATOMIC_RELAXED), asked + 1);
+}
+
 static void in_a_thread(void (*fn)(void *), struct dns *server) {
     struct fin_thread_handle t;
     CHECK_EQ(fin_thread_start(&t, fn, server), 0);
@@ -76,6 +110,7 @@ int main(void) {
         fin_async_call(dns_serve, &server);
         in_a_thread(configures, &server);
         in_a_thread(looks_up, &server);
+        in_a_thread(has_a_socket, &server);
         fin_cancel();
     }
     return 0;
