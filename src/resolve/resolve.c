@@ -61,20 +61,24 @@ static unsigned forks; // from the first process to this one
 // wait there until they are cancelled, as for other I/O of the parent.
 static bool is_parents(const struct resolver *r) { return r->process != forks; }
 
+static void drop(struct query *q) {
+    if (q->found)
+        ares_freeaddrinfo(q->found);
+    free(q);
+}
+
 static void answered(void *query, int status, int timeouts, struct ares_addrinfo *found) {
     struct query *q = query;
     (void)timeouts;
     q->by->under_way--;
+    q->found = found;
     if (q->abandoned) {
-        if (found)
-            ares_freeaddrinfo(found);
-        free(q);
+        drop(q);
         return;
     }
     q->done = true;
     q->company |= q->by->begun != q->number;
     q->status = status;
-    q->found = found;
     fin_sem_post(&q->turn);
 }
 
@@ -113,8 +117,12 @@ static void leave(struct resolver *r, struct query *q) {
 }
 
 static void dispose(struct resolver *r) {
-    for (struct query *q = r->first; q; q = q->next)
-        q->abandoned = true; // a thread that ends in the middle
+    for (struct query *q = r->first, *next; q; q = next) { // a thread that ends in the middle
+        next = q->next;
+        q->abandoned = true;
+        if (q->done)
+            drop(q);
+    }
     ares_destroy(r->channel);
     close(r->epoll);
     free(r);
@@ -299,10 +307,8 @@ static FIN_BLOCKING int look_up(struct resolver *r, const char *host, const stru
     error = fin_resolve_error_(q->status);
     if (error == 0)
         error = fin_resolve_answer_(q->found, w, out);
-    if (q->found)
-        ares_freeaddrinfo(q->found);
     *company = q->company;
-    free(q);
+    drop(q);
     return error;
 }
 
