@@ -82,8 +82,10 @@ static bool leave_to_thread(int fd) {
         return false;
     pthread_mutex_lock(&waiting.lock);
     bool can = waiting.count < MOST && (waiting.runs || start());
-    if (can)
-        waiting.fds[waiting.count++] = fd;
+    if (can) { // in this order, for the child of a fork
+        waiting.fds[waiting.count] = fd;
+        __atomic_store_n(&waiting.count, waiting.count + 1, __ATOMIC_RELEASE);
+    }
     pthread_mutex_unlock(&waiting.lock);
     return can;
 }
