@@ -137,17 +137,41 @@ int fin_bell_await_message(struct ump_rx *rx, uint64_t heard, bool nc) {
     return 0;
 }
 
+// A ring, or the end of the other side. Descriptors do not belong there.
+static void room_came(struct ump_tx *tx, struct packet *p, ssize_t n) {
+    if (n >= 0)
+        fin_descriptors_close(&p->m);
+    if (n <= 0 && !fin_bell_nothing(n))
+        fin_ump_no_receiver(tx, -EPIPE);
+}
+
 int fin_bell_await_room(struct ump_tx *tx, uint64_t heard, bool nc) {
-    char byte;
+    struct packet p;
     if (tx->meeting)
         return fin_event_await_message(&tx->meeting->room, heard + 1, nc);
+    packet_init(&p);
     fin_here()->waits_for = FIN_FOR_MESSAGE;
-    ssize_t n = nc ? fin_recv_nc(tx->fd, &byte, 1, 0) : fin_recv(tx->fd, &byte, 1, 0);
+    ssize_t n = nc ? fin_recvmsg_nc(tx->fd, &p.m, MSG_CMSG_CLOEXEC) : fin_recvmsg(tx->fd, &p.m, MSG_CMSG_CLOEXEC);
     fin_here()->waits_for = FIN_FOR_IO;
     if (fin_bell_of_this_wait(n))
         return (int)n;
-    if (n <= 0 && !fin_bell_nothing(n))
-        fin_ump_no_receiver(tx, -EPIPE);
+    room_came(tx, &p, n);
+    return 0;
+}
+
+int fin_bell_hear_room(struct ump_tx *tx) {
+    struct packet p;
+    ssize_t n;
+    int tries = 0;
+    if (tx->meeting)
+        return 0;
+    do {
+        packet_init(&p);
+        n = recvmsg(tx->fd, &p.m, MSG_DONTWAIT | MSG_CMSG_CLOEXEC);
+    } while (again(n, &tries));
+    if (n < 0 && fin_bell_of_this_wait(-errno))
+        return -errno;
+    room_came(tx, &p, n < 0 ? -errno : n);
     return 0;
 }
 
@@ -348,9 +372,12 @@ static void close_unread(int fd) {
     for (int i = 0; i < AT_ONCE && (n > 0 || CMSG_FIRSTHDR(&p.m)); i++) {
         packet_init(&p);
         n = recvmsg(fd, &p.m, MSG_DONTWAIT | MSG_CMSG_CLOEXEC);
-        if (n < 0)
+        if (n >= 0)
+            fin_descriptors_close(&p.m);
+        else if (errno == ECONNRESET || errno == EINTR) // the first is told before what came
+            n = 1;
+        else
             return;
-        fin_descriptors_close(&p.m);
     }
 }
 

@@ -46,6 +46,9 @@ static inline bool fin_bell_nothing(ssize_t r) { return r == -EAGAIN || r == -EI
 FIN_BLOCKING int fin_bell_await_message(struct ump_rx *rx, uint64_t heard, bool nc);
 FIN_BLOCKING int fin_bell_await_room(struct ump_tx *tx, uint64_t heard, bool nc);
 
+// What has come of rings for room, between processes; one at a time. Does not block. 0, or what is of this wait.
+int fin_bell_hear_room(struct ump_tx *tx);
+
 // Takes what is in the socket now, and looks whether the sender is gone. Does not block.
 void fin_bell_empty(struct ump_rx *rx);
 // Takes one packet, between processes: there may be more.

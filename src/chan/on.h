@@ -49,7 +49,6 @@ struct chan_on {
     bool receives; // after sending
     bool behind;   // there is a word
     uint8_t turns; // that others have had while it looked
-    char byte;     // from the socket
 };
 _Static_assert(sizeof(struct chan_on) <= sizeof(struct fin_chan_on), "room for a wait");
 
@@ -66,8 +65,6 @@ int fin_on_readable(struct fin_on *on, int fd, fin_cont *cont, const void *state
 // Pre: fin_cont_begin.
 int fin_on_readable_then(struct fin_on *on, int fd, void (*fn)(void *arg, struct fin_awe *a, int result), void *arg,
                          fin_cont *cont, const void *state, size_t size);
-// As fin_recv_on of one byte, for a message.
-int fin_on_rung(struct fin_on *on, int fd, char *byte, fin_cont *cont, const void *state, size_t size);
 
 // recv_on.c, send_on.c: pre: the program's continuation is kept, and what it wants. Do not return.
 int fin_chan_on_receive(struct chan_on *on, bool looked);

@@ -30,7 +30,7 @@ static int await_room(struct chan_on *on) {
     r = put_now(on);
     if (r == -EAGAIN)
         r = tx->meeting ? fin_event_await_message_on(&tx->meeting->room, heard + 1, &on->wait.sync, woken, &on, sizeof on)
-                        : fin_on_rung(&on->wait.io, tx->fd, &on->byte, woken, &on, sizeof on);
+                        : fin_on_readable(&on->wait.io, tx->fd, woken, &on, sizeof on);
     __atomic_store_n(&tx->own->armed, 0, __ATOMIC_RELAXED);
     return give_and_end(on, r);
 }
@@ -39,12 +39,12 @@ static FIN_INNER void woken(void *state, int result) {
     struct chan_on *on = *(struct chan_on **)state;
     struct ump_tx *tx = &on->chan->out.ump;
     __atomic_store_n(&tx->own->armed, 0, __ATOMIC_RELAXED);
+    if (!fin_bell_of_this_wait(result))
+        result = fin_bell_hear_room(tx);
     if (fin_bell_of_this_wait(result)) {
         give_and_end(on, result);
         return;
     }
-    if (!tx->meeting && result <= 0 && !fin_bell_nothing(result))
-        fin_ump_no_receiver(tx, -EPIPE);
     await_room(on);
 }
 

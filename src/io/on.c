@@ -412,11 +412,6 @@ int fin_on_readable(struct fin_on *on, int fd, fin_cont *cont, const void *state
     return wait_for(FIN_FOR_MESSAGE, on, &c, cont, state, size);
 }
 
-int fin_on_rung(struct fin_on *on, int fd, char *byte, fin_cont *cont, const void *state, size_t size) {
-    const struct call c = {.op = IORING_OP_RECV, .fd = fd, .addr = byte, .len = 1};
-    return wait_for(FIN_FOR_MESSAGE, on, &c, cont, state, size);
-}
-
 int fin_on_readable_then(struct fin_on *storage, int fd, void (*fn)(void *arg, struct fin_awe *a, int result), void *arg,
                          fin_cont *cont, const void *state, size_t size) {
     const struct call c = {.op = IORING_OP_POLL_ADD, .fd = fd, .flags = POLLIN};

@@ -5,6 +5,8 @@
 #include <arpa/inet.h>
 #include <fcntl.h>
 
+#include <fin/chan_on.h>
+
 #include "chan.h"
 
 static int reader;
@@ -26,6 +28,38 @@ static int lingers(void) {
     }
     return s;
 }
+
+// Without a channel.
+static void send_descriptor(int to, int fd) {
+    union {
+        char room[CMSG_SPACE(sizeof(int))];
+        struct cmsghdr header;
+    } control = {{0}};
+    struct iovec v = {"x", 1};
+    struct msghdr m = {.msg_iov = &v, .msg_iovlen = 1, .msg_control = &control, .msg_controllen = sizeof control};
+    control.header = (struct cmsghdr){.cmsg_len = CMSG_LEN(sizeof(int)), .cmsg_level = SOL_SOCKET, .cmsg_type = SCM_RIGHTS};
+    memcpy(CMSG_DATA(&control.header), &fd, sizeof fd);
+    CHECK_EQ(sendmsg(to, &m, 0), 1);
+}
+
+static void sends(void *unused) {
+    static const char bytes[1000];
+    (void)unused;
+    while (fin_chan_send(a, bytes, sizeof bytes) == 0) {
+    }
+}
+
+static struct fin_chan_on on;
+
+static void sent(void *state, int result) {
+    static const char bytes[1000];
+    (void)state;
+    if (result < 0)
+        fin_cont_end();
+    fin_chan_send_on(a, bytes, sizeof bytes, &on, sent, NULL, 0);
+}
+
+static void sends_on(void *state, int result) { sent(state, result); }
 
 static void send_it(struct fin_chan *to) {
     int s = lingers();
@@ -75,19 +109,46 @@ static void unread(void) {
     read_all();
 }
 
+// As that, where the other side has gone with what was sent to it unread: this is told first.
+static void unread_by_both(void) {
+    open_kind(SOCKET, 0, 0);
+    send_it(a);
+    CHECK_EQ(fin_chan_send_fds(b, "x", 1, &(int){STDIN_FILENO}, 1), 0);
+    CHECK_EQ(fin_chan_close(a), 0);
+    alarm(20);
+    CHECK_EQ(fin_chan_close(b), 0);
+    read_all();
+}
+
+// To who waits for room. No side of ours sends descriptors there.
+static void for_room(bool with_stack) {
+    int s[2];
+    CHECK_EQ(socketpair(AF_UNIX, SOCK_SEQPACKET, 0, s), 0);
+    CHECK_EQ(fin_chan_offer(&a, s[0], &(struct fin_chan_options){4096, 0}), 0);
+    fin_finish {
+        if (with_stack)
+            fin_async_call(sends, NULL);
+        else
+            CHECK(fin_async_cont(sends_on, NULL, 0) != NULL);
+        CHECK_EQ(fin_sleep(FIN_MS), 0);
+        int fd = lingers();
+        send_descriptor(s[1], fd);
+        CHECK_EQ(close(fd), 0);
+        alarm(20);
+        CHECK_EQ(fin_sleep(FIN_MS), 0);
+        alarm(0);
+        fin_cancel();
+    }
+    read_all();
+    CHECK_EQ(fin_chan_close(a), 0);
+    close(s[1]);
+}
+
 // In place of an offer.
 static void refused(void) {
     int s[2], fd = lingers();
-    union {
-        char room[CMSG_SPACE(sizeof(int))];
-        struct cmsghdr header;
-    } control = {{0}};
-    struct iovec v = {"nonsense", 8};
-    struct msghdr m = {.msg_iov = &v, .msg_iovlen = 1, .msg_control = &control, .msg_controllen = sizeof control};
-    control.header = (struct cmsghdr){.cmsg_len = CMSG_LEN(sizeof(int)), .cmsg_level = SOL_SOCKET, .cmsg_type = SCM_RIGHTS};
-    memcpy(CMSG_DATA(&control.header), &fd, sizeof fd);
     CHECK_EQ(socketpair(AF_UNIX, SOCK_SEQPACKET, 0, s), 0);
-    CHECK_EQ(sendmsg(s[0], &m, 0), 8);
+    send_descriptor(s[0], fd);
     CHECK_EQ(close(fd), 0);
     alarm(20);
     CHECK_EQ(fin_chan_take(&a, s[1], 0), -EPROTO);
@@ -101,6 +162,9 @@ int main(void) {
     dropped();
     left_by_who_closes();
     unread();
+    unread_by_both();
+    for_room(true);
+    for_room(false);
     refused();
     return 0;
 }
