@@ -34,7 +34,7 @@ static bool is_locked(int folder) {
     return flock(folder, LOCK_EX | LOCK_NB) == 0 || (errno != EWOULDBLOCK && errno != EINTR); // or it cannot be
 }
 
-// A descriptor that has the lock until it is closed; or -1.
+// A descriptor that has the lock, or -1.
 static int lock_folder(const struct chan_name *n) {
     char folder[sizeof n->address.sun_path];
     strcpy(folder, n->address.sun_path);
@@ -47,9 +47,12 @@ static int lock_folder(const struct chan_name *n) {
     return fd;
 }
 
+// A child of a fork may have a copy.
 static void unlock(int fd) {
-    if (fd >= 0)
-        close(fd);
+    if (fd < 0)
+        return;
+    flock(fd, LOCK_UN);
+    close(fd);
 }
 
 // 1: nobody listens there any more; or 0. One whose queue is full would be waited for.

@@ -13,12 +13,16 @@
 #include "descriptors.h"
 #include "forks.h"
 
-enum { MOST = 256 }; // that wait; what comes beyond is closed by who has it
+enum { MOST = 256 }; // that wait: not all numbers of the process; what comes beyond is closed by who has it
 enum { TMPFS = 0x01021994, PIDFS = 0x50494446, MEMORY_DEVICES = 1 };
 
 static struct {
     pthread_mutex_t lock;
-    int fds[MOST];
+    struct stranger {
+        int fd;
+        dev_t device; // whose number that is; in the child of a fork it may have become another's
+        ino_t inode;
+    } all[MOST];
     unsigned count;
     bool runs;
 } waiting = {.lock = PTHREAD_MUTEX_INITIALIZER};
@@ -29,11 +33,15 @@ static bool is_in_kernel(int fd) {
 }
 
 // Has nobody a say in how long its end takes? What has no kind is the kernel's: an eventfd, a pidfd.
-static bool ends_at_once(int fd) {
-    struct stat s;
-    if (fstat(fd, &s) != 0 || (s.st_mode & S_IFMT) == 0 || S_ISFIFO(s.st_mode))
+static bool ends_at_once(int fd, const struct stat *s) {
+    if ((s->st_mode & S_IFMT) == 0 || S_ISFIFO(s->st_mode))
         return true;
-    return S_ISCHR(s.st_mode) ? s.st_rdev >> 8 == MEMORY_DEVICES : S_ISREG(s.st_mode) && is_in_kernel(fd);
+    return S_ISCHR(s->st_mode) ? s->st_rdev >> 8 == MEMORY_DEVICES : S_ISREG(s->st_mode) && is_in_kernel(fd);
+}
+
+static bool is_still(const struct stranger *x) {
+    struct stat s;
+    return fstat(x->fd, &s) == 0 && s.st_dev == x->device && s.st_ino == x->inode;
 }
 
 // With the lock in and out, unless it ends.
@@ -41,9 +49,10 @@ static bool close_next(void) {
     waiting.runs = waiting.count > 0;
     if (!waiting.runs)
         return false;
-    int fd = waiting.fds[--waiting.count];
+    struct stranger x = waiting.all[--waiting.count];
     pthread_mutex_unlock(&waiting.lock);
-    close(fd);
+    if (is_still(&x))
+        close(x.fd);
     pthread_mutex_lock(&waiting.lock);
     return true;
 }
@@ -76,21 +85,29 @@ static void forget_thread(void) {
     waiting.runs = false;
 }
 
-static bool leave_to_thread(int fd) {
+static bool leave_to_thread(int fd, const struct stat *s) {
     static bool watched;
     if (fin_watch_forks(&watched, forget_thread) != 0)
         return false;
     pthread_mutex_lock(&waiting.lock);
     bool can = waiting.count < MOST && (waiting.runs || start());
     if (can) { // in this order, for the child of a fork
-        waiting.fds[waiting.count] = fd;
+        waiting.all[waiting.count] = (struct stranger){fd, s->st_dev, s->st_ino};
         __atomic_store_n(&waiting.count, waiting.count + 1, __ATOMIC_RELEASE);
     }
     pthread_mutex_unlock(&waiting.lock);
     return can;
 }
 
+// Where too many wait a socket is told not to linger, though others may have it as well.
 void fin_close_stranger(int fd) {
-    if (ends_at_once(fd) || !leave_to_thread(fd))
-        close(fd);
+    struct stat s;
+    if (fstat(fd, &s) != 0)
+        return;
+    if (!ends_at_once(fd, &s)) {
+        if (leave_to_thread(fd, &s))
+            return;
+        setsockopt(fd, SOL_SOCKET, SO_LINGER, &(struct linger){0}, sizeof(struct linger));
+    }
+    close(fd);
 }

@@ -148,6 +148,37 @@ static void at_once(void) {
         close((int[]){bound[0], bound[1], ends[0]}[i]);
 }
 
+static struct fin_chan_listener *late;
+
+static void listens(void *unused) {
+    (void)unused;
+    CHECK_EQ(fin_chan_listen(&late, path, NULL), 0);
+}
+
+// A process forks while one of its threads waits for the folder's lock: the child does not keep it.
+static void forked_meanwhile(void) {
+    struct fin_thread_handle t;
+    int lock = open(folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    if (on_valgrind() || ON_TSAN)
+        return;
+    CHECK_EQ(flock(lock, LOCK_EX), 0);
+    CHECK_EQ(fin_thread_start(&t, listens, NULL), 0);
+    usleep(20000);
+    pid_t pid = fork();
+    if (pid == 0) {
+        close(lock);
+        alarm(60);
+        pause();
+    }
+    CHECK_EQ(flock(lock, LOCK_UN), 0);
+    fin_thread_join(&t);
+    CHECK_EQ(flock(lock, LOCK_EX | LOCK_NB), 0);
+    close(lock);
+    fin_chan_listener_close(late);
+    kill(pid, SIGKILL);
+    CHECK_EQ(waitpid(pid, NULL, 0), pid);
+}
+
 // The queue of a listener is full: it is there all the same, and not waited for.
 static void busy(void) {
     struct fin_chan_listener *l;
@@ -195,6 +226,7 @@ int main(void) {
     taken_over();
     closed_by_a_child();
     at_once();
+    forked_meanwhile();
     busy();
     bad_names();
     CHECK_EQ(rmdir(folder), 0);

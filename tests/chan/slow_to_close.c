@@ -2,32 +2,13 @@
 // Descriptors that another process sends, and whose close takes as long as it likes: here a socket that lingers until its
 // peer has read all. Who receives the message does not wait for that: not where it drops them, refuses them, or closes the
 // channel.
-#include <arpa/inet.h>
-#include <fcntl.h>
+#include <sys/resource.h>
 
 #include <fin/chan_on.h>
 
-#include "chan.h"
+#include "lingers.h"
 
 static int reader;
-
-// A socket whose close takes a minute, unless the reader reads.
-static int lingers(void) {
-    struct sockaddr_in at = {.sin_family = AF_INET, .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
-    static const char bytes[4096];
-    socklen_t size = sizeof at;
-    int listener = socket(AF_INET, SOCK_STREAM, 0), s = socket(AF_INET, SOCK_STREAM, 0);
-    CHECK_EQ(bind(listener, (struct sockaddr *)&at, sizeof at), 0);
-    CHECK_EQ(getsockname(listener, (struct sockaddr *)&at, &size), 0);
-    CHECK_EQ(listen(listener, 1), 0);
-    CHECK_EQ(connect(s, (struct sockaddr *)&at, sizeof at), 0);
-    CHECK((reader = accept(listener, NULL, NULL)) >= 0);
-    CHECK_EQ(close(listener), 0);
-    CHECK_EQ(setsockopt(s, SOL_SOCKET, SO_LINGER, &(struct linger){1, 60}, sizeof(struct linger)), 0);
-    while (send(s, bytes, sizeof bytes, MSG_DONTWAIT) > 0) {
-    }
-    return s;
-}
 
 // Without a channel.
 static void send_descriptor(int to, int fd) {
@@ -62,7 +43,7 @@ static void sent(void *state, int result) {
 static void sends_on(void *state, int result) { sent(state, result); }
 
 static void send_it(struct fin_chan *to) {
-    int s = lingers();
+    int s = lingers(&reader);
     CHECK_EQ(fin_chan_send_fds(to, "x", 1, &s, 1), 0);
     CHECK_EQ(close(s), 0);
 }
@@ -131,7 +112,7 @@ static void for_room(bool with_stack) {
         else
             CHECK(fin_async_cont(sends_on, NULL, 0) != NULL);
         CHECK_EQ(fin_sleep(FIN_MS), 0);
-        int fd = lingers();
+        int fd = lingers(&reader);
         send_descriptor(s[1], fd);
         CHECK_EQ(close(fd), 0);
         alarm(20);
@@ -144,9 +125,45 @@ static void for_room(bool with_stack) {
     close(s[1]);
 }
 
+static bool has_ended(int from) {
+    char bytes[65536];
+    ssize_t n;
+    while ((n = recv(from, bytes, sizeof bytes, MSG_DONTWAIT)) > 0) {
+    }
+    return n == 0;
+}
+
+// More than the library keeps for its thread.
+static void many(void) {
+    enum { MANY = 300 };
+    int readers[MANY];
+    char byte;
+    struct rlimit r;
+    CHECK_EQ(getrlimit(RLIMIT_NOFILE, &r), 0);
+    r.rlim_cur = r.rlim_max < 2000 ? r.rlim_max : 2000;
+    if (setrlimit(RLIMIT_NOFILE, &r) != 0 || r.rlim_cur < 2 * MANY + 100)
+        return;
+    open_kind(SOCKET, 0, 0);
+    for (int i = 0; i < MANY; i++) {
+        int s = lingers(&readers[i]);
+        CHECK_EQ(fin_chan_send_fds(a, "x", 1, &s, 1), 0);
+        CHECK_EQ(close(s), 0);
+        alarm(20);
+        CHECK_EQ(fin_chan_recv(b, &byte, 1), 1);
+    }
+    for (int left = MANY; left > 0;) // one after the other is closed, in an order of its own
+        for (int i = 0; i < MANY; i++)
+            if (readers[i] >= 0 && has_ended(readers[i])) {
+                close(readers[i]);
+                readers[i] = -1;
+                left--;
+            }
+    close_both();
+}
+
 // In place of an offer.
 static void refused(void) {
-    int s[2], fd = lingers();
+    int s[2], fd = lingers(&reader);
     CHECK_EQ(socketpair(AF_UNIX, SOCK_SEQPACKET, 0, s), 0);
     send_descriptor(s[0], fd);
     CHECK_EQ(close(fd), 0);
@@ -165,6 +182,7 @@ int main(void) {
     unread_by_both();
     for_room(true);
     for_room(false);
+    many();
     refused();
     return 0;
 }
