@@ -10,86 +10,57 @@
 
 #include <fin/resolve.h>
 
-static const struct kind {
-    int type, protocol;
-    const char *name; // as services know it, or NULL: it has none
-} kinds[FIN_RESOLVE_KINDS] = {
-    {SOCK_STREAM, IPPROTO_TCP, "tcp"},
-    {SOCK_DGRAM, IPPROTO_UDP, "udp"},
-    {SOCK_RAW, 0, NULL},
-};
-
-enum { PORTS = UINT16_MAX + 1 };
-
-// The number that the service is, PORTS where it is a name, or -ESRCH.
-static long port_number(const char *service) {
+// 0, or -ESRCH. libc would take what begins as a number, and of that 16 bits.
+static int check_port(const char *service) {
     char *end;
     unsigned long n = strtoul(service, &end, 10);
-    if (end == service)
-        return PORTS;
-    return *end != '\0' || *service == '-' || n >= PORTS ? -ESRCH : (long)n;
+    return end != service && (*end != '\0' || *service == '-' || n > UINT16_MAX) ? -ESRCH : 0;
 }
 
-static long port_of_name(const char *service, const char *protocol) {
-    char room[1024];
-    struct servent entry, *found = NULL;
-    int error = getservbyname_r(service, protocol, &entry, room, sizeof room, &found);
-    return error == 0 && found ? ntohs((uint16_t)found->s_port) : -ESRCH;
+static int error_of(int status) {
+    switch (status) {
+    case EAI_FAMILY:
+        return -EAFNOSUPPORT;
+    case EAI_SOCKTYPE:
+    case EAI_BADFLAGS:
+        return -EINVAL;
+    case EAI_MEMORY:
+        return -ENOMEM;
+    default:
+        return -ESRCH;
+    }
 }
 
-static long port_of(const char *service, const struct kind *k, bool by_number) {
-    long n = service ? port_number(service) : 0;
-    if (n != PORTS)
-        return n;
-    return by_number || !k->name ? -ESRCH : port_of_name(service, k->name);
+static uint16_t port_of(const struct sockaddr *a) {
+    return ntohs(a->sa_family == AF_INET6 ? ((const struct sockaddr_in6 *)a)->sin6_port
+                                          : ((const struct sockaddr_in *)a)->sin_port);
 }
 
-static void add_kind(struct wanted *w, const struct kind *k, long port) {
-    w->kind[w->count].type = k->type;
-    w->kind[w->count].protocol = k->protocol;
-    w->kind[w->count++].port = (uint16_t)port;
-}
-
-static bool fits(const struct kind *k, const struct addrinfo *h) {
-    bool type = !h->ai_socktype || h->ai_socktype == k->type;
-    return type && (!h->ai_protocol || h->ai_protocol == k->protocol || (k->type == SOCK_RAW && h->ai_socktype));
-}
-
-// A kind that is none of those above: it is passed on as it is.
-static bool is_another(const struct addrinfo *h) {
-    for (unsigned i = 0; i < FIN_RESOLVE_KINDS; i++)
-        if (h->ai_socktype == kinds[i].type || (!h->ai_socktype && h->ai_protocol == kinds[i].protocol))
-            return h->ai_protocol && h->ai_protocol != IPPROTO_TCP && h->ai_protocol != IPPROTO_UDP;
-    return h->ai_socktype || h->ai_protocol;
-}
-
+// The system's getaddrinfo says what service and hints come to, for a number, which asks nobody.
 int fin_resolve_wanted_(struct wanted *w, const char *service, const struct addrinfo *hints) {
     static const struct addrinfo none;
     const struct addrinfo *h = hints ? hints : &none;
-    bool any = false, by_number = h->ai_flags & AI_NUMERICSERV;
+    struct addrinfo *found, number = {.ai_flags = AI_NUMERICHOST | (h->ai_flags & AI_NUMERICSERV),
+                                      .ai_family = h->ai_family,
+                                      .ai_socktype = h->ai_socktype,
+                                      .ai_protocol = h->ai_protocol};
     *w = (struct wanted){.family = h->ai_family, .flags = h->ai_flags, .named = h->ai_flags & AI_CANONNAME};
     if (w->family != AF_UNSPEC && w->family != AF_INET && w->family != AF_INET6)
         return -EAFNOSUPPORT;
-    for (unsigned i = 0; i < FIN_RESOLVE_KINDS; i++) {
-        struct kind k = kinds[i];
-        if (!fits(&k, h))
-            continue;
-        if (k.type == SOCK_RAW)
-            k.protocol = h->ai_protocol;
-        any = true;
-        bool none = service && k.type == SOCK_RAW && h->ai_socktype; // as in libc
-        long port = none ? -ESRCH : port_of(service, &k, by_number);
-        if (port >= 0)
-            add_kind(w, &k, port);
+    int r = service ? check_port(service) : 0;
+    if (r == 0) {
+        r = getaddrinfo(w->family == AF_INET6 ? "::1" : "127.0.0.1", service, &number, &found);
+        r = r ? error_of(r) : 0;
     }
-    if (!any && is_another(h)) {
-        struct kind k = {h->ai_socktype, h->ai_protocol, NULL};
-        long port = port_of(service, &k, by_number);
-        any = true;
-        if (port >= 0)
-            add_kind(w, &k, port);
+    if (r != 0)
+        return r;
+    for (const struct addrinfo *a = found; a && w->count < FIN_RESOLVE_KINDS; a = a->ai_next, w->count++) {
+        w->kind[w->count].type = a->ai_socktype;
+        w->kind[w->count].protocol = a->ai_protocol;
+        w->kind[w->count].port = port_of(a->ai_addr);
     }
-    return !any ? -EINVAL : w->count == 0 ? -ESRCH : 0;
+    freeaddrinfo(found);
+    return 0;
 }
 
 struct entry {

@@ -9,7 +9,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-enum { FIN_RESOLVE_KINDS = 3 };
+enum { FIN_RESOLVE_KINDS = 8 }; // more than libc knows at once
 
 struct wanted {
     int family, flags;

@@ -48,14 +48,15 @@ static void as_libc(const char *host, const char *service, const struct addrinfo
 static void numbers(void) {
     static const char *const hosts[] = {"192.0.2.7", "127.1", "0x7f000001", "::1", "2001:db8::5", "fe80::1%lo", "::",
                                         "::ffff:192.0.2.1"};
-    static const char *const services[] = {NULL, "80", "domain", "tftp", "http"};
-    static const int families[] = {AF_UNSPEC, AF_INET, AF_INET6}, types[] = {0, SOCK_STREAM, SOCK_DGRAM, SOCK_RAW},
-                     protocols[] = {0, IPPROTO_TCP, IPPROTO_UDP};
+    static const char *const services[] = {NULL, "", "80", " 80", "domain", "tftp", "http", "no-such-service"};
+    static const int families[] = {AF_UNSPEC, AF_INET, AF_INET6};
+    static const int types[] = {0, SOCK_STREAM, SOCK_DGRAM, SOCK_RAW, SOCK_SEQPACKET, 77};
+    static const int protocols[] = {0, IPPROTO_TCP, IPPROTO_UDP, IPPROTO_ICMP, IPPROTO_SCTP, 255};
     for (size_t h = 0; h < sizeof hosts / sizeof *hosts; h++)
         for (size_t s = 0; s < sizeof services / sizeof *services; s++)
             for (size_t f = 0; f < 3; f++)
-                for (size_t t = 0; t < 4; t++)
-                    for (size_t p = 0; p < 3; p++) {
+                for (size_t t = 0; t < 6; t++)
+                    for (size_t p = 0; p < 6; p++) {
                         struct addrinfo hints = {
                             .ai_family = families[f], .ai_socktype = types[t], .ai_protocol = protocols[p]};
                         as_libc(hosts[h], services[s], &hints);
