@@ -45,6 +45,19 @@ static inline void until_open_descriptors(int n) {
     CHECK_EQ(open_descriptors(), n);
 }
 
+// The number that stays for a while.
+static inline int settled_descriptors(void) {
+    int n = open_descriptors();
+    for (int same = 0; same < 200; same++) {
+        usleep(100);
+        if (open_descriptors() != n) {
+            n = open_descriptors();
+            same = 0;
+        }
+    }
+    return n;
+}
+
 static inline void ended_well(pid_t child) {
     int status;
     CHECK_EQ(waitpid(child, &status, 0), child);

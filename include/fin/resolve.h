@@ -15,8 +15,8 @@ extern "C" {
 // call. A number, in any form that getaddrinfo(3) knows and with a scope, asks nobody. `service` is a number or a name, or
 // NULL; of `hints` (NULL: none) ai_family, ai_socktype, ai_protocol and of ai_flags AI_CANONNAME, AI_NUMERICHOST and
 // AI_NUMERICSERV count. Where they leave the kind of socket open, each address comes once for each kind. All look-ups of a
-// thread share its sockets. In the child of a fork, look-ups that AWEs of the parent were waiting in end only by being
-// cancelled.
+// thread share its sockets. The child of a fork begins with /etc/resolv.conf again; there, look-ups that AWEs of the parent
+// were waiting in end only by being cancelled.
 //
 // Returns 0 and the addresses, best first, for fin_freeaddrinfo. Or -ECANCELED: the look-up has no effect any more; -ENOENT:
 // there is no such name; -ENODATA: it has no such address; -ETIMEDOUT: no server answered; -ECONNREFUSED or -EREMOTEIO: no

@@ -382,7 +382,7 @@ static void close_unread(int fd) {
 }
 
 // A child of a fork may have the socket, too: to close our copy of it would tell nobody.
-static void end_socket(int fd) {
+void fin_bell_end_socket(int fd) {
     shutdown(fd, SHUT_RDWR);
     close_unread(fd);
     close(fd);
@@ -407,8 +407,8 @@ void fin_bell_end(struct ump_tx *tx, struct ump_rx *rx) {
             fin_lmp_wake(tx->meeting);
         fin_event_advance(&rx->meeting->room, 1);
     } else {
-        end_socket(tx->fd);
-        end_socket(rx->fd);
+        fin_bell_end_socket(tx->fd);
+        fin_bell_end_socket(rx->fd);
     }
 }
 

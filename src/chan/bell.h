@@ -64,6 +64,8 @@ void fin_bell_drop_fds(struct ump_rx *rx);
 void fin_bell_stop(struct ump_rx *rx);
 // Who sleeps for room wakes up, and looks again. No more is told there.
 void fin_bell_stop_waiting(struct ump_tx *tx);
+// One of a channel, or of one that does not come to be. Descriptors that lie there unread keep nobody waiting.
+void fin_bell_end_socket(int fd);
 // Tells the other side that this one is gone.
 void fin_bell_end(struct ump_tx *tx, struct ump_rx *rx);
 // In the child of a fork, of an end of its parent: closes the copies of its sockets.

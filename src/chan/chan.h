@@ -43,6 +43,7 @@ enum {
     FIN_CHAN_TO_OFFER, // from who takes to who offers
     FIN_CHAN_TO_TAKER, // from who offers to who takes: the connection that they had before
     FIN_CHAN_OFFERED,  // for the other side, until it is sent there
+    FIN_CHAN_MEMORY,   // no socket: likewise
     FIN_CHAN_SOCKETS,
 };
 

@@ -52,11 +52,11 @@ static bool is_gone(int error) { return error == -EPIPE || error == -ECONNRESET 
 static bool may_pass(int error) { return error == -ETOOMANYREFS || error == -ENOBUFS || error == -ENOMEM; }
 
 // A user may have only so many descriptors under way between processes. Who has been accepted is not given up by a cancel.
-static FIN_BLOCKING int send_patiently(struct offer *o, int fd) {
-    int r = fin_offer_send(o, fd);
+static FIN_BLOCKING int send_patiently(struct offer *o) {
+    int r = fin_offer_send(o);
     for (uint64_t ns = FIN_MS; may_pass(r) && ns <= 64 * FIN_MS; ns *= 2) {
         fin_sleep_nc(ns);
-        r = fin_offer_send(o, fd);
+        r = fin_offer_send(o);
     }
     if (r != 0)
         fin_offer_turn_away(o);
@@ -82,11 +82,17 @@ static FIN_BLOCKING int accept_it(struct fin_chan_listener *l, struct fin_chan *
     int r = fin_offer_make(&o, &l->options);
     if (r != 0)
         return r;
-    do {
-        r = next_client(l, how);
-        if (r >= 0)
-            r = send_patiently(&o, r);
-    } while (is_gone(r));
+    while ((r = next_client(l, how)) >= 0) {
+        fin_offer_to(&o, r);
+        r = send_patiently(&o);
+        if (!is_gone(r))
+            break;
+        if (how == TRIES) { // there may be others in line: it waits until it is told so
+            r = -EAGAIN;
+            break;
+        }
+        fin_yield(); // who comes and goes at once, without end, keeps nobody from running
+    }
     if (r == 0)
         *out = o.chan;
     else

@@ -11,7 +11,6 @@ struct offer {
     struct fin_chan *chan;
     struct shared_map *map;
     uint32_t lines;
-    int memory;
 };
 
 // An end that is not begun. Its sockets are its own from when they are in c->sockets: the child of a fork has none of them.
@@ -25,9 +24,11 @@ int fin_chan_options_check(const struct fin_chan_options *o, struct fin_chan_opt
 
 int fin_offer_make(struct offer *o, const struct fin_chan_options *options); // 0 or -errno
 void fin_offer_drop(struct offer *o);
-// It becomes the end of a channel whose other end is whoever has the other end of fd, which is the offer's from here on.
-// Where that fails it can be tried again, and fin_offer_turn_away closes fd.
-int fin_offer_send(struct offer *o, int fd);
+// fd is the offer's from here on, until it is sent or turned away.
+static inline void fin_offer_to(struct offer *o, int fd) { o->chan->sockets[FIN_CHAN_TO_TAKER] = fd; }
+// It becomes the end of a channel whose other end is whoever has the other end of that. After an error it can be tried
+// again.
+int fin_offer_send(struct offer *o);
 void fin_offer_turn_away(struct offer *o);
 
 #endif

@@ -105,7 +105,6 @@ struct fin_chan *fin_chan_new(unsigned flags) {
     for (int i = 0; i < FIN_CHAN_SOCKETS; i++)
         c->sockets[i] = -1;
     c->out.turn.shared = c->in.turn.shared = flags & FIN_CHAN_SHARED;
-    c->out.quick = c->in.quick = !(flags & FIN_CHAN_SHARED) && !fin_trace_on;
     if (fin_chan_trace_add(c) == 0)
         return c;
     free(c);
@@ -117,7 +116,9 @@ void fin_chan_drop(struct fin_chan *c) {
     if (!c)
         return;
     fin_chan_trace_remove(c);
-    close_all(c->sockets, FIN_CHAN_SOCKETS);
+    for (int i = 0; i < FIN_CHAN_SOCKETS; i++)
+        if (c->sockets[i] >= 0)
+            fin_bell_end_socket(c->sockets[i]);
     free(c);
 }
 
@@ -200,7 +201,6 @@ int fin_chan_pair(struct fin_chan **a, struct fin_chan **b, const struct fin_cha
 void fin_offer_drop(struct offer *o) {
     if (o->map)
         map_end(o->map);
-    close_all(&o->memory, 1);
     fin_chan_drop(o->chan);
 }
 
@@ -214,14 +214,17 @@ static int make_pair(int *sockets) {
 }
 
 int fin_offer_make(struct offer *o, const struct fin_chan_options *options) {
-    *o = (struct offer){.lines = lines_of(options->size), .memory = -1};
+    *o = (struct offer){.lines = lines_of(options->size)};
     o->chan = fin_chan_new(options->flags);
     if (!o->chan)
         return -ENOMEM;
-    o->memory = fin_chan_memory_new(memory_size(o->lines));
-    int r = o->memory < 0 ? o->memory : make_pair(o->chan->sockets);
+    int memory = fin_chan_memory_new(memory_size(o->lines)), r = memory;
+    if (memory >= 0) {
+        o->chan->sockets[FIN_CHAN_MEMORY] = memory;
+        r = make_pair(o->chan->sockets);
+    }
     if (r == 0)
-        o->map = map_new(o->memory, o->lines);
+        o->map = map_new(memory, o->lines);
     if (r == 0 && !o->map)
         r = -ENOMEM;
     if (r == 0) // before the other side can look
@@ -249,16 +252,17 @@ static void letter_init(struct letter *p) {
 }
 
 // Its number may be another's once it is closed.
-static void close_socket(int *socket) {
-    int fd = *socket;
-    *socket = -1;
+static void close_one(int *place) {
+    int fd = *place;
+    *place = -1;
     close(fd);
 }
 
-int fin_offer_send(struct offer *o, int fd) {
+// In the child of a fork all of them are -1.
+int fin_offer_send(struct offer *o) {
     struct letter p;
-    int *sockets = o->chan->sockets, fds[2] = {o->memory, sockets[FIN_CHAN_OFFERED]};
-    sockets[FIN_CHAN_TO_TAKER] = fd;
+    int *sockets = o->chan->sockets, fd = sockets[FIN_CHAN_TO_TAKER];
+    int fds[2] = {sockets[FIN_CHAN_MEMORY], sockets[FIN_CHAN_OFFERED]};
     letter_init(&p);
     p.hello = greeting;
     p.hello.lines = o->lines;
@@ -275,12 +279,17 @@ int fin_offer_send(struct offer *o, int fd) {
     if (n != (ssize_t)sizeof p.hello)
         return errno ? -errno : -EPROTO;
     chan_begin(o->chan, o->map, 0, o->lines);
-    close(o->memory);
-    close_socket(&sockets[FIN_CHAN_OFFERED]);
+    close_one(&sockets[FIN_CHAN_MEMORY]);
+    close_one(&sockets[FIN_CHAN_OFFERED]);
     return 0;
 }
 
-void fin_offer_turn_away(struct offer *o) { close_socket(&o->chan->sockets[FIN_CHAN_TO_TAKER]); }
+void fin_offer_turn_away(struct offer *o) {
+    int fd = o->chan->sockets[FIN_CHAN_TO_TAKER];
+    o->chan->sockets[FIN_CHAN_TO_TAKER] = -1;
+    if (fd >= 0)
+        fin_bell_end_socket(fd);
+}
 
 static bool is_seqpacket(int fd) {
     int domain = 0, type = 0;
@@ -301,7 +310,8 @@ int fin_chan_offer(struct fin_chan **out, int fd, const struct fin_chan_options 
         close(fd);
         return r;
     }
-    r = fin_offer_send(&offer, fd);
+    fin_offer_to(&offer, fd);
+    r = fin_offer_send(&offer);
     if (r != 0) {
         fin_offer_drop(&offer);
         return r;
@@ -324,7 +334,6 @@ static int begin_taken(struct fin_chan *c, const struct hello *h, const int *fds
     if (!m)
         return -ENOMEM;
     close(fds[0]);
-    keep_socket(c->sockets[FIN_CHAN_TO_TAKER]);
     c->sockets[FIN_CHAN_TO_OFFER] = fds[1];
     chan_begin(c, m, 1, h->lines);
     return 0;
@@ -368,6 +377,7 @@ static FIN_BLOCKING int take_over(struct fin_chan **out, int fd, unsigned flags,
         close(fd);
         return good ? -ENOMEM : -EINVAL;
     }
+    keep_socket(fd);
     c->sockets[FIN_CHAN_TO_TAKER] = fd;
     return fin_chan_take_at(c, out, nc);
 }

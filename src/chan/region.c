@@ -10,6 +10,7 @@
 #include <unistd.h>
 
 #include "chan/chan.h"
+#include "descriptors.h"
 #include "file_limit.h"
 
 #ifndef F_SEAL_FUTURE_WRITE
@@ -74,7 +75,7 @@ int fin_chan_region_map(struct fin_chan_region *r, int fd, size_t size) {
     if (error == 0)
         error = map_region(r, fd, size);
     if (error != 0)
-        close(fd);
+        fin_close_stranger(fd);
     return error;
 }
 

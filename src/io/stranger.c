@@ -2,58 +2,56 @@
 // To close what somebody else has sent may take as long as he likes: a socket may have been told to linger until its peer
 // has read all, a file system may be a process that does not answer. So a thread does it, which is there while there is
 // something to close.
+//
+// Nor may who has it ask the file system what it is, even: so it asks the kernel only what the kernel knows itself.
 #define _GNU_SOURCE
+#include <fcntl.h>
 #include <pthread.h>
 #include <signal.h>
 #include <stdbool.h>
-#include <sys/stat.h>
-#include <sys/vfs.h>
+#include <sys/socket.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "descriptors.h"
 #include "forks.h"
 
-enum { MOST = 256 }; // that wait: not all numbers of the process; what comes beyond is closed by who has it
-enum { TMPFS = 0x01021994, PIDFS = 0x50494446, MEMORY_DEVICES = 1 };
+enum { MOST = 256 };            // that wait: not all numbers of the process; what comes beyond is closed by who has it
+enum { SOME = 8, PATIENCE_MS = 5 }; // with so many the thread is given time, unless it stands still
 
 static struct {
     pthread_mutex_t lock;
-    struct stranger {
-        int fd;
-        dev_t device; // whose number that is; in the child of a fork it may have become another's
-        ino_t inode;
-    } all[MOST];
+    pthread_cond_t closed;
+    int fds[MOST];
     unsigned count;
-    bool runs;
-} waiting = {.lock = PTHREAD_MUTEX_INITIALIZER};
+    bool runs, stands_still;
+} waiting = {.lock = PTHREAD_MUTEX_INITIALIZER, .closed = PTHREAD_COND_INITIALIZER};
 
-static bool is_in_kernel(int fd) {
-    struct statfs fs;
-    return fstatfs(fd, &fs) == 0 && (fs.f_type == TMPFS || fs.f_type == PIDFS);
+// A socket of a network is told not to linger, though others may have it as well: then the rest is the kernel's work.
+static bool is_network(int fd) {
+    int domain = 0;
+    socklen_t size = sizeof domain;
+    if (getsockopt(fd, SOL_SOCKET, SO_DOMAIN, &domain, &size) != 0 || (domain != AF_INET && domain != AF_INET6))
+        return false;
+    return setsockopt(fd, SOL_SOCKET, SO_LINGER, &(struct linger){0}, sizeof(struct linger)) == 0;
 }
 
-// Has nobody a say in how long its end takes? What has no kind is the kernel's: an eventfd, a pidfd.
-static bool ends_at_once(int fd, const struct stat *s) {
-    if ((s->st_mode & S_IFMT) == 0 || S_ISFIFO(s->st_mode))
-        return true;
-    return S_ISCHR(s->st_mode) ? s->st_rdev >> 8 == MEMORY_DEVICES : S_ISREG(s->st_mode) && is_in_kernel(fd);
+// Has nobody a say in how long its end takes?
+static bool ends_at_once(int fd) {
+    return fcntl(fd, F_GETPIPE_SZ) >= 0 || fcntl(fd, F_GET_SEALS) >= 0 || is_network(fd);
 }
 
-static bool is_still(const struct stranger *x) {
-    struct stat s;
-    return fstat(x->fd, &s) == 0 && s.st_dev == x->device && s.st_ino == x->inode;
-}
-
-// With the lock in and out, unless it ends.
+// With the lock in and out. False: there is nothing to close, and the thread ends.
 static bool close_next(void) {
     waiting.runs = waiting.count > 0;
     if (!waiting.runs)
         return false;
-    struct stranger x = waiting.all[--waiting.count];
+    int fd = waiting.fds[--waiting.count];
     pthread_mutex_unlock(&waiting.lock);
-    if (is_still(&x))
-        close(x.fd);
+    close(fd);
     pthread_mutex_lock(&waiting.lock);
+    waiting.stands_still = false;
+    pthread_cond_signal(&waiting.closed);
     return true;
 }
 
@@ -79,35 +77,41 @@ static bool start(void) {
     return waiting.runs;
 }
 
-// What waits is the child's as well, and goes with the next one.
+// What waits is not closed in the child: by the time that it could be, these may be the numbers of other files.
 static void forget_thread(void) {
     pthread_mutex_init(&waiting.lock, NULL);
-    waiting.runs = false;
+    pthread_cond_init(&waiting.closed, NULL);
+    waiting.count = 0;
+    waiting.runs = waiting.stands_still = false;
 }
 
-static bool leave_to_thread(int fd, const struct stat *s) {
+// With the lock. What is dropped all the time is not to take the process's numbers up.
+static void give_time(void) {
+    struct timespec until;
+    if (waiting.count < SOME || waiting.stands_still)
+        return;
+    clock_gettime(CLOCK_REALTIME, &until);
+    until.tv_nsec += PATIENCE_MS * 1000000;
+    until.tv_sec += until.tv_nsec / 1000000000;
+    until.tv_nsec %= 1000000000;
+    while (waiting.count >= SOME && !waiting.stands_still)
+        waiting.stands_still = pthread_cond_timedwait(&waiting.closed, &waiting.lock, &until) != 0;
+}
+
+static bool leave_to_thread(int fd) {
     static bool watched;
     if (fin_watch_forks(&watched, forget_thread) != 0)
         return false;
     pthread_mutex_lock(&waiting.lock);
+    give_time();
     bool can = waiting.count < MOST && (waiting.runs || start());
-    if (can) { // in this order, for the child of a fork
-        waiting.all[waiting.count] = (struct stranger){fd, s->st_dev, s->st_ino};
-        __atomic_store_n(&waiting.count, waiting.count + 1, __ATOMIC_RELEASE);
-    }
+    if (can)
+        waiting.fds[waiting.count++] = fd;
     pthread_mutex_unlock(&waiting.lock);
     return can;
 }
 
-// Where too many wait a socket is told not to linger, though others may have it as well.
 void fin_close_stranger(int fd) {
-    struct stat s;
-    if (fstat(fd, &s) != 0)
-        return;
-    if (!ends_at_once(fd, &s)) {
-        if (leave_to_thread(fd, &s))
-            return;
-        setsockopt(fd, SOL_SOCKET, SO_LINGER, &(struct linger){0}, sizeof(struct linger));
-    }
-    close(fd);
+    if (ends_at_once(fd) || !leave_to_thread(fd))
+        close(fd);
 }

@@ -129,8 +129,8 @@ static void dispose(struct resolver *r) {
 }
 
 static void dispose_all(struct resolver *r) {
-    if (is_parents(r) && (r->first || r->alone))
-        return; // who waits there may still be cancelled
+    if (is_parents(r))
+        return; // who waits there may still be cancelled; and its numbers may be others' by now
     for (struct resolver *next, *alone = r->alone; alone; alone = next) {
         next = alone->next;
         dispose(alone);
@@ -149,6 +149,11 @@ static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static void forget_parent(void) {
     pthread_mutex_init(&lock, NULL);
     forks++;
+    if (mine && !mine->first && !mine->alone) { // while the numbers of its descriptors are these
+        pthread_setspecific(key, NULL);
+        dispose(mine);
+        mine = NULL;
+    }
 }
 
 // What fails may not fail later.

@@ -10,11 +10,11 @@
 
 #include <fin/resolve.h>
 
-// 0, or -ESRCH. libc would take what begins as a number, and of that 16 bits.
+// 0, or -ESRCH. libc would take 16 bits of any number.
 static int check_port(const char *service) {
     char *end;
     unsigned long n = strtoul(service, &end, 10);
-    return end != service && (*end != '\0' || *service == '-' || n > UINT16_MAX) ? -ESRCH : 0;
+    return end != service && *end == '\0' && (*service == '-' || n > UINT16_MAX) ? -ESRCH : 0;
 }
 
 static int error_of(int status) {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// What waits to be closed is the child's of a fork, too; but by number it closes only what still is that: a child that has
-// closed all descriptors has others at these numbers.
+// What waits to be closed at a fork is not closed in the child, by numbers that may be those of other files: a child may
+// have closed all descriptors.
 #include <fcntl.h>
 
 #include "lingers.h"
@@ -10,7 +10,7 @@ static int readers[MANY + 1];
 
 static void drop_one(int *reader) {
     char byte;
-    int s = lingers(reader);
+    int s = lingers(reader, true);
     CHECK_EQ(fin_chan_send_fds(a, "x", 1, &s, 1), 0);
     close(s);
     CHECK_EQ(fin_chan_recv(b, &byte, 1), 1);
@@ -43,8 +43,11 @@ int main(void) {
     skip_without_forks_of_threads();
     alarm(60);
     open_kind(SOCKET, 0, 0);
+    CHECK_EQ(fin_sleep(1), 0);
+    int before = open_descriptors();
     for (int i = 0; i < MANY; i++)
         drop_one(&readers[i]);
+    until_open_descriptors(before + MANY + MANY - 1); // the first is being closed
     pid_t child = fork();
     if (child == 0)
         in_the_child();

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// A socket whose close takes a minute, unless its peer reads all.
+// A socket whose close takes a minute, unless its peer reads all; or one where that one lies unread.
 #ifndef FIN_TESTS_CHAN_LINGERS_H
 #define FIN_TESTS_CHAN_LINGERS_H
 
@@ -7,7 +7,28 @@
 
 #include "chan.h"
 
-static inline int lingers(int *reader) {
+static inline void send_descriptor(int to, int fd) {
+    union {
+        char room[CMSG_SPACE(sizeof(int))];
+        struct cmsghdr header;
+    } control = {{0}};
+    struct iovec v = {"x", 1};
+    struct msghdr m = {.msg_iov = &v, .msg_iovlen = 1, .msg_control = &control, .msg_controllen = sizeof control};
+    control.header = (struct cmsghdr){.cmsg_len = CMSG_LEN(sizeof(int)), .cmsg_level = SOL_SOCKET, .cmsg_type = SCM_RIGHTS};
+    memcpy(CMSG_DATA(&control.header), &fd, sizeof fd);
+    CHECK_EQ(sendmsg(to, &m, 0), 1);
+}
+
+static inline int lies_in_another(int fd) {
+    int pair[2];
+    CHECK_EQ(socketpair(AF_UNIX, SOCK_SEQPACKET, 0, pair), 0);
+    send_descriptor(pair[0], fd);
+    close(fd);
+    close(pair[0]);
+    return pair[1];
+}
+
+static inline int lingers(int *reader, bool in_another) {
     static const char bytes[4096];
     const int little = 4096;
     struct sockaddr_in at = {.sin_family = AF_INET, .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
@@ -24,7 +45,7 @@ static inline int lingers(int *reader) {
     CHECK_EQ(setsockopt(s, SOL_SOCKET, SO_LINGER, &(struct linger){1, 60}, sizeof(struct linger)), 0);
     while (send(s, bytes, sizeof bytes, MSG_DONTWAIT) > 0) {
     }
-    return s;
+    return in_another ? lies_in_another(s) : s;
 }
 
 #endif

@@ -9,19 +9,7 @@
 #include "lingers.h"
 
 static int reader;
-
-// Without a channel.
-static void send_descriptor(int to, int fd) {
-    union {
-        char room[CMSG_SPACE(sizeof(int))];
-        struct cmsghdr header;
-    } control = {{0}};
-    struct iovec v = {"x", 1};
-    struct msghdr m = {.msg_iov = &v, .msg_iovlen = 1, .msg_control = &control, .msg_controllen = sizeof control};
-    control.header = (struct cmsghdr){.cmsg_len = CMSG_LEN(sizeof(int)), .cmsg_level = SOL_SOCKET, .cmsg_type = SCM_RIGHTS};
-    memcpy(CMSG_DATA(&control.header), &fd, sizeof fd);
-    CHECK_EQ(sendmsg(to, &m, 0), 1);
-}
+static bool in_another;
 
 static void sends(void *unused) {
     static const char bytes[1000];
@@ -43,7 +31,7 @@ static void sent(void *state, int result) {
 static void sends_on(void *state, int result) { sent(state, result); }
 
 static void send_it(struct fin_chan *to) {
-    int s = lingers(&reader);
+    int s = lingers(&reader, in_another);
     CHECK_EQ(fin_chan_send_fds(to, "x", 1, &s, 1), 0);
     CHECK_EQ(close(s), 0);
 }
@@ -112,7 +100,7 @@ static void for_room(bool with_stack) {
         else
             CHECK(fin_async_cont(sends_on, NULL, 0) != NULL);
         CHECK_EQ(fin_sleep(FIN_MS), 0);
-        int fd = lingers(&reader);
+        int fd = lingers(&reader, in_another);
         send_descriptor(s[1], fd);
         CHECK_EQ(close(fd), 0);
         alarm(20);
@@ -145,7 +133,7 @@ static void many(void) {
         return;
     open_kind(SOCKET, 0, 0);
     for (int i = 0; i < MANY; i++) {
-        int s = lingers(&readers[i]);
+        int s = lingers(&readers[i], false);
         CHECK_EQ(fin_chan_send_fds(a, "x", 1, &s, 1), 0);
         CHECK_EQ(close(s), 0);
         alarm(20);
@@ -161,10 +149,12 @@ static void many(void) {
     close_both();
 }
 
-// In place of an offer.
-static void refused(void) {
-    int s[2], fd = lingers(&reader);
+// In place of an offer; or after what is none.
+static void refused(int packets) {
+    int s[2], fd = lingers(&reader, in_another);
     CHECK_EQ(socketpair(AF_UNIX, SOCK_SEQPACKET, 0, s), 0);
+    if (packets > 1)
+        CHECK_EQ(send(s[0], "nonsense", 8, 0), 8);
     send_descriptor(s[0], fd);
     CHECK_EQ(close(fd), 0);
     alarm(20);
@@ -173,16 +163,33 @@ static void refused(void) {
     close(s[0]);
 }
 
+// It is offered a channel, and has gone.
+static void turned_away(void) {
+    int s[2], fd = lingers(&reader, in_another);
+    CHECK_EQ(socketpair(AF_UNIX, SOCK_SEQPACKET, 0, s), 0);
+    send_descriptor(s[1], fd);
+    CHECK_EQ(close(fd), 0);
+    close(s[1]);
+    alarm(20);
+    CHECK_EQ(fin_chan_offer(&a, s[0], NULL), -EPIPE);
+    read_all();
+}
+
 int main(void) {
     if (on_valgrind())
         SKIP("valgrind runs no other thread during a close");
-    dropped();
-    left_by_who_closes();
-    unread();
-    unread_by_both();
-    for_room(true);
-    for_room(false);
+    for (int i = 0; i < 2; i++) {
+        in_another = i;
+        dropped();
+        left_by_who_closes();
+        unread();
+        unread_by_both();
+        for_room(true);
+        for_room(false);
+        refused(1);
+        refused(2);
+        turned_away();
+    }
     many();
-    refused();
     return 0;
 }

@@ -1,11 +1,26 @@
 // SPDX-License-Identifier: BSD-2-Clause
 // The child of a fork has sockets of its own, and leaves its parent's alone.
+#include <fcntl.h>
 #include <poll.h>
 #include <sys/wait.h>
 
 #include "dns.h"
 
 static struct dns server;
+
+// A daemon, which has closed all that its parent had: the numbers are its own.
+static void with_other_files(void) {
+    int files[40];
+    alarm(60);
+    for (int fd = 3; fd < 1024; fd++)
+        close(fd);
+    for (int i = 0; i < 40; i++)
+        CHECK((files[i] = open("/dev/null", O_RDONLY)) >= 0);
+    CHECK_EQ(resolve("localhost"), 0);
+    for (int i = 0; i < 40; i++)
+        CHECK(fcntl(files[i], F_GETFD) >= 0);
+    _exit(0);
+}
 
 static void in_the_child(void) {
     struct dns other;
@@ -31,6 +46,11 @@ int main(void) {
     if (child == 0)
         in_the_child();
     int status;
+    CHECK_EQ(waitpid(child, &status, 0), child);
+    CHECK_EQ(status, 0);
+    child = fork();
+    if (child == 0)
+        with_other_files();
     CHECK_EQ(waitpid(child, &status, 0), child);
     CHECK_EQ(status, 0);
     fin_finish {
