@@ -38,16 +38,4 @@ static void put(unsigned line, uint64_t size, uint64_t kind) {
     __atomic_store_n((uint64_t *)(memory + page + line * 64), size << 32 | 1 << 8 | kind, __ATOMIC_RELEASE);
 }
 
-static void send_descriptor(int to) {
-    union {
-        char room[CMSG_SPACE(sizeof(int))];
-        struct cmsghdr header;
-    } control = {{0}};
-    struct iovec v = {"x", 1};
-    struct msghdr m = {.msg_iov = &v, .msg_iovlen = 1, .msg_control = &control, .msg_controllen = sizeof control};
-    control.header = (struct cmsghdr){.cmsg_len = CMSG_LEN(sizeof(int)), .cmsg_level = SOL_SOCKET, .cmsg_type = SCM_RIGHTS};
-    memcpy(CMSG_DATA(&control.header), &(int){0}, sizeof(int));
-    CHECK_EQ(sendmsg(to, &m, 0), 1);
-}
-
 #endif

@@ -50,6 +50,19 @@ __attribute__((unused)) static bool filled(const unsigned char *p, size_t size, 
     return true;
 }
 
+// Without a channel.
+static inline void send_descriptor(int to, int fd) {
+    union {
+        char room[CMSG_SPACE(sizeof(int))];
+        struct cmsghdr header;
+    } control = {{0}};
+    struct iovec v = {"x", 1};
+    struct msghdr m = {.msg_iov = &v, .msg_iovlen = 1, .msg_control = &control, .msg_controllen = sizeof control};
+    control.header = (struct cmsghdr){.cmsg_len = CMSG_LEN(sizeof(int)), .cmsg_level = SOL_SOCKET, .cmsg_type = SCM_RIGHTS};
+    memcpy(CMSG_DATA(&control.header), &fd, sizeof fd);
+    CHECK_EQ(sendmsg(to, &m, 0), 1);
+}
+
 static inline unsigned next_random(unsigned *state) {
     *state = *state * 1664525u + 1013904223u;
     return *state >> 8;

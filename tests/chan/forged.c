@@ -53,8 +53,8 @@ static void descriptors_alone(void) {
     open_by_hand();
     CHECK_EQ(fin_waitset_new(&w), 0);
     CHECK_EQ(fin_waitset_add(w, a, receives, &got), 0);
-    send_descriptor(other[0]);
-    send_descriptor(other[0]);
+    send_descriptor(other[0], STDIN_FILENO);
+    send_descriptor(other[0], STDIN_FILENO);
     CHECK_EQ(fin_waitset_dispatch(w), 0);
     CHECK_EQ(got, -EPROTO);
     fin_waitset_close(w);

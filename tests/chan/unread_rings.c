@@ -13,7 +13,7 @@ static char bytes[64];
 static void leave_last(void *unused) {
     (void)unused;
     CHECK_EQ(recv(other[0], bytes, 1, MSG_PEEK | MSG_DONTWAIT), 1);
-    send_descriptor(other[0]);
+    send_descriptor(other[0], STDIN_FILENO);
     put(8, 4, 2);
     *(uint32_t *)(memory + 8) = 1;
     close_other();
