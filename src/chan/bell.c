@@ -401,11 +401,11 @@ void fin_bell_end(struct ump_tx *tx, struct ump_rx *rx) {
     while (rx->parcels)
         fin_bell_drop_fds(rx);
     if (tx->meeting) {
-        take_no_parcels(rx->meeting);
         meeting_ring(tx->meeting);
         if (tx->alone)
             fin_lmp_wake(tx->meeting);
         fin_event_advance(&rx->meeting->room, 1);
+        take_no_parcels(rx->meeting);
     } else {
         fin_bell_end_socket(tx->fd);
         fin_bell_end_socket(rx->fd);
