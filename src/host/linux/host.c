@@ -196,7 +196,7 @@ int fin_host_thread_begin(struct fin_runtime *rt) {
     if (error)
         return error;
     __atomic_store_n(&rt->tid, (int32_t)syscall(SYS_gettid), __ATOMIC_RELAXED); // held.c may look
-    rt->futex = 0;
+    __atomic_store_n(&rt->futex, 0, __ATOMIC_RELAXED); // who wakes the thread that had it may be late
     fin_crash_thread_begin();
     return -pthread_setspecific(end_key, rt);
 }
