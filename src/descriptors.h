@@ -22,7 +22,8 @@ static inline int fin_descriptor_of(const struct cmsghdr *c, size_t i) {
     return fd;
 }
 
-void fin_close_stranger(int fd); // stranger.c: what another process sent. Waits for nobody
+// stranger.c: what another process sent. Waits some milliseconds at most, unless hundreds are being closed.
+void fin_close_stranger(int fd);
 
 static inline void fin_descriptors_close(struct msghdr *m) {
     for (struct cmsghdr *c = CMSG_FIRSTHDR(m); c; c = CMSG_NXTHDR(m, c))

@@ -116,7 +116,9 @@ void fin_chan_drop(struct fin_chan *c) {
     if (!c)
         return;
     fin_chan_trace_remove(c);
-    for (int i = 0; i < FIN_CHAN_SOCKETS; i++)
+    if (c->sockets[FIN_CHAN_MEMORY] >= 0)
+        close(c->sockets[FIN_CHAN_MEMORY]);
+    for (int i = 0; i < FIN_CHAN_MEMORY; i++)
         if (c->sockets[i] >= 0)
             fin_bell_end_socket(c->sockets[i]);
     free(c);
