@@ -6,7 +6,8 @@
 //
 // Between processes and threads a message goes through shared memory, without a system call unless the receiver sleeps. A
 // wait spins for a few microseconds if the thread has nothing else to do; then the thread sleeps in the one place where it
-// waits for its I/O, too.
+// waits for its I/O, too. Who need not wait, as the other side is that quick, lets the others of its thread run, and timers,
+// a few times for each ring full of messages; the functions whose names begin with fin_chan_try never do.
 //
 // The other process is not trusted: whatever it writes, and wherever it writes it, a call here returns a message of its
 // making or an error (-EPROTO, after which the end is of no more use), and neither crashes nor reads past what was sent.

@@ -31,9 +31,10 @@
 // they are cancelled there, of which the parent hears nothing. Calls that the parent had cancelled already, or that the pool
 // had begun, never end in the child.
 //
-// All functions may block and may be called from any thread, also outside any finish block. Besides the errors of the system
-// call they return -EMFILE, -ENFILE or -ENOMEM if the thread cannot get what it needs to wait, and -EAGAIN or -ENOMEM if the
-// pool gets no thread.
+// All functions may block and may be called from any thread, also outside any finish block. A call that need not wait lets
+// others run now and then all the same: who reads from a peer that sends without end keeps nobody from running, and hears of
+// a cancel or a timeout. Besides the errors of the system call they return -EMFILE, -ENFILE or -ENOMEM if the thread cannot
+// get what it needs to wait, and -EAGAIN or -ENOMEM if the pool gets no thread.
 #ifndef FIN_IO_H
 #define FIN_IO_H
 

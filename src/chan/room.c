@@ -92,6 +92,8 @@ bool fin_ump_refresh(struct ump_tx *tx, uint32_t lines) {
     go_on(tx, lines);
     if (tx->end) // a skip has found that out
         tx->limit = 0;
+    if (fin_ump_is_due(&tx->others_ran, tx->head, tx->lines) && !tx->alone)
+        __atomic_store_n(&tx->owes, true, __ATOMIC_RELAXED);
     return ump_room(tx, lines);
 }
 

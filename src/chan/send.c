@@ -119,6 +119,7 @@ static FIN_BLOCKING int send_any(struct fin_chan *c, const struct message *m, bo
     int error = refusal(c, m);
     if (error)
         return error;
+    ump_let_others_run(&c->out.ump.owes);
     if (!nc && fin_cancelled())
         return -ECANCELED;
     int r = m->count ? -EAGAIN : try_put(c, m);
@@ -275,6 +276,7 @@ static FIN_BLOCKING __attribute__((noinline)) int reserve_slowly(struct fin_chan
     struct ump_tx *tx = &c->out.ump;
     if (size > c->out.most)
         return -EMSGSIZE;
+    ump_let_others_run(&c->out.ump.owes);
     int r = out_take(c, nc);
     if (r != 0)
         return r;

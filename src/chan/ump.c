@@ -77,12 +77,33 @@ void fin_ump_consumed(struct ump_rx *rx) {
     }
 }
 
+// Between AWEs of one thread a full or an empty ring makes them wait.
+bool fin_ump_is_due(uint64_t *others_ran, uint64_t now, uint32_t lines) {
+    if (now - *others_ran < lines / 4)
+        return false;
+    *others_ran = now;
+    return true;
+}
+
 size_t fin_ump_acknowledge(struct ump_rx *rx, size_t size) {
     if (FIN_UNLIKELY(rx->fences != 0) && !had_few(rx)) {
         rx->fences = 0;
         fin_ump_disarm(rx); // the bell has rung for what was taken
     }
     fin_ump_consumed(rx);
+    if (fin_ump_is_due(&rx->others_ran, rx->tail, rx->lines) && !rx->alone)
+        __atomic_store_n(&rx->owes, true, __ATOMIC_RELAXED);
+    return size;
+}
+
+void fin_ump_pay(bool *owes) {
+    __atomic_store_n(owes, false, __ATOMIC_RELAXED);
+    fin_let_others_run();
+}
+
+size_t fin_ump_acknowledge_in_turn(struct ump_rx *rx, size_t size) {
+    fin_ump_acknowledge(rx, size);
+    ump_let_others_run(&rx->owes);
     return size;
 }
 

@@ -78,11 +78,13 @@ struct ump_tx {
     bool registered; // this process registered for membarrier(2)
     bool alone;      // both ends are on this thread
     bool talks;      // each side waits for the other's messages
+    bool owes;       // as of who receives
     int end;         // 0, or why nothing can be sent any more
     uint64_t rung;   // the number of `armed` for which the bell was rung
     uint64_t armed;  // our own last number
     struct sender_line *own;
     uint64_t consumed;       // as last seen
+    uint64_t others_ran;     // as of who receives
     uint64_t hole, base;     // a skip that may not be read yet, or 0, and where it led to
     const uint64_t *other;   // `tail` of the other direction at this end
     uint64_t then, answers;  // `head` and *other when `talks` was decided; what was skipped does not count
@@ -113,6 +115,9 @@ struct ump_rx {
     bool asks;         // it may ask for fences: one thread has this end
     uint64_t fences;   // UMP_FENCES while it does, or 0
     uint64_t armed_at; // `tail` when it armed last, and what was skipped since
+    // Who receives without ever having to wait gives the others of its thread a turn for each quarter of a ring.
+    uint64_t others_ran; // `tail` then
+    bool owes;           // a turn, which the next call that may block gives
 } __attribute__((aligned(64)));
 
 // Where its bytes begin, from its first line on.
@@ -233,12 +238,26 @@ static inline const char *ump_bytes(const struct ump_rx *rx, size_t size) {
 }
 
 size_t fin_ump_acknowledge(struct ump_rx *rx, size_t size); // after a message; returns the size
+FIN_BLOCKING size_t fin_ump_acknowledge_in_turn(struct ump_rx *rx, size_t size); // and lets others run
 
-// The message there, whose size is returned, was taken.
-static inline size_t ump_taken(struct ump_rx *rx, size_t size) {
+// The message there, whose size is returned, was taken; by who would have waited for it, or not.
+static inline size_t ump_taken_by(struct ump_rx *rx, size_t size, bool who_waits) {
     uint64_t tail = rx->tail + ump_lines(size);
     __atomic_store_n(&rx->tail, tail, __ATOMIC_RELAXED); // who sends at this end looks at it
-    return __builtin_expect(tail >= rx->acknowledge_at, 0) ? fin_ump_acknowledge(rx, size) : size;
+    if (__builtin_expect(tail < rx->acknowledge_at, 1))
+        return size;
+    return who_waits ? fin_ump_acknowledge_in_turn(rx, size) : fin_ump_acknowledge(rx, size);
 }
+
+bool fin_ump_is_due(uint64_t *others_ran, uint64_t now, uint32_t lines);
+
+// At the beginning of a call that may block. Any thread may look at a shared end.
+FIN_BLOCKING void fin_ump_pay(bool *owes);
+static inline FIN_BLOCKING void ump_let_others_run(bool *owes) {
+    if (__builtin_expect(__atomic_load_n(owes, __ATOMIC_RELAXED), 0))
+        fin_ump_pay(owes);
+}
+
+static inline size_t ump_taken(struct ump_rx *rx, size_t size) { return ump_taken_by(rx, size, false); }
 
 #endif

@@ -166,6 +166,11 @@ void fin_queue_pending(struct fin_runtime *rt, struct fin_finish_block *from);
 void fin_drain_inbox(struct fin_runtime *rt);
 void fin_look(struct fin_runtime *rt); // at other threads' and the kernel's events. Resumes nobody
 void fin_look_now(struct fin_runtime *rt); // the same where nobody is queued, and the thread does not sleep next
+// Now and then for who never has to wait, however often he asks: events are handled, and all others have a turn.
+static inline FIN_BLOCKING void fin_let_others_run(void) {
+    fin_look_now(fin_here());
+    fin_yield();
+}
 void fin_drain_until(struct fin_runtime *rt, const struct fin_awe *woken); // it is queued
 
 // cancel.c

@@ -29,6 +29,7 @@ static FIN_BLOCKING int run_fixed(struct io *io, struct call *c) {
 
 static FIN_BLOCKING int run_checked(struct io *io, struct call *c) {
     c->since = c->since ? c->since : fin_closes_now();
+    fin_io_let_others_run(io);
     return FIN_UNLIKELY(c->fd >= FIXED) ? run_fixed(io, c) : io->backend->run(io, c);
 }
 

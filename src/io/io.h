@@ -122,6 +122,7 @@ struct io {
     uint64_t slack; // how long the thread sleeps on when a timer is due
     bool small;  // with queues that are full at once
     bool ending; // no AWE will run any more
+    uint8_t calls;  // that may have been made at once, counted
     struct can can;
     struct fin_link owned;    // objects of the program
     struct held held, opened; // opened: by the pool, under its lock
@@ -263,6 +264,14 @@ FIN_BLOCKING long fin_uring_quick(struct io *io, uint64_t head, uint64_t off, ui
 FIN_BLOCKING long fin_uring_quick_send(struct io *io, uint64_t head, uint64_t off, uint64_t addr, uint64_t tail, bool nc);
 // addr is that of the header in a struct message.
 FIN_BLOCKING long fin_uring_quick_message(struct io *io, uint64_t head, uint64_t off, uint64_t addr, uint64_t tail, bool nc);
+
+// Before a call that may be made at once. Who has only such calls to make, from a peer who sends without end or of what the
+// page cache has, is cancelled and timed out as anybody is, and keeps nobody from running.
+static inline FIN_BLOCKING void fin_io_let_others_run(struct io *io) {
+    enum { AT_ONCE = 64 };
+    if (FIN_UNLIKELY(++io->calls % AT_ONCE == 0))
+        fin_let_others_run();
+}
 
 // direct.c
 int fin_io_direct(const struct call *c);                              // the system call itself; may block the thread

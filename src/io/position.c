@@ -85,6 +85,7 @@ int fin_io_file(struct io *io, const struct call *call) {
 
 int fin_io_file_here(struct io *io, const struct call *call, ino_t file) {
     struct call c = plainly(io, call);
+    fin_io_let_others_run(io);
     if (!c.nc && fin_cancelled())
         return -ECANCELED;
     return at_position(io, &c, &moves[file % LOCKS]);

@@ -6,7 +6,7 @@
 
 static unsigned skips;
 
-static bool armed(void) { return __atomic_load_n(&b->in.ump.own->armed, __ATOMIC_RELAXED) != 0; }
+static bool armed(void) { return (__atomic_load_n(&b->in.ump.own->armed, __ATOMIC_RELAXED) & ~UMP_FENCES) != 0; }
 
 static void asks(void) {
     void *room;
@@ -16,6 +16,8 @@ static void asks(void) {
     uint64_t hole = a->out.ump.hole;
     CHECK_EQ(fin_chan_reserve(a, 8, &room), 0);
     skips += a->out.ump.hole != hole && a->out.ump.hole != 0;
+    while (!armed()) // it may have had a turn, and heard of what it has read by now
+        fin_yield();
     CHECK(recv(b->in.ump.fd, p, 1, MSG_DONTWAIT | MSG_PEEK) == -1 && errno == EAGAIN);
     CHECK_EQ(fin_chan_commit(a, 8), 0);
     CHECK_EQ(recv(b->in.ump.fd, p, 1, MSG_DONTWAIT | MSG_PEEK), 1);

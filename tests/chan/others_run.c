@@ -1,0 +1,137 @@
+// SPDX-License-Identifier: BSD-2-Clause
+// Who sends or receives without ever having to wait, as the other side is that quick, keeps nobody of its thread from
+// running, neither a timer: for each kind of end, and each way to receive.
+#include <fin.h>
+
+#include "check.h"
+
+static struct fin_chan *a, *b;
+static bool over;
+static int turns;
+static uint64_t woken;
+
+static void counts_turns(void *arg) {
+    (void)arg;
+    while (!over) {
+        turns++;
+        fin_yield();
+    }
+}
+
+static void wakes(void *arg) {
+    (void)arg;
+    while (!over) {
+        CHECK_EQ(fin_sleep(1), 0);
+        woken++;
+    }
+}
+
+// Four rings of 64 KiB full. Who receives gives four turns in each, who sends one.
+enum { ROUNDS = 4096, OF_RECEIVER = 12, OF_SENDER = 3, PART = 64 };
+
+static char message[1024], got[1024];
+
+static void fill(void) {
+    for (int i = 0; i < PART; i++)
+        CHECK_EQ(fin_chan_try_send(a, message, 8), 0);
+}
+
+static void empty(void) {
+    while (fin_chan_try_recv(b, got, sizeof got) >= 0) {
+    }
+}
+
+static void receives(int i) {
+    if (i % PART == 0)
+        fill();
+    CHECK_EQ(fin_chan_recv(b, got, sizeof got), 8);
+}
+
+static void receives_nc(int i) {
+    if (i % PART == 0)
+        fill();
+    CHECK_EQ(fin_chan_recv_nc(b, got, sizeof got), 8);
+}
+
+static void receives_descriptors(int i) {
+    if (i % PART == 0)
+        fill();
+    unsigned n = 0;
+    CHECK_EQ(fin_chan_recv_fds(b, got, sizeof got, NULL, &n), 8);
+}
+
+static void peeks(int i) {
+    if (i % PART == 0)
+        fill();
+    const void *bytes;
+    CHECK_EQ(fin_chan_peek(b, &bytes), 8);
+    CHECK_EQ(fin_chan_release(b), 0);
+}
+
+static void receives_long(int i) {
+    if (i % 8)
+        return;
+    CHECK_EQ(fin_chan_send(a, message, 500), 0);
+    CHECK_EQ(fin_chan_recv(b, got, sizeof got), 500);
+}
+
+static void sends(int i) {
+    CHECK_EQ(fin_chan_send(a, message, 8), 0);
+    if (i % PART == PART - 1)
+        empty();
+}
+
+static void sends_long(int i) {
+    if (i % 8)
+        return;
+    CHECK_EQ(fin_chan_send(a, message, 500), 0);
+    empty();
+}
+
+static void reserves(int i) {
+    void *room;
+    CHECK_EQ(fin_chan_reserve(a, 8, &room), 0);
+    CHECK_EQ(fin_chan_commit(a, 8), 0);
+    if (i % PART == PART - 1)
+        empty();
+}
+
+static void goes_on(const char *what, void (*step)(int), int least, unsigned flags) {
+    const struct fin_chan_options options = {.flags = flags};
+    CHECK_EQ(fin_chan_pair(&a, &b, &options), 0);
+    over = false;
+    turns = 0;
+    woken = 0;
+    fin_finish {
+        fin_async_call(counts_turns, NULL);
+        fin_async_call(wakes, NULL);
+        for (int i = 0; i < ROUNDS; i++)
+            step(i);
+        over = true;
+    }
+    if (turns < least || woken < 2)
+        fprintf(stderr, "%s, flags %u: %d turns, %d times woken\n", what, flags, turns, (int)woken);
+    CHECK(turns >= least && woken >= 2);
+    fin_chan_close(a);
+    fin_chan_close(b);
+}
+
+int main(void) {
+    const struct {
+        const char *name;
+        void (*step)(int);
+        int least;
+    } ways[] = {{"recv", receives, OF_RECEIVER},
+                {"recv_nc", receives_nc, OF_RECEIVER},
+                {"recv_fds", receives_descriptors, OF_RECEIVER},
+                {"recv, long", receives_long, OF_RECEIVER},
+                {"peek", peeks, OF_RECEIVER},
+                {"send", sends, OF_SENDER},
+                {"send, long", sends_long, OF_SENDER},
+                {"reserve", reserves, OF_SENDER}};
+    for (unsigned i = 0; i < sizeof ways / sizeof *ways; i++) {
+        goes_on(ways[i].name, ways[i].step, ways[i].least, 0);
+        goes_on(ways[i].name, ways[i].step, ways[i].least, FIN_CHAN_SHARED);
+    }
+    return 0;
+}
