@@ -70,7 +70,7 @@ struct fin_stats {
     uint64_t unguarded;       // stacks for which the system had no guard page
     uint64_t requests;        // of I/O that went into the ring's queue
     uint64_t completions;     // that came out of it, including those that no AWE waits for
-    uint64_t entered;         // system calls for both
+    uint64_t entered;         // system calls for both; a request alone in the queue may be made without the ring
     struct fin_blocks blocks[FIN_REASONS];
 };
 

@@ -69,6 +69,13 @@ struct backend {
 
 extern const struct backend fin_io_uring, fin_io_epoll;
 
+// A descriptor whose reads go to the page cache, for so many looks, as long as nothing has been closed (alone.c).
+struct known {
+    uint64_t since;
+    int fd;
+    uint8_t looks;
+};
+
 struct uring {
     struct io_uring ring;
     uint64_t wake_value;
@@ -78,6 +85,8 @@ struct uring {
     uint16_t groups; // of buffers: the next number to try
     bool has_slots;  // for registered memory; a bit each where used
     uint64_t slots;
+    uint8_t misses, skipped;
+    struct known known[4];
 };
 
 // What the kernel can; all false without a ring.

@@ -250,10 +250,23 @@ static int wait_on_valgrind(struct io *io, int64_t ns) {
     return r;
 }
 
+// Where something has completed the kernel is entered for that.
+static bool made_alone(struct io *io) {
+    uint64_t data;
+    int result;
+    if (*io->uring.ring.sq.kflags & (IORING_SQ_CQ_OVERFLOW | IORING_SQ_TASKRUN) || !fin_uring_alone(io, &data, &result))
+        return false;
+    io->rt->stats.completions++;
+    dispatch_one(io, data, result, 0);
+    return true;
+}
+
 // The one place where requests go down and completions come up. A request that did not go down stays queued.
 static void enter(struct io *io, int64_t ns) {
     struct io_uring *ring = &io->uring.ring;
     int r = 0;
+    if (!io_uring_cq_ready(ring) && made_alone(io))
+        return;
     if (ns == 0 || io_uring_cq_ready(ring)) {
         unsigned more = *ring->sq.kflags & (IORING_SQ_CQ_OVERFLOW | IORING_SQ_TASKRUN);
         if (more || io_uring_sq_ready(ring)) {
