@@ -29,7 +29,9 @@ static FIN_BLOCKING int run_fixed(struct io *io, struct call *c) {
 
 static FIN_BLOCKING int run_checked(struct io *io, struct call *c) {
     c->since = c->since ? c->since : fin_closes_now();
-    fin_io_let_others_run(io);
+    fin_io_let_others_run(io); // before it is made: a descriptor that it makes is the caller's at once
+    if (FIN_UNLIKELY(fin_io_closed(c)))
+        return -EBADF;
     return FIN_UNLIKELY(c->fd >= FIXED) ? run_fixed(io, c) : io->backend->run(io, c);
 }
 

@@ -69,7 +69,7 @@ struct backend {
 
 extern const struct backend fin_io_uring, fin_io_epoll;
 
-// A descriptor whose reads go to the page cache, for so many looks, as long as nothing has been closed (alone.c).
+// A descriptor whose reads go to the page cache, for so many looks, as long as nothing has been closed (cached.c).
 struct known {
     uint64_t since;
     int fd;
@@ -85,8 +85,6 @@ struct uring {
     uint16_t groups; // of buffers: the next number to try
     bool has_slots;  // for registered memory; a bit each where used
     uint64_t slots;
-    uint8_t misses, skipped;
-    struct known known[4];
 };
 
 // What the kernel can; all false without a ring.
@@ -131,7 +129,9 @@ struct io {
     uint64_t slack; // how long the thread sleeps on when a timer is due
     bool small;  // with queues that are full at once
     bool ending; // no AWE will run any more
-    uint8_t calls;  // that may have been made at once, counted
+    uint8_t calls;           // that may have been made at once, counted
+    uint8_t misses, skipped; // of reads from the page cache
+    struct known known[4];
     struct can can;
     struct fin_link owned;    // objects of the program
     struct held held, opened; // opened: by the pool, under its lock
@@ -274,13 +274,18 @@ FIN_BLOCKING long fin_uring_quick_send(struct io *io, uint64_t head, uint64_t of
 // addr is that of the header in a struct message.
 FIN_BLOCKING long fin_uring_quick_message(struct io *io, uint64_t head, uint64_t off, uint64_t addr, uint64_t tail, bool nc);
 
-// Before a call that may be made at once. Who has only such calls to make, from a peer who sends without end or of what the
-// page cache has, is cancelled and timed out as anybody is, and keeps nobody from running.
+// Of a call that may be made at once. Who has only such calls to make, from a peer who sends without end or of what the page
+// cache has, is cancelled and timed out as anybody is, and keeps nobody from running.
 static inline FIN_BLOCKING void fin_io_let_others_run(struct io *io) {
     enum { AT_ONCE = 64 };
     if (FIN_UNLIKELY(++io->calls % AT_ONCE == 0))
         fin_let_others_run();
 }
+
+// cached.c
+bool fin_io_is_cached(struct io *io, int fd); // do its reads and writes go to the page cache?
+// Its length, or -EAGAIN: it is to be asked for.
+int fin_io_read_cached(struct io *io, int fd, void *buffer, uint32_t size, uint64_t at, uint32_t flags);
 
 // direct.c
 int fin_io_direct(const struct call *c);                              // the system call itself; may block the thread
@@ -298,7 +303,7 @@ static inline enum fin_io_kind fin_io_kind_of(int fd) {
 int fin_io_try(const struct call *c, enum fin_io_kind kind, bool waited);
 int fin_io_ready_now(int fd, int events);
 // Of a file: true where the call is done, with its result in *done. Otherwise `rest` is left to do, after a count of *done.
-bool fin_io_try_file(const struct call *c, struct call *rest, int *done);
+bool fin_io_try_file(struct io *io, const struct call *c, struct call *rest, int *done);
 
 // position.c
 void fin_position_forked(void); // in the child

@@ -292,6 +292,9 @@ static inline FIN_LEAVES_FRAME __attribute__((always_inline)) int quick(struct f
         const struct call copy = c; // so that nobody has the address of c, and it is words in registers below
         return wait_for(FIN_FOR_IO, storage, &copy, cont, state, size);
     }
+    int got = c.op == IORING_OP_READ ? fin_io_read_cached(io, c.fd, (void *)(uintptr_t)c.addr, c.len, c.off, c.flags) : -1;
+    if (got >= 0)
+        return fin_cont_call(cont, state, size, got);
     struct on *on = prepare(io, storage, c, nothing);
     struct request *r = &on->request;
     entry_word *words = fin_uring_submit(r, io, fin_uring_place(io), TO_REQUEST);

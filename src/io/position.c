@@ -56,7 +56,7 @@ static FIN_BLOCKING int at_position(struct io *io, const struct call *c, pthread
     struct call rest = *c;
     int done = 0;
     if (pthread_rwlock_trywrlock(lock) == 0) {
-        bool over = fin_io_try_file(c, &rest, &done);
+        bool over = fin_io_try_file(io, c, &rest, &done);
         if (!over && done > 0 && !appends(c) && lseek(c->fd, -done, SEEK_CUR) >= 0) {
             rest = *c;
             done = 0;
@@ -80,15 +80,16 @@ static struct call plainly(const struct io *io, const struct call *call) {
 int fin_io_file(struct io *io, const struct call *call) {
     struct call c = plainly(io, call), rest;
     int done;
-    return fin_io_try_file(&c, &rest, &done) ? done : sum(done, fin_io_by_pool(io, &rest));
+    return fin_io_try_file(io, &c, &rest, &done) ? done : sum(done, fin_io_by_pool(io, &rest));
 }
 
 int fin_io_file_here(struct io *io, const struct call *call, ino_t file) {
     struct call c = plainly(io, call);
-    fin_io_let_others_run(io);
     if (!c.nc && fin_cancelled())
         return -ECANCELED;
-    return at_position(io, &c, &moves[file % LOCKS]);
+    int r = at_position(io, &c, &moves[file % LOCKS]);
+    fin_io_let_others_run(io);
+    return r;
 }
 
 long fin_io_run_here(struct io *io, uint64_t head, uint64_t addr, uint64_t tail, bool nc) {

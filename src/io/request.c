@@ -88,17 +88,17 @@ static FIN_BLOCKING int attempts(struct request *r, const struct call *c, int re
 }
 
 // What has the flag and cannot tell, pipes before Linux 6.4, is asked whether it is ready.
-static int without_waiting(const struct call *c) {
+static int without_waiting(struct io *io, const struct call *c) {
     enum fin_io_kind kind = fin_io_kind_of(c->fd);
     struct call rest;
     int done;
-    return kind == FIN_IO_FILE && fin_io_try_file(c, &rest, &done) ? done : fin_io_try(c, kind, false);
+    return kind == FIN_IO_FILE && fin_io_try_file(io, c, &rest, &done) ? done : fin_io_try(c, kind, false);
 }
 
 int fin_uring_failed(const struct request *r, const struct call *c, int result) {
     bool vectors = c->op == IORING_OP_READV || c->op == IORING_OP_WRITEV;
     if (result == -EOPNOTSUPP && vectors && c->flags & RWF_NOWAIT && !(c->sqe_flags & IOSQE_FIXED_FILE))
-        return without_waiting(c);
+        return without_waiting(r->io, c);
     bool interrupted = fin_uring_interrupted(result);
     if (r->cancelled && (result == -ECANCELED || interrupted || (result == -EAGAIN && fin_io_events(c))))
         return c->op == IORING_OP_CONNECT && !r->withdrawn ? fin_io_connect_ended(c->fd) : -ECANCELED;
@@ -226,7 +226,20 @@ quick(struct io *io, uint64_t head, uint64_t off, uint64_t addr, uint64_t tail, 
     return result;
 }
 
+static __attribute__((noinline)) FIN_BLOCKING long read_file(struct io *io, uint64_t head, uint64_t off, uint64_t addr,
+                                                             uint64_t tail, bool nc) {
+    int r = -EAGAIN;
+    if (nc || !block_cancelled(written_block(io->rt->thread.current)))
+        r = fin_io_read_cached(io, (int)(head >> 32), (void *)(uintptr_t)addr, (uint32_t)tail, off, (uint32_t)(tail >> 32));
+    if (r < 0)
+        return quick(io, head, off, addr, tail, nc, false, 0);
+    fin_io_let_others_run(io);
+    return r;
+}
+
 long fin_uring_quick(struct io *io, uint64_t head, uint64_t off, uint64_t addr, uint64_t tail, bool nc) {
+    if ((uint32_t)head == IORING_OP_READ) // and no flags
+        return read_file(io, head, off, addr, tail, nc);
     return quick(io, head, off, addr, tail, nc, false, 0);
 }
 

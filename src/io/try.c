@@ -264,14 +264,11 @@ enum fin_io_kind fin_io_kind_and_number(int fd, ino_t *number) {
     return S_ISREG(s.st_mode) || S_ISBLK(s.st_mode) || S_ISDIR(s.st_mode) ? FIN_IO_FILE : FIN_IO_STREAM;
 }
 
-// Past the page cache, RWF_NOWAIT waits for the device all the same.
-static bool cached(int fd) { return !(fcntl(fd, F_GETFL) & O_DIRECT); }
-
 static bool would_block(int r) { return r == -EAGAIN || r == -EOPNOTSUPP || r == -EINTR; }
 
-static bool transfer(struct call *rest, int *done) {
+static bool transfer(struct io *io, struct call *rest, int *done) {
     struct vectors v;
-    while (cached(rest->fd)) {
+    while (fin_io_is_cached(io, rest->fd)) {
         vectors_of(rest, &v);
         int r = nowait(rest, &v);
         if (would_block(r))
@@ -291,9 +288,9 @@ static bool transfer(struct call *rest, int *done) {
 }
 
 // What was read of several buffers at a position can be read again; at the file's own position it cannot.
-static bool read_vectors(const struct call *c, int *done) {
+static bool read_vectors(struct io *io, const struct call *c, int *done) {
     struct vectors v;
-    if (c->off == UINT64_MAX || !cached(c->fd))
+    if (c->off == UINT64_MAX || !fin_io_is_cached(io, c->fd))
         return false;
     vectors_of(c, &v);
     int r = nowait(c, &v);
@@ -313,7 +310,7 @@ static bool open_known(const struct call *c, int *done) {
     return fd >= 0;
 }
 
-bool fin_io_try_file(const struct call *c, struct call *rest, int *done) {
+bool fin_io_try_file(struct io *io, const struct call *c, struct call *rest, int *done) {
     *rest = *c;
     *done = 0;
     if (c->flags & RWF_NOWAIT && (c->op == IORING_OP_READV || c->op == IORING_OP_WRITEV)) {
@@ -325,9 +322,9 @@ bool fin_io_try_file(const struct call *c, struct call *rest, int *done) {
     switch (c->op) {
     case IORING_OP_READ:
     case IORING_OP_WRITE:
-        return transfer(rest, done);
+        return transfer(io, rest, done);
     case IORING_OP_READV:
-        return read_vectors(c, done);
+        return read_vectors(io, c, done);
     case IORING_OP_OPENAT:
         return open_known(c, done);
     default:

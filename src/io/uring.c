@@ -9,6 +9,7 @@
 #include <poll.h>
 #include <string.h>
 #include <sys/eventfd.h>
+#include <sys/socket.h>
 #include <unistd.h>
 
 #include "io/linked.h"
@@ -250,14 +251,21 @@ static int wait_on_valgrind(struct io *io, int64_t ns) {
     return r;
 }
 
-// Where something has completed the kernel is entered for that.
-static bool made_alone(struct io *io) {
-    uint64_t data;
-    int result;
-    if (*io->uring.ring.sq.kflags & (IORING_SQ_CQ_OVERFLOW | IORING_SQ_TASKRUN) || !fin_uring_alone(io, &data, &result))
+// A send that would go down alone is made without the ring, which comes to the same, an error too, and takes a third less
+// time. Where something has completed the kernel is entered for that.
+static bool send_alone(struct io *io) {
+    struct io_uring_sq *sq = &io->uring.ring.sq;
+    unsigned place = sq->sqe_tail - 1;
+    const struct io_uring_sqe *e = &sq->sqes[place & sq->ring_mask];
+    if (*sq->ktail != place || *sq->khead != place || e->opcode != IORING_OP_SEND || e->flags || e->ioprio || e->addr2)
         return false;
+    if (!(e->msg_flags & MSG_DONTWAIT) || *sq->kflags & (IORING_SQ_CQ_OVERFLOW | IORING_SQ_TASKRUN))
+        return false;
+    uint64_t data = e->user_data;
+    int r = fin_io_result(send(e->fd, (const void *)(uintptr_t)e->addr, e->len, (int)e->msg_flags | MSG_NOSIGNAL));
+    sq->sqe_tail--;
     io->rt->stats.completions++;
-    dispatch_one(io, data, result, 0);
+    dispatch_one(io, data, r, 0);
     return true;
 }
 
@@ -265,7 +273,7 @@ static bool made_alone(struct io *io) {
 static void enter(struct io *io, int64_t ns) {
     struct io_uring *ring = &io->uring.ring;
     int r = 0;
-    if (!io_uring_cq_ready(ring) && made_alone(io))
+    if (!io_uring_cq_ready(ring) && !io->uring.forked && send_alone(io))
         return;
     if (ns == 0 || io_uring_cq_ready(ring)) {
         unsigned more = *ring->sq.kflags & (IORING_SQ_CQ_OVERFLOW | IORING_SQ_TASKRUN);

@@ -105,9 +105,6 @@ void fin_uring_cancel_completed(struct request *r, int result);
 void fin_uring_cancel(void *request); // the cancel item of a request
 void fin_uring_written(const struct call *c, int result); // valgrind does not see what the kernel writes
 
-// alone.c: makes the one request that is to go down, if it is a read of what the page cache has: whose it is, and its result
-bool fin_uring_alone(struct io *io, uint64_t *data, int *result);
-
 // multishot.c
 static inline bool fin_shot_runs(const struct shot *s) { return s->request.pending != 0; }
 void fin_shot_start(struct shot *s);             // one that does not run
