@@ -259,17 +259,27 @@ CALL(fin_pwrite_fixed_nc, const void, IORING_OP_WRITE, true)
 
 // Zero-copy
 
-// What the socket cannot send without a copy, or the memory that may be locked does not allow, is sent with one.
+static bool can_without_copy(const struct io *io, uint8_t op) {
+    return op == IORING_OP_SEND_ZC ? io->can.zero_copy : io->can.zero_copy_msg;
+}
+
+// What the socket cannot send without a copy, or the memory that may be locked does not allow, is sent with one: to that
+// socket, whatever has got its number meanwhile, or a registered one.
 static FIN_BLOCKING ssize_t send_zc(struct call c) {
     struct io *io;
     int error = fin_io_here(&io);
     if (error)
         return error;
-    bool can = c.op == IORING_OP_SEND_ZC ? io->can.zero_copy : io->can.zero_copy_msg;
-    struct call without = c;
-    ssize_t n = can ? run_checked(io, &without) : -EOPNOTSUPP;
-    if (n != -EOPNOTSUPP && n != -ENOMEM && n != -ENOBUFS)
-        return n;
+    if (can_without_copy(io, c.op)) {
+        c.since = fin_closes_now();
+        struct call without = c;
+        c.fd = fin_io_descriptor(c.fd);
+        ssize_t n = run_checked(io, &without);
+        if (n != -EOPNOTSUPP && n != -ENOMEM && n != -ENOBUFS)
+            return n;
+        if (fin_io_closed(&c))
+            return -EBADF;
+    }
     if (c.op == IORING_OP_SENDMSG_ZC)
         return (c.nc ? fin_sendmsg_nc : fin_sendmsg)(c.fd, c.addr, (int)c.flags);
     return (c.nc ? fin_send_nc : fin_send)(c.fd, c.addr, c.len, (int)c.flags);
