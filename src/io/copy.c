@@ -59,7 +59,7 @@ static int nothing_sent(int out, int in, bool nc) {
 static FIN_BLOCKING ssize_t send_file(int out, int in, off_t *offset, size_t size, bool nc) {
     off_t begin = offset ? *offset : lseek(in, 0, SEEK_CUR), at = begin;
     size_t sent = 0, most = fin_io_most(size);
-    uint64_t since = fin_closes_now();
+    const struct call file = {.fd = in, .since = fin_closes_now()};
     ssize_t r = 0;
     int pipe[2];
     if (begin < 0)
@@ -69,17 +69,17 @@ static FIN_BLOCKING ssize_t send_file(int out, int in, off_t *offset, size_t siz
     if (pipe2(pipe, O_CLOEXEC) != 0)
         return -errno;
     while (r == 0 && sent < most) {
-        r = move(in, &at, pipe[1], NULL, most - sent, 0, since, nc);
+        r = move(in, &at, pipe[1], NULL, most - sent, 0, file.since, nc);
         if (r == 0)
             break;
         if (r > 0)
-            r = empty(pipe[0], out, (size_t)r, &sent, since, nc);
+            r = empty(pipe[0], out, (size_t)r, &sent, file.since, nc);
     }
     close(pipe[0]);
     close(pipe[1]);
     if (offset)
         *offset = begin + (off_t)sent;
-    else if (sent > 0)
+    else if (sent > 0 && !fin_io_closed(&file)) // its number may be another's
         lseek(in, (off_t)sent, SEEK_CUR);
     return sent > 0 ? (ssize_t)sent : r;
 }
