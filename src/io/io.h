@@ -255,8 +255,9 @@ static inline void fin_io_resume(struct io *io, struct waiter *w, int result) { 
 }
 void fin_io_woken(struct io *io);             // wake_fd was read
 uint32_t fin_io_events(const struct call *c); // what it waits for; 0 where it is not to wait
-int fin_io_connect_ended(int fd); // what a cancelled connect comes to: 0 where it is connected all the same, or -ECANCELED
-int fin_io_connect_failed(int fd, int error); // returns the error; the socket is as before
+// What a cancelled connect comes to: 0 where the socket is connected all the same, or -ECANCELED.
+int fin_io_connect_ended(const struct call *c);
+int fin_io_connect_failed(const struct call *c, int error); // returns the error; the socket is as before
 
 // offload.c
 FIN_BLOCKING int fin_io_offload(struct io *io, void (*fn)(void *), void *arg, bool nc);
