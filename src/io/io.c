@@ -173,13 +173,15 @@ static int choose(struct io *io) {
 
 static struct io *of_parents; // what a process has from before its fork: frames on its stack name it
 
-// The child of a fork has copies of descriptors that stay its parent's business. It begins anew with its next call.
+// The child of a fork has copies of descriptors that stay its parent's business. It begins anew with its next call, or
+// at once where it is in a block that ends in time.
 static void forget_parent(void) {
     fin_try_forked();
     fin_reaper_forked();
     fin_offload_forked();
     fin_position_forked();
-    if (fin_self)
+    struct io *here = fin_self ? (struct io *)fin_rt(fin_self)->poller : NULL;
+    if (here)
         fin_rt(fin_self)->poller = NULL;
     while (ios) {
         struct io *io = ios;
@@ -191,6 +193,8 @@ static void forget_parent(void) {
         io->next = of_parents;
         of_parents = io;
     }
+    if (here)
+        fin_timers_forked(here);
 }
 
 int fin_io_watch_forks(void) {

@@ -335,6 +335,7 @@ uint64_t fin_io_after(uint64_t ns); // from now; the end of time at most
 void fin_timer_add(struct io *io, struct fin_timer *t, uint64_t due, void (*fn)(struct fin_timer *));
 void fin_timer_remove(struct fin_timer *t); // does nothing where it ran
 void fin_timers_run(struct io *io);
+void fin_timers_forked(struct io *parents); // in the child: the blocks around the caller of fork keep their time
 void fin_timed_left(struct fin_poller *p, struct fin_finish_block *block); // its timer goes, where it has one
 struct fin_timer *fin_timers_soonest(const struct io *io); // pre: one waits
 static inline struct fin_timer *fin_timers_first(const struct io *io) { // NULL: none waits

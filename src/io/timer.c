@@ -265,6 +265,17 @@ void fin_timed_left(struct fin_poller *p, struct fin_finish_block *block) {
         fin_timer_remove(t);
 }
 
+// What others of the parent's blocks were to end is not there to be ended.
+void fin_timers_forked(struct io *parents) {
+    for (struct fin_finish_block *b = fin_self->current; b; b = b->parent) {
+        struct fin_timer *t = b->flags & FIN_FINISH_TIMED ? timer_of(&parents->timers, b) : NULL;
+        if (!t)
+            continue;
+        fin_timer_remove(t);
+        begin(b, t, t->due, false);
+    }
+}
+
 bool fin_timed_out(void) { return timed_out; }
 
 int fin_timer_slack(uint64_t ns) {
