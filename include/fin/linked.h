@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-2-Clause
 // Operations that follow each other: the system starts each when the one before it has succeeded, so a chain costs one
-// system call and one wait. See fin/io.h for what holds for all calls.
+// system call and one wait; a close, and each step after it, one more. See fin/io.h for what holds for all calls.
 #ifndef FIN_LINKED_H
 #define FIN_LINKED_H
 
@@ -19,11 +19,9 @@ struct fin_step {
 
 // Runs the steps in order. One that fails, or transfers less than it was told to (recv: with MSG_WAITALL), ends the chain;
 // those after it are not begun. What a step has closed is closed for those after it: for example, a write to a pipe that has
-// no reader any more is -EPIPE. Therefore each step after a close costs a system call of its own. What the chain is to close
-// is no other AWE's to use meanwhile: its calls may return -EBADF as soon as the chain has begun. If the chain is cancelled,
-// the step that ran says what it did, as its function would. Returns how many steps succeeded, so that steps[count] is the
-// one that failed; or -EINVAL for no steps or more than FIN_LINKED_MOST, -ENOMEM, or -ECANCELED if nothing was begun.
-// Blocking.
+// no reader any more is -EPIPE. If the chain is cancelled, the step that ran says what it did, as its function would.
+// Returns how many steps succeeded, so that steps[count] is the one that failed; or -EINVAL for no steps or more than
+// FIN_LINKED_MOST, -ENOMEM, or -ECANCELED if nothing was begun. Blocking.
 //
 //     struct fin_step s[] = {fin_step_pwrite(fd, p, n, 0), fin_step_fsync(fd), fin_step_close(fd)};
 //     if (fin_linked(s, 3) != 3)

@@ -15,7 +15,6 @@ struct chain {
     struct io *io;
     unsigned count, left;
     bool cancelled;
-    struct closing closing; // of the close at its end
     struct step steps[];
 };
 
@@ -34,13 +33,12 @@ static bool whole(const struct call *c) {
 
 static bool succeeded(const struct call *c, int result) { return result >= 0 && (!whole(c) || (uint32_t)result == c->len); }
 
-// A close that has begun releases the descriptor, whatever becomes of it.
 static void cancel_first(struct chain *chain) {
     for (unsigned i = 0; i < chain->count; i++) {
         struct request *r = &chain->steps[i].request;
         if (!(r->pending & RESULT))
             continue;
-        if (r->pending == RESULT && r->call->op != IORING_OP_CLOSE)
+        if (r->pending == RESULT)
             fin_uring_send_cancel(r);
         return;
     }
@@ -91,8 +89,6 @@ static FIN_BLOCKING void submit(struct chain *chain, struct call *calls) {
         struct request *r = &chain->steps[i].request;
         chain->steps[i] = (struct step){.request = {.io = chain->io, .call = &calls[i]}, .chain = chain};
         calls[i].sqe_flags |= i + 1 < chain->count ? IOSQE_IO_LINK : 0;
-        if (calls[i].op == IORING_OP_CLOSE)
-            chain->closing = fin_closing(calls[i].fd);
         fin_uring_start(r, TO_STEP);
     }
     chain->left = chain->count;
@@ -143,8 +139,6 @@ static FIN_BLOCKING int results(struct chain *chain, const struct call *calls, s
     int n = (int)chain->count, good = 0;
     for (int i = 0; i < n; i++) {
         int result = chain->steps[i].request.waiter.result;
-        if (calls[i].op == IORING_OP_CLOSE && result == -ECANCELED)
-            fin_not_closed(calls[i].fd, chain->closing);
         steps[i].result = result < 0 ? fin_uring_failed(&chain->steps[i].request, &calls[i], result) : result;
         if (good == i && succeeded(&calls[i], (int)steps[i].result))
             good++;
@@ -179,12 +173,13 @@ static struct chain *new_chain(struct io *io, unsigned count) {
     return chain;
 }
 
-// How many of the steps the ring takes. The kernel lets go of a file that a chain closes when the chain is over: what
-// follows would still find a pipe's reader. So a close ends the chain. What is at a file's position is not the ring's.
+// How many of the steps the ring takes. A close is none of them: a number counts as closed before the kernel closes it, and
+// while steps before it wait, it is not; and what follows it in a chain would still find a pipe's reader, because the kernel
+// lets go of the file when the chain is over. What is at a file's position is not the ring's.
 static unsigned as_chain(const struct io *io, const struct call *calls, unsigned count) {
     unsigned n = 0;
     ino_t file;
-    while (n < count && (n == 0 || calls[n - 1].op != IORING_OP_CLOSE) && !fin_io_of_file(io, &calls[n], &file))
+    while (n < count && calls[n].op != IORING_OP_CLOSE && !fin_io_of_file(io, &calls[n], &file))
         n++;
     return n;
 }
