@@ -8,26 +8,39 @@
 // close of one ends what waits for the other. Memory that is not written costs nothing.
 enum { PLACES = 1 << 20 };
 
+// A close counts from its beginning. While any is in progress all that have begun count; then those that did close it.
+static struct place {
+    uint64_t begun, done; // the last ones
+    uint32_t in_progress;
+} places[PLACES];
+
 uint64_t fin_closes = 1;
-static uint64_t last[PLACES];
 
-static uint64_t *of(int fd) { return &last[(unsigned)fd % PLACES]; }
+static struct place *of(int fd) { return &places[(unsigned)fd % PLACES]; }
 
-struct closing fin_closing(int fd) {
-    struct closing c = {.now = __atomic_add_fetch(&fin_closes, 1, __ATOMIC_RELAXED)};
-    if (fd >= 0)
-        c.before = __atomic_exchange_n(of(fd), c.now, __ATOMIC_RELEASE);
-    return c;
+uint64_t fin_close_begins(int fd) {
+    uint64_t now = __atomic_add_fetch(&fin_closes, 1, __ATOMIC_RELAXED);
+    if (fd >= 0) {
+        __atomic_add_fetch(&of(fd)->in_progress, 1, __ATOMIC_RELAXED);
+        __atomic_store_n(&of(fd)->begun, now, __ATOMIC_RELEASE);
+    }
+    return now;
 }
 
-// Another close of it may have come meanwhile.
-void fin_not_closed(int fd, struct closing c) {
-    if (fd >= 0)
-        __atomic_compare_exchange_n(of(fd), &c.now, c.before, false, __ATOMIC_RELEASE, __ATOMIC_RELAXED);
+// Where another one begins meanwhile, in another thread, that one counts.
+void fin_close_ends(int fd, uint64_t now, bool closed) {
+    struct place *p = of(fd);
+    if (fd < 0)
+        return;
+    if (closed && __atomic_load_n(&p->done, __ATOMIC_RELAXED) < now)
+        __atomic_store_n(&p->done, now, __ATOMIC_RELAXED);
+    uint64_t begun = __atomic_load_n(&p->begun, __ATOMIC_RELAXED), done = __atomic_load_n(&p->done, __ATOMIC_RELAXED);
+    if (__atomic_sub_fetch(&p->in_progress, 1, __ATOMIC_ACQ_REL) == 0)
+        __atomic_compare_exchange_n(&p->begun, &begun, done, false, __ATOMIC_RELEASE, __ATOMIC_RELAXED);
 }
 
 static bool closed_since(int fd, uint64_t since) {
-    return since && fd >= 0 && fd < FIXED && __atomic_load_n(of(fd), __ATOMIC_ACQUIRE) > since;
+    return since && fd >= 0 && fd < FIXED && __atomic_load_n(&of(fd)->begun, __ATOMIC_ACQUIRE) > since;
 }
 
 // Of a call with two: the second one.

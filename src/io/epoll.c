@@ -170,8 +170,9 @@ static void poll_events(struct io *io, int64_t ns) {
 
 // What waited for the descriptor must not take another file for it that gets the same number.
 static int close_it(struct io *io, int fd) {
-    fin_closing(fd);
+    uint64_t begun = fin_close_begins(fd);
     int r = fin_io_result(close(fd));
+    fin_close_ends(fd, begun, true);
     struct watch *w = fd >= 0 && fd < io->epoll.watches ? io->epoll.watch[fd] : NULL;
     while (w && !fin_link_empty(&w->waiters))
         stop_waiting(FIN_OF(struct ready_waiter, link, w->waiters.next), -EBADF);

@@ -189,11 +189,8 @@ int fin_io_epoll_for(int fd, uint32_t events); // a new descriptor: POLLIN where
 // closed.c
 extern uint64_t fin_closes;
 static inline uint64_t fin_closes_now(void) { return __atomic_load_n(&fin_closes, __ATOMIC_RELAXED); }
-struct closing {
-    uint64_t now, before;
-};
-struct closing fin_closing(int fd); // from now on it counts as closed; what to say where it is not, after all:
-void fin_not_closed(int fd, struct closing c);
+uint64_t fin_close_begins(int fd); // from now on it counts as closed; the value is for:
+void fin_close_ends(int fd, uint64_t begun, bool closed);
 bool fin_any_closed(const struct call *c);
 // Has fin_close closed a descriptor of it since it began? Then it must not be made again.
 static inline bool fin_io_closed(const struct call *c) {

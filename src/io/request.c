@@ -129,10 +129,9 @@ static FIN_BLOCKING int close_it(struct io *io, const struct call *c) {
     uint32_t flags;
     if (!c->nc && fin_cancelled())
         return -ECANCELED;
-    struct closing closing = fin_closing(c->fd);
+    uint64_t begun = fin_close_begins(c->fd);
     int r = fin_uring_run(io, c, &flags);
-    if (r == -ECANCELED)
-        fin_not_closed(c->fd, closing);
+    fin_close_ends(c->fd, begun, r != -ECANCELED);
     return r;
 }
 
