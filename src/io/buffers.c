@@ -63,7 +63,7 @@ static void make_free(struct fin_buffers *b, uint32_t index) {
 }
 
 void fin_buffers_put_index(struct fin_buffers *b, uint32_t index) {
-    b->pieces[index].used = false;
+    b->pieces[index].given = false;
     b->used--;
     if (b->ring)
         offer(b, index);
@@ -77,7 +77,6 @@ uint32_t fin_buffers_taken(struct fin_buffers *b, int result, uint32_t flags) {
     if (!(flags & IORING_CQE_F_BUFFER))
         return NO_PIECE;
     uint32_t index = flags >> IORING_CQE_BUFFER_SHIFT;
-    b->pieces[index].used = true;
     b->used++;
     if (result > 0) {
         b->pieces[index].size = (uint32_t)result;
@@ -102,7 +101,7 @@ static FIN_BLOCKING ssize_t from_ring(struct fin_buffers *b, int fd, void **piec
     ssize_t n = fin_uring_run(b->owned.io, &c, &completed);
     uint32_t index = fin_buffers_taken(b, (int)n, completed);
     if (index != NO_PIECE)
-        *piece = fin_buffers_at(b, index);
+        *piece = fin_buffers_give(b, index);
     return n;
 }
 
@@ -113,11 +112,10 @@ static ssize_t from_list(struct fin_buffers *b, int fd, void **piece, bool nc) {
     struct call c = receive(b, fd, MSG_DONTWAIT, nc);
     c.addr = fin_buffers_at(b, index);
     b->free = b->pieces[index].next;
-    b->pieces[index].used = true;
     b->used++;
     ssize_t n = b->owned.io->backend->run(b->owned.io, &c);
     if (n > 0)
-        *piece = fin_buffers_at(b, index);
+        *piece = fin_buffers_give(b, index);
     else
         fin_buffers_put_index(b, index);
     return n;
@@ -192,7 +190,7 @@ int fin_buffers_put(struct fin_buffers *b, void *piece) {
     size_t index = (size_t)((uintptr_t)piece - (uintptr_t)b->memory) / b->size;
     if (!fin_owned_here(&b->owned))
         return -EXDEV;
-    if (index >= b->count || !b->pieces[index].used)
+    if (index >= b->count || !b->pieces[index].given)
         return -EINVAL;
     fin_buffers_put_index(b, (uint32_t)index);
     return 0;

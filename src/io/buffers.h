@@ -13,7 +13,7 @@ enum { NO_PIECE = UINT32_MAX };
 struct piece {
     uint32_t next; // in the list of free ones, or in a receiver's
     uint32_t size; // that it holds
-    bool used;
+    bool given; // it is the program's
 };
 
 struct fin_buffers {
@@ -34,6 +34,10 @@ struct fin_buffers {
 uint32_t fin_buffers_taken(struct fin_buffers *b, int result, uint32_t flags);
 void fin_buffers_put_index(struct fin_buffers *b, uint32_t index);
 static inline void *fin_buffers_at(struct fin_buffers *b, uint32_t index) { return b->memory + index * b->size; }
+static inline void *fin_buffers_give(struct fin_buffers *b, uint32_t index) {
+    b->pieces[index].given = true;
+    return fin_buffers_at(b, index);
+}
 
 // on.c: which buffer the kernel has taken for a receive
 uint32_t fin_on_flags(struct fin_on *on);

@@ -37,7 +37,7 @@ static FIN_INNER void received(void *state, int n) {
     struct buffers_on *w = *(struct buffers_on **)state;
     uint32_t index = fin_buffers_taken(w->buffers, n, fin_on_flags(&w->on));
     if (index != NO_PIECE)
-        *w->piece = fin_buffers_at(w->buffers, index);
+        *w->piece = fin_buffers_give(w->buffers, index);
     if (n == -ENOBUFS)
         await_data(w);
     else

@@ -56,7 +56,7 @@ static void ended(struct shot *s) { wake_taker((struct fin_receiver *)s, 0); }
 
 static ssize_t take(struct fin_receiver *r, void **piece) {
     struct piece *p = &r->buffers->pieces[r->first];
-    *piece = fin_buffers_at(r->buffers, r->first);
+    *piece = fin_buffers_give(r->buffers, r->first);
     r->first = p->next;
     return (ssize_t)p->size;
 }
