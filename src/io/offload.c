@@ -95,18 +95,23 @@ static bool wait_for_call(struct worker *w) {
     return false;
 }
 
-static void serve(struct worker *w) {
+// False in the child of a fork that the job has made: the thread is all there is of the process, and nobody's any more.
+static bool serve(struct worker *w) {
+    const unsigned process = pool.process;
     struct job *job = FIN_OF(struct job, link, pool.queue.next);
     fin_link_remove(&job->link);
     job->link.next = NULL;
     w->serves = job->io;
     unlock();
     job->fn(job->arg);
+    if (pool.process != process)
+        return false;
     fin_schedule_decided(job->waiter.awe); // the job is gone
     lock();
     w->serves = NULL;
     if (pool.leaving)
         pthread_cond_broadcast(&pool.served);
+    return true;
 }
 
 static void *work(void *unused) {
@@ -121,10 +126,12 @@ static void *work(void *unused) {
     w.next = pool.workers;
     pool.workers = &w;
     while (pool.threads <= most()) {
-        if (!fin_link_empty(&pool.queue))
-            serve(&w);
-        else if (!wait_for_call(&w))
-            break;
+        if (fin_link_empty(&pool.queue)) {
+            if (!wait_for_call(&w))
+                break;
+        } else if (!serve(&w)) {
+            return unused;
+        }
     }
     struct worker **p = &pool.workers;
     while (*p != &w)
