@@ -104,14 +104,16 @@ CALL(int, fin_mkdir, (const char *path, mode_t mode), .op = IORING_OP_MKDIRAT, .
 static FIN_BLOCKING int open_it(const struct call *without_waiting, const struct call *as_asked, uint64_t flags) {
     int fd = run(*without_waiting);
     if (fd == -EAGAIN)
-        return run(*as_asked);
+        return (int)run_again(*as_asked);
     if (fd >= 0 && !(flags & (O_NONBLOCK | O_PATH)))
         fcntl(fd, F_SETFL, (int)flags);
     return fd;
 }
 
 static FIN_BLOCKING int open_at(int dir, const char *path, int flags, mode_t mode, bool nc) {
-    struct call first = {.op = IORING_OP_OPENAT, .fd = dir, .addr = path, .len = mode, .nc = nc}, second = first;
+    struct call first = {
+        .op = IORING_OP_OPENAT, .fd = dir, .addr = path, .len = mode, .nc = nc, .since = fin_closes_now()};
+    struct call second = first;
     first.flags = (uint32_t)flags | O_NONBLOCK;
     second.flags = (uint32_t)flags;
     return open_it(&first, &second, (uint64_t)flags);
@@ -127,8 +129,8 @@ static FIN_BLOCKING int open_at_2(int dir, const char *path, const struct open_h
         if (((const char *)how)[i])
             return -E2BIG;
     struct open_how mine = *how;
-    struct call second = {
-        .op = IORING_OP_OPENAT2, .fd = dir, .addr = path, .len = sizeof mine, .off = word(how), .nc = nc};
+    struct call second = {.op = IORING_OP_OPENAT2, .fd = dir, .addr = path, .len = sizeof mine, .off = word(how),
+                          .nc = nc, .since = fin_closes_now()};
     struct call first = second;
     mine.flags |= mine.flags & O_PATH ? 0 : O_NONBLOCK; // only this call says so where a flag is of no use
     first.off = word(&mine);

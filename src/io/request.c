@@ -98,7 +98,7 @@ static int without_waiting(struct io *io, const struct call *c) {
 int fin_uring_failed(const struct request *r, const struct call *c, int result) {
     bool vectors = c->op == IORING_OP_READV || c->op == IORING_OP_WRITEV;
     if (result == -EOPNOTSUPP && vectors && c->flags & RWF_NOWAIT && !(c->sqe_flags & IOSQE_FIXED_FILE))
-        return without_waiting(r->io, c);
+        return fin_io_closed(c) ? -EBADF : without_waiting(r->io, c);
     bool interrupted = fin_uring_interrupted(result);
     if (r->cancelled && (result == -ECANCELED || interrupted || (result == -EAGAIN && fin_io_events(c))))
         return c->op == IORING_OP_CONNECT && !r->withdrawn ? fin_io_connect_ended(c) : -ECANCELED;
