@@ -162,6 +162,8 @@ static FIN_BLOCKING ssize_t receive_checked(struct fin_buffers *b, int fd, void 
         return -EXDEV;
     if (flags & ~MSG_DONTWAIT)
         return -EINVAL;
+    if (fd >= FIXED)
+        return -EBADF;
     b->users++;
     uint64_t since = fin_closes_now();
     ssize_t n = -ENOBUFS;

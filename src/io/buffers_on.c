@@ -5,6 +5,7 @@
 
 #include "core/kept.h"
 #include "io/buffers.h"
+#include "io/fixed.h"
 
 // In the program's struct fin_buffers_on.
 struct buffers_on {
@@ -51,8 +52,8 @@ int fin_buffers_recv_on(struct fin_buffers *b, int fd, void **piece, struct fin_
     if (begun < 0)
         return begun;
     *piece = NULL;
-    if (begun > 0)
-        return fin_cont_call(cont, state, size, -ECANCELED);
+    if (begun > 0 || fd >= FIXED)
+        return fin_cont_call(cont, state, size, begun > 0 ? -ECANCELED : -EBADF);
     fin_keep(&w->kept, cont, state, size);
     w->buffers = b;
     w->piece = piece;
