@@ -11,7 +11,7 @@ static FIN_BLOCKING int once(int fd, uint32_t events, bool nc) {
 }
 
 static FIN_BLOCKING int only(struct io *io, int fd, uint32_t events, bool nc) {
-    int r, epoll = fin_io_epoll_for(fin_io_descriptor(fd), events);
+    int r, epoll = fin_io_epoll_for(fd, events);
     if (epoll < 0) // without a descriptor it is asked again and again
         return fin_io_pause(nc);
     uint32_t place = fin_io_hold(io, epoll);
@@ -22,8 +22,8 @@ static FIN_BLOCKING int only(struct io *io, int fd, uint32_t events, bool nc) {
 }
 
 int fin_io_poll(int fd, int events, bool nc) {
-    const struct call c = {.fd = fd, .since = fin_closes_now()};
-    for (;;) {
+    const struct call c = {.fd = fin_io_descriptor(fd), .since = fin_closes_now()};
+    for (;; fd = c.fd) { // whatever becomes of a registered number meanwhile
         if (fin_io_closed(&c))
             return -EBADF;
         int r = once(fd, (uint16_t)events, nc);
@@ -32,7 +32,7 @@ int fin_io_poll(int fd, int events, bool nc) {
         struct io *io;
         r = fin_io_here(&io);
         if (r == 0)
-            r = only(io, fd, (uint16_t)events, nc);
+            r = only(io, c.fd, (uint16_t)events, nc);
         if (r != 0)
             return r;
     }

@@ -107,8 +107,9 @@ TWICE(int, fin_accept4, (int fd, struct sockaddr *address, socklen_t *size, int 
 static FIN_BLOCKING int connect_to(int fd, const struct sockaddr *address, socklen_t size, bool nc) {
     struct call c = {
         .op = IORING_OP_CONNECT, .fd = fd, .addr = address, .off = size, .nc = nc, .since = fin_closes_now()};
-    int r;
+    int plain = fin_io_descriptor(fd), r;
     while ((r = (int)run_again(c)) == -EAGAIN && address->sa_family == AF_UNIX) {
+        c.fd = plain; // whatever becomes of a registered number meanwhile
         r = rest(FIN_MS, nc);
         if (r != 0)
             break;

@@ -1,0 +1,83 @@
+// SPDX-License-Identifier: BSD-2-Clause
+// A registration ends while calls wait, which make more than one attempt: those that have begun go on with the file.
+#include <fcntl.h>
+#include <fin/fixed.h>
+#include <poll.h>
+
+#include "net.h"
+
+enum { FILL = 4 };
+
+static char much[1 << 16];
+static int pair[2], number, result;
+static struct sockaddr_un name;
+static socklen_t size;
+
+static void polls(void *unused) {
+    (void)unused;
+    result = fin_poll(number, POLLOUT);
+}
+
+static void connects(void *unused) {
+    (void)unused;
+    result = fin_connect(number, (struct sockaddr *)&name, size);
+}
+
+// Until fn waits.
+static void unregister_meanwhile(void) {
+    CHECK_EQ(fin_sleep(5 * FIN_MS), 0);
+    CHECK_EQ(result, 1);
+    CHECK_EQ(fin_file_unregister(number), 0);
+}
+
+// The peer has sent its last: a ring's wait for room ends with that.
+static void half_closed(void) {
+    stream_pair(pair);
+    while (send(pair[0], much, sizeof much, MSG_DONTWAIT) > 0)
+        continue;
+    CHECK_EQ(shutdown(pair[1], SHUT_WR), 0);
+    number = fin_file_register(pair[0]);
+    result = 1;
+    fin_finish {
+        fin_async_call(polls, NULL);
+        unregister_meanwhile();
+        while (recv(pair[1], much, sizeof much, MSG_DONTWAIT) > 0)
+            continue;
+    }
+    CHECK(result > 0 && result & POLLOUT);
+    close(pair[0]);
+    close(pair[1]);
+}
+
+// Nothing tells when a listener has room: it is asked again and again.
+static void full_listener(void) {
+    int listener = unix_listen(&name, &size, 0), fill[FILL], taken;
+    for (int i = 0; i < FILL; i++) {
+        fill[i] = socket(AF_UNIX, SOCK_STREAM | SOCK_NONBLOCK, 0);
+        connect(fill[i], (struct sockaddr *)&name, size);
+    }
+    int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_NONBLOCK, 0);
+    number = fin_file_register(fd);
+    CHECK_EQ(fcntl(listener, F_SETFL, O_NONBLOCK), 0);
+    result = 1;
+    fin_finish {
+        fin_async_call(connects, NULL);
+        unregister_meanwhile();
+        for (int i = 0; i < 10000 && result == 1; i++) {
+            CHECK_EQ(fin_sleep(FIN_MS), 0);
+            if ((taken = accept(listener, NULL, NULL)) >= 0)
+                close(taken);
+        }
+    }
+    CHECK_EQ(result, 0);
+    for (int i = 0; i < FILL; i++)
+        close(fill[i]);
+    close(fd);
+    close(listener);
+}
+
+int main(void) {
+    half_closed();
+    full_listener();
+    return 0;
+}
