@@ -241,6 +241,8 @@ static FIN_LEAVES_FRAME int done_at_once(enum fin_reason reason, struct io *io, 
 
 // With the stack. A FIFO is not opened so that it waits: in the pool no cancel would end that.
 static FIN_BLOCKING int run_now(const struct call *c) {
+    if (c->op == IORING_OP_POLL_ADD) // it may take several waits
+        return fin_io_poll(c->fd, (int)c->flags, c->nc);
     return c->op == IORING_OP_OPENAT ? fin_openat(c->fd, c->addr, (int)c->flags, c->len) : fin_io_run(*c);
 }
 
