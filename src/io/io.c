@@ -193,6 +193,8 @@ static void forget_parent(void) {
         io->next = of_parents;
         of_parents = io;
     }
+    if (here && here->backend == &fin_io_uring)
+        fin_uring_cancelled_in_child(here);
     if (here)
         fin_timers_forked(here);
 }

@@ -332,6 +332,8 @@ uint64_t fin_io_after(uint64_t ns); // from now; the end of time at most
 void fin_timer_add(struct io *io, struct fin_timer *t, uint64_t due, void (*fn)(struct fin_timer *));
 void fin_timer_remove(struct fin_timer *t); // does nothing where it ran
 void fin_timers_run(struct io *io);
+// Takes away all that have this function, and gives each to `with`.
+void fin_timers_take(struct io *io, void (*fn)(struct fin_timer *), void (*with)(struct fin_timer *));
 void fin_timers_forked(struct io *parents); // in the child: the blocks around the caller of fork keep their time
 void fin_timed_left(struct fin_poller *p, struct fin_finish_block *block); // its timer goes, where it has one
 struct fin_timer *fin_timers_soonest(const struct io *io); // pre: one waits

@@ -53,7 +53,8 @@ void fin_linked_completed(struct step *s, bool cancellation, int result) {
         fin_uring_written(r->call, result);
         r->pending &= (uint8_t)~RESULT;
         r->waiter.result = result;
-        fin_timer_remove(&r->again);
+        if (!(r->pending & CANCEL))
+            fin_timer_remove(&r->again);
     }
     if (r->pending)
         return;
@@ -71,6 +72,13 @@ static void withdraw(struct chain *chain) {
         chain->steps[i].request.waiter.result = -ECANCELED;
     }
     fin_io_resume(chain->io, &chain->waiter, 0);
+}
+
+void fin_linked_in_child(struct step *s) {
+    if (s->chain->left == 0)
+        return;
+    s->chain->left = 0;
+    withdraw(s->chain);
 }
 
 static void cancel(void *arg) {

@@ -12,5 +12,6 @@ struct step {
 };
 
 void fin_linked_completed(struct step *s, bool cancellation, int result);
+void fin_linked_in_child(struct step *s); // of a fork, whose parent has cancelled it
 
 #endif

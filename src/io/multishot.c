@@ -35,7 +35,8 @@ void fin_shot_completed(struct shot *s, int result, uint32_t flags) {
     struct request *r = &s->request;
     if (!(flags & IORING_CQE_F_MORE)) {
         r->pending &= (uint8_t)~RESULT;
-        fin_timer_remove(&r->again);
+        if (!(r->pending & CANCEL))
+            fin_timer_remove(&r->again);
     }
     s->got(s, result, flags);
     look_for_end(s);

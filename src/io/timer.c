@@ -265,6 +265,34 @@ void fin_timed_left(struct fin_poller *p, struct fin_finish_block *block) {
         fin_timer_remove(t);
 }
 
+static void take(struct fin_timer *t, struct fin_timer **taken) {
+    fin_timer_remove(t);
+    t->next = *taken;
+    *taken = t;
+}
+
+void fin_timers_take(struct io *io, void (*fn)(struct fin_timer *), void (*with)(struct fin_timer *)) {
+    struct timers *all = &io->timers;
+    struct fin_timer *taken = NULL, *t, *next;
+    for (struct timer_row *r = all->rows; r < all->rows + TIMER_ROWS; r++) {
+        for (t = r->first; t; t = next) {
+            next = t->next;
+            if (t->fn == fn)
+                take(t, &taken);
+        }
+    }
+    for (t = all->heap; t;) {
+        bool found = t->fn == fn;
+        if (found)
+            take(t, &taken);
+        t = found ? all->heap : next_in_heap(t);
+    }
+    for (t = taken; t; t = next) {
+        next = t->next;
+        with(t);
+    }
+}
+
 // What others of the parent's blocks were to end is not there to be ended.
 void fin_timers_forked(struct io *parents) {
     for (struct fin_finish_block *b = fin_self->current; b; b = b->parent) {

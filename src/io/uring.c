@@ -39,17 +39,25 @@ bool fin_uring_room(struct io *io, unsigned count) {
     return count <= *ring->sq.kring_entries;
 }
 
+static void try_again(struct fin_timer *t) { fin_uring_send_cancel(FIN_OF(struct request, again, t)); }
+
+// A request that is cancelled has a timer for as long as the kernel has the request or its cancellation: by that the child
+// of a fork finds it.
+static void cancel_again_at(struct request *r, uint64_t when) {
+    fin_timer_remove(&r->again);
+    fin_timer_add(r->io, &r->again, when, try_again);
+}
+
 // What makes room for the entry may meet the end of the request, which then has to wait for the cancellation's.
 void fin_uring_send_cancel(struct request *r) {
     r->pending |= CANCEL;
+    cancel_again_at(r, UINT64_MAX);
     struct io_uring_sqe *e = fin_uring_entry(r->io);
     e->opcode = IORING_OP_ASYNC_CANCEL;
     e->fd = -1;
     e->addr = (uint64_t)(uintptr_t)r | r->tag;
     e->user_data = (uint64_t)(uintptr_t)r | ((r->tag & TO_KIND) + 1u);
 }
-
-static void try_again(struct fin_timer *t) { fin_uring_send_cancel(FIN_OF(struct request, again, t)); }
 
 // Its place may be another request's by now: places are counted in 32 bits, and a request may be in flight while all of them
 // are used.
@@ -89,6 +97,8 @@ void fin_uring_cancel(void *request) {
         fin_io_resume(r->io, &r->waiter, -ECANCELED);
     else if (r->call->op != IORING_OP_CLOSE) // one that has begun releases the descriptor, whatever becomes of it
         fin_uring_send_cancel(r);
+    else
+        cancel_again_at(r, UINT64_MAX);
 }
 
 static void vectors_written(const struct call *c, size_t n) {
@@ -135,7 +145,7 @@ static void completed(struct request *r, int result, uint32_t flags) {
         r->pending |= flags & IORING_CQE_F_MORE ? RELEASE : 0;
         if (r->tag & TO_FD && result >= 0)
             r->position = fin_io_hold(r->io, result);
-        if (r->cancelled)
+        if (r->cancelled && !(r->pending & CANCEL))
             fin_timer_remove(&r->again);
     }
     if (!r->pending)
@@ -146,8 +156,10 @@ static void completed(struct request *r, int result, uint32_t flags) {
 // may go on waiting; so where none was found the request is looked for again.
 void fin_uring_cancel_completed(struct request *r, int result) {
     r->pending &= (uint8_t)~CANCEL;
-    if ((r->pending & RESULT) && result < 0)
-        fin_timer_add(r->io, &r->again, fin_now() + (FIN_MS << r->tries), try_again);
+    if (!(r->pending & RESULT))
+        fin_timer_remove(&r->again);
+    else if (result < 0)
+        cancel_again_at(r, fin_now() + (FIN_MS << r->tries));
     r->tries += r->tries < MOST_TRIES;
 }
 
@@ -156,6 +168,28 @@ static void cancel_completed(struct request *r, int result) {
     if (!r->pending)
         fin_io_resume(r->io, &r->waiter, r->waiter.result);
 }
+
+// As far as the child is concerned. Of objects there is nothing to say there, unless somebody waits for their end.
+static void end_in_child(struct fin_timer *t) {
+    struct request *r = FIN_OF(struct request, again, t);
+    bool undone = r->pending & RESULT;
+    switch (r->tag & TO_KIND) {
+    case TO_STEP:
+        fin_linked_in_child((struct step *)r);
+        break;
+    case TO_SHOT:
+        r->pending = 0;
+        if (((struct shot *)r)->stopping)
+            fin_io_resume(r->io, &r->waiter, 0);
+        break;
+    default:
+        r->pending = 0;
+        r->withdrawn = undone;
+        fin_io_resume(r->io, &r->waiter, undone ? -ECANCELED : r->waiter.result);
+    }
+}
+
+void fin_uring_cancelled_in_child(struct io *parents) { fin_timers_take(parents, try_again, end_in_child); }
 
 // The thread ends: frames and objects may be gone. A descriptor that nobody will hear of is closed.
 static void dispatch_late(struct io *io, uint64_t data, int result) {

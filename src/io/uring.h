@@ -103,6 +103,7 @@ bool fin_uring_unseen(const struct request *r);
 bool fin_uring_withdraw(struct request *r); // where the kernel has not seen it
 void fin_uring_cancel_completed(struct request *r, int result);
 void fin_uring_cancel(void *request); // the cancel item of a request
+void fin_uring_cancelled_in_child(struct io *parents); // in the child of a fork: what the parent has cancelled ends
 void fin_uring_written(const struct call *c, int result); // valgrind does not see what the kernel writes
 
 // multishot.c
