@@ -371,6 +371,7 @@ static FIN_LEAVES_FRAME int wait_until_for(struct fin_on *storage, uint64_t when
     if (c->fd >= FIXED || (!epoll && !(io->can.ops >> c->op & 1))) {
         struct call later = *c;
         later.since = fin_closes_now();
+        later.fd = fin_io_descriptor(c->fd); // whatever becomes of a registered number meanwhile
         error = fin_sleep_until(when);
         error = error ? error : fin_io_closed(&later) ? -EBADF : fin_io_run(later);
         return done_at_once(FIN_FOR_IO, io, storage, c, error, cont, state, size);

@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// A registration ends while calls wait, which make more than one attempt: those that have begun go on with the file.
+// A registration ends while calls wait, which make more than one attempt, or the first one later: those that have
+// begun go on with the file.
 #include <fcntl.h>
 #include <fin/fixed.h>
+#include <fin/on.h>
 #include <poll.h>
 
 #include "net.h"
@@ -76,8 +78,38 @@ static void full_listener(void) {
     close(listener);
 }
 
+static struct fin_on on;
+
+static void has_sent(void *state, int n) {
+    (void)state;
+    result = n;
+    fin_cont_end();
+}
+
+static void sends_later(void *state, int n) {
+    (void)state;
+    CHECK_EQ(n, 0);
+    fin_send_at_on(&on, fin_now() + 10 * FIN_MS, number, "x", 1, 0, has_sent, NULL, 0);
+}
+
+static void before_its_time(void) {
+    stream_pair(pair);
+    number = fin_file_register(pair[0]);
+    result = 0;
+    fin_finish {
+        CHECK(fin_async_cont(sends_later, NULL, 0) != NULL);
+        fin_yield();
+        CHECK_EQ(fin_file_unregister(number), 0);
+    }
+    CHECK_EQ(result, 1);
+    CHECK_EQ(recv(pair[1], much, sizeof much, MSG_DONTWAIT), 1);
+    close(pair[0]);
+    close(pair[1]);
+}
+
 int main(void) {
     half_closed();
     full_listener();
+    before_its_time();
     return 0;
 }
