@@ -41,8 +41,7 @@ struct on_ready {
     struct fin_timer delay;
 };
 
-_Static_assert(sizeof(struct on) + _Alignof(struct on) - _Alignof(struct fin_on) <= sizeof(struct fin_on),
-               "room for a request");
+_Static_assert(sizeof(struct on) + _Alignof(struct on) - _Alignof(struct fin_on) <= sizeof(struct fin_on), "room");
 _Static_assert(sizeof(struct on_timer) <= sizeof(struct fin_on), "and for a timer");
 _Static_assert(sizeof(struct on_ready) <= sizeof(struct fin_on), "and for a descriptor to be ready");
 
