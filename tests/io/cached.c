@@ -145,7 +145,7 @@ static void without_a_stack(int fd) {
     fin_finish {
         CHECK(fin_async_cont(next_page, &r, sizeof r) != NULL);
     }
-    CHECK(on_epoll() || entered() - before < MANY / 10);
+    CHECK(on_epoll() || ON_ASAN || ON_TSAN || entered() - before < MANY / 10); // those wait as the first time
 }
 
 int main(void) {
