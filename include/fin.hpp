@@ -242,18 +242,25 @@ __attribute__((noinline)) inline void run_call(void *closure) noexcept {
     run_function(c.arg, c.fn);
 }
 
+// An async outside any block gets an error about one name that is not there; the other name is this then.
+struct no_block {};
+
+inline fin_finish_block *raw_of(block &b) { return b.raw(); }
+inline fin_finish_block *raw_of(no_block) { return nullptr; } // in a body of <fin/thc.h>: the current one
+
+// fin_async_call: where it is written, which block it belongs to, and the function, which may throw or does not.
 template <class Place>
-FIN_BLOCKING __attribute__((always_inline)) inline void call_site(block &b, void (*fn)(void *) noexcept, void *arg,
+FIN_BLOCKING __attribute__((always_inline)) inline void call_site(block &b, block &, void (*fn)(void *) noexcept, void *arg,
                                                                   Place p) {
     lazy_call(b, fn, arg, p);
 }
-template <class Place>
-FIN_BLOCKING __attribute__((always_inline)) inline void call_site(body_scope, void (*fn)(void *) noexcept, void *arg,
-                                                                  Place) {
-    eager_call(NULL, fn, arg);
+template <class Owner, class Place>
+FIN_BLOCKING __attribute__((always_inline)) inline void call_site(body_scope, Owner &owner, void (*fn)(void *) noexcept,
+                                                                  void *arg, Place) {
+    eager_call(raw_of(owner), fn, arg);
 }
 template <class Place>
-FIN_BLOCKING __attribute__((always_inline)) inline void call_site(block &b, void (*fn)(void *), void *arg,
+FIN_BLOCKING __attribute__((always_inline)) inline void call_site(block &b, block &, void (*fn)(void *), void *arg,
                                                                   [[maybe_unused]] Place p) {
 #if !FIN_SANITIZED
     if (__builtin_expect(lazy_here(b, p), 1)) {
@@ -264,14 +271,12 @@ FIN_BLOCKING __attribute__((always_inline)) inline void call_site(block &b, void
     call c{fn, arg};
     eager_call(b.raw(), run_call, &c);
 }
-template <class Place>
-FIN_BLOCKING __attribute__((always_inline)) inline void call_site(body_scope, void (*fn)(void *), void *arg, Place) {
+template <class Owner, class Place>
+FIN_BLOCKING __attribute__((always_inline)) inline void call_site(body_scope, Owner &owner, void (*fn)(void *), void *arg,
+                                                                  Place) {
     call c{fn, arg};
-    eager_call(NULL, run_call, &c);
+    eager_call(raw_of(owner), run_call, &c);
 }
-
-// An async outside any block gets an error about one name that is not there; the other name is this then.
-struct no_block {};
 
 // FIN_ELIDE: what is left of a site, and of a block.
 struct elided {
@@ -471,10 +476,11 @@ inline constexpr ::fin::detail::no_block fin_owner_{};
 #undef fin_async_eager_call
 #undef fin_cancel
 #undef fin_cancel_as
-#define fin_async_call(fn, arg) ::fin::detail::call_site(fin_async_must_be_inside_fin_finish, fn, arg, FIN_CXX_PLACE_)
+#define fin_async_call(fn, arg)                                                                                             \
+    ::fin::detail::call_site(fin_async_must_be_inside_fin_finish, fin_owner_, fn, arg, FIN_CXX_PLACE_)
 #define fin_async_eager_call(fn, arg)                                                                                       \
     ((void)fin_async_must_be_inside_fin_finish,                                                                             \
-     ::fin::detail::call_site(::fin::detail::body_scope(), fn, arg, FIN_CXX_PLACE_))
+     ::fin::detail::call_site(::fin::detail::body_scope(), fin_owner_, fn, arg, FIN_CXX_PLACE_))
 #define fin_cancel() fin_cancel_must_be_inside_fin_finish.cancel()
 #define fin_cancel_as(label) fin_cancel_as_needs_fin_finish_as_##label.cancel()
 #endif
