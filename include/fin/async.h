@@ -138,7 +138,7 @@ FIN_INLINE_ void fin_eager_call_(struct fin_finish_block *block, void (*fn)(void
          *const fin_async_must_be_inside_fin_finish __attribute__((unused)) =                                               \
              (FIN_ARCH_FRAME_POINTER_(), fin_finish_enter_(&fin_block_, flags)),                                            \
          *const fin_cancel_must_be_inside_fin_finish __attribute__((unused)) = &fin_block_,                                 \
-         *const label __attribute__((unused)) = &fin_block_, FIN_WRITTEN_HERE_, *fin_once_ = &fin_block_;                   \
+         *const label __attribute__((unused)) = &fin_block_, FIN_WRITTEN_HERE_(&fin_block_), *fin_once_ = &fin_block_;      \
          fin_once_; fin_once_ = NULL)
 
 // FIN_CHECK_BLOCKING: a function that contains an async counts as calling something that may block.
@@ -166,13 +166,15 @@ FIN_BLOCKING FIN_INLINE_ void fin_async_may_block_(void) {}
 #define FIN_IN_FRAME_(block)                                                                                                \
     (__builtin_frame_address(0) == ((const struct fin_finish_block *)(const void *)(block))->fp)
 #ifndef __cplusplus
-enum { fin_written_in_ }; // outside all blocks
+enum { fin_written_in_, fin_owner_ = 0 }; // outside all blocks
 #endif
-#define FIN_WRITTEN_HERE_ *const fin_written_in_ __attribute__((unused)) = (struct fin_finish_block *)(uintptr_t)__func__
+#define FIN_WRITTEN_HERE_(block)                                                                                            \
+    *const fin_owner_ __attribute__((unused)) = (block),                                                                    \
+               *const fin_written_in_ __attribute__((unused)) = (struct fin_finish_block *)(uintptr_t)__func__
 #define FIN_IN_OWNER_(block)                                                                                                \
     __builtin_expect(FIN_IN_FRAME_(block) && (uintptr_t)fin_written_in_ == (uintptr_t)__func__, 1)
-// The block that an eager async is written in; NULL directly inside a body, which means the current block.
-#define FIN_ITS_BLOCK_ (FIN_IN_BODY_ ? NULL : (struct fin_finish_block *)(void *)FIN_SITE_)
+// The block that an eager async is written in; NULL in a body of <fin/thc.h> outside any, which means the current block.
+#define FIN_ITS_BLOCK_ ((void)FIN_SITE_, (struct fin_finish_block *)(uintptr_t)fin_owner_)
 #define FIN_SITE_HERE_(stmt)                                                                                                \
     do {                                                                                                                    \
         FIN_FIND_SITE_;                                                                                                     \

@@ -106,7 +106,8 @@ FIN_INLINE_ void fin_timeout_leave_(struct fin_timeout_block *t) {
         for (struct fin_finish_block *const fin_async_must_be_inside_fin_finish                                             \
              __attribute__((unused)) = enter(&fin_timeout_, (time)),                                                        \
              *const fin_cancel_must_be_inside_fin_finish __attribute__((unused)) = fin_async_must_be_inside_fin_finish,     \
-             FIN_WRITTEN_HERE_, *fin_once_ = fin_async_must_be_inside_fin_finish;                                           \
+             FIN_WRITTEN_HERE_(fin_async_must_be_inside_fin_finish),                                                        \
+             *fin_once_ = fin_async_must_be_inside_fin_finish;                                                              \
              fin_once_; fin_once_ = NULL)
 #define fin_timeout(ns) FIN_TIMED_(fin_timeout_enter_, ns)
 #define fin_deadline(when) FIN_TIMED_(fin_deadline_enter_, when)
