@@ -38,14 +38,26 @@ namespace detail {
 struct body_scope {};
 
 // C++'s two words for the exceptions in flight in this OS thread: those being handled, and the number of those being thrown.
-__attribute__((always_inline)) inline void **exceptions() {
+inline void **exceptions() { return reinterpret_cast<void **>(abi::__cxa_get_globals()); }
+inline unsigned thrown(void *const *exceptions) { return *reinterpret_cast<const unsigned *>(exceptions + 1); }
+
+// The same, in a load, where the thread has a runtime. In a program with a sanitizer the runtime has other words, which say
+// that there is an exception in flight.
+__attribute__((always_inline)) inline void *const *known_exceptions() {
 #if FIN_SANITIZED
-    return reinterpret_cast<void **>(abi::__cxa_get_globals());
+    return exceptions();
 #else
-    return fin_thread_here_()->exceptions;
+    return fin_self->exceptions;
 #endif
 }
-inline unsigned thrown() { return *reinterpret_cast<unsigned *>(exceptions() + 1); }
+
+// Where the words that the runtime knows count something. They are nobody's where the thread's runtime began before C++ was
+// there, which a plugin has brought.
+__attribute__((noinline, cold)) inline unsigned thrown_so_far() {
+    if (fin_no_exceptions_(fin_self->exceptions))
+        fin_self->exceptions = exceptions();
+    return thrown(exceptions());
+}
 
 // An async while an exception is in flight: the exception stays the owner's, whether the owner goes on after the body or
 // before its end. So the async is eager. Out of line, to keep the other paths short.
@@ -59,7 +71,7 @@ __attribute__((noinline, cold)) inline void eager_in_flight(fin_finish_block *bl
 }
 
 __attribute__((always_inline)) inline void eager_call(fin_finish_block *block, void (*fn)(void *), void *arg) {
-    if (fin_no_exceptions_(exceptions()))
+    if (fin_no_exceptions_(known_exceptions()))
         fin_eager_call_(block, fn, arg);
     else
         eager_in_flight(block, fn, arg);
@@ -70,12 +82,12 @@ class block {
 public:
     __attribute__((always_inline)) explicit block(uint32_t flags) {
         fin_finish_enter_(&b_, flags | FIN_FINISH_CXX);
-#if FIN_SANITIZED
-        exceptions_ = exceptions();
-#else
-        exceptions_ = fin_self->exceptions; // from here on the thread has a runtime
-#endif
-        thrown_before_ = *reinterpret_cast<unsigned *>(exceptions_ + 1);
+        exceptions_ = known_exceptions();
+        thrown_before_ = thrown(exceptions_);
+        if (__builtin_expect(thrown_before_ != 0, 0)) {
+            thrown_before_ = thrown_so_far();
+            exceptions_ = known_exceptions();
+        }
     }
     block(const block &) = delete;
     block &operator=(const block &) = delete;
@@ -95,7 +107,7 @@ public:
     // The block was left before its end.
     __attribute__((always_inline)) ~block() noexcept(false) {
         if (__builtin_expect(exceptions_ != nullptr, 0)) {
-            bool unwinding = thrown() > thrown_before_;
+            bool unwinding = thrown(exceptions()) > thrown_before_;
             if (unwinding)
                 cancel();
             fin_finish_leave_(&b_);
@@ -128,7 +140,7 @@ private:
     union {
         std::exception_ptr error_; // with FIN_FINISH_FAILED
     };
-    void **exceptions_; // NULL once the block is closed
+    void *const *exceptions_; // NULL once the block is closed
     unsigned thrown_before_;
 };
 

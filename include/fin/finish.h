@@ -154,7 +154,8 @@ static inline struct fin_thread *fin_thread_here_(void) {
 
 // Is no C++ exception in flight? `exceptions` points to the two words about them, a pointer and a 32-bit count. One load
 // sees enough of both: all bytes of the pointer but the lowest two (no address has bits in those two only), and the lowest
-// two of the count (no stack has frames for more exceptions than they can count).
+// two of the count (no stack has frames for more exceptions than they can count: there the words of a thread that began
+// before there was C++ have a mark).
 static inline bool fin_no_exceptions_(void *const *exceptions) {
     typedef uint64_t __attribute__((may_alias, aligned(1))) unaligned;
     return __builtin_expect(*(const unaligned *)((const char *)exceptions + 2) == 0, 1);

@@ -66,6 +66,7 @@ struct free_site {
     template <class Body> __attribute__((always_inline)) void operator%(Body &&b) const {
         using B = std::decay_t<Body>;
         B copy(std::forward<Body>(b));
+        fin_thread_here_(); // there may be no block
         eager_call(nullptr, &run<B>, &copy);
     }
 };

@@ -126,7 +126,7 @@ static inline struct fin_cont_record *running_plain(const struct fin_runtime *rt
 // In the frames of the AWE that runs: caught and not yet dealt with, or still on its way.
 static inline __attribute__((always_inline)) bool exception_in_flight(struct fin_runtime *rt) {
     void **e = fin_tracking(rt) ? fin_host_exception_state() : rt->thread.exceptions;
-    return e && (e[0] || e[1]);
+    return e && !fin_no_exceptions_(e);
 }
 
 // An explicit AWE of this thread, or one that becomes it; 0 or what is wrong.

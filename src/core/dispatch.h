@@ -169,7 +169,7 @@ static inline struct fin_finish_block *stop(struct fin_runtime *rt, struct fin_a
     if (FIN_UNLIKELY(p != NULL) && !((uintptr_t)p->pending & FIN_PENDING_NAMED))
         a->body->name = NULL; // from here on a debugger may look
     FIN_STATE_WORD(a) = rt->tag | kind;
-    if (FIN_UNLIKELY(((uintptr_t)rt->thread.exceptions[0] | (uintptr_t)rt->thread.exceptions[1]) != 0))
+    if (FIN_UNLIKELY(!fin_no_exceptions(rt)))
         fin_save_exceptions(rt, a);
     return p;
 }

@@ -22,7 +22,7 @@ static struct fin_finish_block *end_block(struct fin_finish_block *b, struct fin
 // What a catch clause was handling, which is not left: the exception is lost, but nobody else is to be taken for who has it.
 static void forget_exceptions(struct fin_runtime *rt) {
     void **e = fin_exceptions(rt);
-    if (e)
+    if (e && !fin_no_exceptions_(e))
         e[0] = e[1] = NULL;
 }
 

@@ -56,7 +56,8 @@ static const struct {
     fin_cont *inner;
 } in_each_program __attribute__((used, retain)) = {&fin_look_, nobodys};
 
-static void *no_exceptions[2];
+// The mark, a count of no use, is for <fin.hpp>: a plugin may bring C++ later.
+static void *no_exceptions[2] = {NULL, (void *)0x80000000};
 
 struct fin_thread *fin_thread_begin_(void) {
     struct fin_runtime *rt = claim_runtime();
