@@ -7,7 +7,7 @@
 // The body of fin_async captures by reference. An exception that leaves an async body, or the function of fin_async_call,
 // cancels its finish block and is rethrown where the block ends; of several exceptions, the first. An exception that leaves
 // the block itself cancels the block, too, waits for its work, and goes on. A block left by return, break or goto also waits
-// and rethrows.
+// and rethrows. With -fno-exceptions what would be thrown ends the program with its message.
 #ifndef FIN_HPP
 #define FIN_HPP
 
@@ -29,8 +29,6 @@
 #include <fin/sync.hpp>
 
 namespace fin {
-
-template <class T> class task;
 
 namespace detail {
 
@@ -200,10 +198,10 @@ __attribute__((noinline, cold)) inline void failed() noexcept {
 
 // The body's closure moves to the stack that it runs on: the next iteration of a loop makes the next one in the same place.
 template <class Body> __attribute__((noinline)) void run(void *closure) noexcept {
-    try {
+    FIN_TRY_ {
         Body body(std::move(*static_cast<Body *>(closure)));
         invoke(body, 0);
-    } catch (...) {
+    } FIN_CATCH_ {
         failed();
     }
 }
@@ -241,9 +239,9 @@ struct call {
 };
 
 __attribute__((noinline)) inline void run_function(void *arg, void (*fn)(void *)) noexcept {
-    try {
+    FIN_TRY_ {
         fn(arg);
-    } catch (...) {
+    } FIN_CATCH_ {
         failed();
     }
 }
@@ -401,7 +399,7 @@ template <class Body> FIN_BLOCKING bool deadline(uint64_t when, Body &&body) {
 // Returns the result of a fin_* call; throws std::system_error if it is a negative errno.
 template <class Int> Int check(Int result) {
     if (result < 0)
-        throw std::system_error(static_cast<int>(-result), std::generic_category());
+        detail::raise<std::system_error>(static_cast<int>(-result), std::generic_category());
     return result;
 }
 
@@ -429,9 +427,9 @@ template <class Body, class Result> struct offloaded {
 
     static void run(void *p) noexcept {
         auto *o = static_cast<offloaded *>(p);
-        try {
+        FIN_TRY_ {
             o->result.run(o->body);
-        } catch (...) {
+        } FIN_CATCH_ {
             o->error = std::current_exception();
         }
     }

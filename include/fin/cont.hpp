@@ -39,10 +39,12 @@
 #include <type_traits>
 
 #include <fin/cont.h>
+#include <fin/raise.hpp>
 
 namespace fin {
 
 class next;
+template <class T> class task;
 
 namespace detail {
 
@@ -69,9 +71,13 @@ template <class Result> constexpr void check_result() {
 }
 
 // For blocks and bodies that are not steps.
+template <class T> constexpr bool is_task = false;
+template <class T> constexpr bool is_task<task<T>> = true;
 template <class Result> constexpr void check_not_next() {
     static_assert(!std::is_same_v<std::remove_cv_t<Result>, next>,
                   "a block does not wait in the place of its AWE: return what comes next behind it");
+    static_assert(!is_task<std::remove_cv_t<Result>>,
+                  "a fin::task that a body returns would not run: give the task itself to async, or await it");
 }
 
 // A step with a name takes exactly its state's type, not one that the state could be converted to.
@@ -132,15 +138,15 @@ struct next_of {
     // Begins the wait, and does not return; throws if neither the wait nor the turn for its refusal can be waited for.
     static void begin(const next &n) {
         if (fin_cont_continue_(n.cont_, n.state_, n.size_, n.begin_(n)) != 0)
-            throw std::system_error(EBUSY, std::generic_category(), "a step has left a fin_mutex locked");
+            raise<std::system_error>(EBUSY, std::generic_category(), "a step has left a fin_mutex locked");
     }
 };
 
 // Runs a step; does not return. The catch clause is left before the AWE ends.
 template <class Call> void guarded(Call call) {
-    try {
+    FIN_TRY_ {
         call();
-    } catch (...) {
+    } FIN_CATCH_ {
         failed();
     }
     fin_cont_end();
@@ -265,7 +271,7 @@ inline next end() { return detail::next_of::make(nullptr, char(), detail::ends);
 namespace detail {
 inline fin_awe &started(fin_awe *a) {
     if (!a)
-        throw std::bad_alloc();
+        raise<std::bad_alloc>();
     return *a;
 }
 } // namespace detail
@@ -274,7 +280,7 @@ inline fin_awe &started(fin_awe *a) {
 // if there is no memory, and std::logic_error in an AWE with a stack.
 template <auto Step, class State> fin_awe &async_cont_beside(const State &s) {
     if (!fin_awe_self())
-        throw std::logic_error("fin::async_cont_beside in an AWE that has a stack");
+        detail::raise<std::logic_error>("fin::async_cont_beside in an AWE that has a stack");
     return detail::started(fin_async_cont_beside(continuation<Step, State>, __builtin_addressof(s), sizeof s));
 }
 #endif

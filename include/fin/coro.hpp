@@ -181,9 +181,9 @@ public:
 
 private:
     void run() noexcept {
-        try {
+        FIN_TRY_ {
             result_.run(body_);
-        } catch (...) {
+        } FIN_CATCH_ {
             error_ = std::current_exception();
         }
     }
@@ -195,7 +195,7 @@ private:
 
 // Thrown from a destructor, which ends the program, with this message.
 [[noreturn]] __attribute__((noinline, cold)) inline void destroyed() {
-    throw std::logic_error("a fin::task is destroyed that waits, or runs");
+    raise<std::logic_error>("a fin::task is destroyed that waits, or runs");
 }
 
 // Operation(args, the storage, continuation, state, size): all except those of <fin/on.h> whose storage comes first.
@@ -244,7 +244,7 @@ public:
 
     bool await_ready() const {
         if (!can_begin())
-            throw std::logic_error("a fin::task is awaited that has been given away, or awaited before");
+            detail::raise<std::logic_error>("a fin::task is awaited that has been given away, or awaited before");
         return false;
     }
     template <class Promise> auto await_suspend(std::coroutine_handle<Promise> caller) noexcept {
@@ -305,12 +305,12 @@ inline void continue_routine(void *state, int result) {
 
 inline void start_task(fin_finish_block *block, task<> &&t) {
     if (!t.can_begin())
-        throw std::logic_error("a fin::task is started that has been given away, or awaited before");
+        raise<std::logic_error>("a fin::task is started that has been given away, or awaited before");
     task<>::handle h = t.release();
     routine r{h, h, nullptr, nullptr, 0, 0};
     if (!fin_cont_start_(block, continue_routine, &r, sizeof r)) {
         h.destroy();
-        throw std::bad_alloc();
+        raise<std::bad_alloc>();
     }
 }
 

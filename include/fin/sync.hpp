@@ -9,6 +9,7 @@
 #include <system_error>
 #include <utility>
 
+#include <fin/raise.hpp>
 #include <fin/sync.h>
 #include <fin/thread.h>
 
@@ -103,7 +104,7 @@ public:
         int error = fin_thread_start(c, [](void *p) noexcept { static_cast<call<Body> *>(p)->body(); }, c);
         if (error != 0) {
             delete c;
-            throw std::system_error(-error, std::generic_category(), "fin::thread");
+            detail::raise<std::system_error>(-error, std::generic_category(), "fin::thread");
         }
         handle_ = c;
         free_ = [](fin_thread_handle *h) { delete static_cast<call<Body> *>(h); };

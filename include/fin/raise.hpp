@@ -1,0 +1,37 @@
+// SPDX-License-Identifier: BSD-2-Clause
+// Exceptions, also where they are switched off (-fno-exceptions): there nothing is caught, as nothing is thrown, and what
+// would be thrown ends the program with its message. Not for programs: <fin.hpp> includes this.
+#ifndef FIN_RAISE_HPP
+#define FIN_RAISE_HPP
+
+#if defined(__GNUC__) && !defined(FIN_WARN)
+#pragma GCC system_header
+#endif
+
+#include <cstdio>
+#include <cstdlib>
+#include <utility>
+
+// In place of `try` and `catch (...)`.
+#ifdef __cpp_exceptions
+#define FIN_TRY_ try
+#define FIN_CATCH_ catch (...)
+#else
+#define FIN_TRY_ if (true)
+#define FIN_CATCH_ if (false)
+#endif
+
+namespace fin::detail {
+
+template <class Exception, class... What> [[noreturn]] inline void raise(What &&...what) {
+#ifdef __cpp_exceptions
+    throw Exception(std::forward<What>(what)...);
+#else
+    std::fprintf(stderr, "fin: %s\n", Exception(std::forward<What>(what)...).what());
+    std::abort();
+#endif
+}
+
+} // namespace fin::detail
+
+#endif
