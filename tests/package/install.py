@@ -66,12 +66,13 @@ def with_pkg_config(root, lib, compilers):
             run(program, env={**os.environ, 'LD_LIBRARY_PATH': '' if static else lib})
 
 
-def with_cmake(root, prefix, compilers):
+def with_cmake(root, prefix, lib, compilers):
     build = os.path.join(root, 'consumer')
     options = [f'-DCMAKE_{name}_COMPILER={compilers[key][0]}' for name, key in (('C', 'c'), ('CXX', 'cpp'))]
     run('cmake', '-G', 'Ninja', '-S', CONSUMER, '-B', build, '-DCMAKE_PREFIX_PATH=' + prefix, *options)
     run('cmake', '--build', build)
-    for name in ('use-c-fin', 'use-c-fin-static', 'use-cpp-fin', 'use-cpp-fin-static'):
+    tls = ('use-tls', 'use-tls-static') if glob.glob(f'{lib}/libfin-tls.so') else ()
+    for name in ('use-c-fin', 'use-c-fin-static', 'use-cpp-fin', 'use-cpp-fin-static', *tls):
         run(os.path.join(build, name))
 
 
@@ -101,7 +102,7 @@ def main():
         if not shutil.which('cmake'):
             print('skipped: no cmake; with pkg-config all is well', file=sys.stderr)
             return 77
-        with_cmake(root, place, compilers)
+        with_cmake(root, place, lib, compilers)
     return 0
 
 
