@@ -15,6 +15,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "host/linux/cxx_name.h"
+
 struct file {
     const char *start;
     size_t size;
@@ -67,7 +69,7 @@ static bool from_file(const Dl_info *d, const void *ip, char *buffer, size_t siz
         f.start = mmap(NULL, f.size, PROT_READ, MAP_PRIVATE, fd, 0);
         if (f.start != MAP_FAILED) {
             name = in_file(&f, (uintptr_t)d->dli_fbase, (uintptr_t)ip);
-            if (name) // without what compilers make of it: .cold, .part.0, .lto_priv.0
+            if (name && !fin_cxx_name(name, buffer, size)) // without what compilers make of it: .cold, .part.0, .lto_priv.0
                 snprintf(buffer, size, "%.*s", (int)strcspn(name, "."), name);
             munmap((void *)f.start, f.size);
         }
@@ -81,6 +83,8 @@ const char *fin_symbol_at(const void *ip, char *buffer, size_t size) {
     if (!dladdr(ip, &d) || !d.dli_fname)
         snprintf(buffer, size, "%p", ip);
     else if (from_file(&d, ip, buffer, size))
+        return buffer;
+    else if (d.dli_sname && fin_cxx_name(d.dli_sname, buffer, size))
         return buffer;
     else if (d.dli_sname)
         snprintf(buffer, size, "%s", d.dli_sname);

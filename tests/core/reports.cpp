@@ -1,0 +1,65 @@
+// SPDX-License-Identifier: BSD-2-Clause
+// Reports name C++ functions as the program does, also the lambdas that are bodies, and not by the symbols of the compiler.
+#include <vector>
+
+#include <fin.hpp>
+
+#include "process.h"
+
+namespace {
+
+int *volatile nowhere = nullptr;
+
+template <class T> struct desk {
+    T *at;
+    __attribute__((noinline)) void writes(T what, const std::vector<T> &) const {
+        *at = what;
+        __asm__ volatile("" : : : "memory");
+    }
+};
+
+void crashes_in_a_body() {
+    desk<int> d{nowhere};
+    fin::finish([&](fin::scope &s) {
+        s.async([&]() FIN_BLOCKING {
+            fin_yield();
+            d.writes(1, {});
+        });
+    });
+}
+
+void crashes_in_a_body_in_place() {
+    fin_finish {
+        fin_async {
+            fin_yield();
+            desk<int>{nowhere}.writes(1, {});
+        };
+    }
+}
+
+fin::next reads(int &n, int) {
+    desk<int>{nowhere}.writes(n, {});
+    return fin::end();
+}
+
+void crashes_in_a_continuation() {
+    fin::finish([&](fin::scope &s) { s.async_cont<reads>(1); });
+}
+
+void is_said(void (*crashes)(), const char *entry) {
+    char text[4096];
+    CHECK_EQ(killed_by(crashes, text, sizeof text), SIGSEGV);
+    CHECK(strstr(text, entry));
+    CHECK(strstr(text, "at {anonymous}::desk::writes\n"));
+    CHECK(!strstr(text, "_Z"));
+}
+
+} // namespace
+
+int main() {
+    if (ON_ASAN || ON_TSAN)
+        SKIP("a sanitizer reports crashes itself");
+    is_said(crashes_in_a_body, "entry {anonymous}::crashes_in_a_body::{lambda}::{lambda},");
+    is_said(crashes_in_a_body_in_place, "entry {anonymous}::crashes_in_a_body_in_place::{lambda},");
+    is_said(crashes_in_a_continuation, "continuation {anonymous}::reads,");
+}
