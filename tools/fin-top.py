@@ -15,6 +15,7 @@ import collections
 import ctypes
 import os
 import pathlib
+import re
 import shutil
 import struct
 import sys
@@ -24,13 +25,49 @@ import time
 HERE = pathlib.Path(os.path.realpath(__file__))
 PLACES = [d for p in HERE.parents for d in (p, p / 'fin', p / 'share' / 'fin') if (d / 'fin_look.py').exists()]
 sys.path[:0] = [str(d) for d in PLACES[:1]]
-from fin_look import Gone, Look, plain  # noqa: E402
+from fin_look import Gone, Look, plain, readable  # noqa: E402
 
 SHT_SYMTAB, SHT_DYNSYM, STT_OBJECT, STT_FUNC = 2, 11, 1, 2
 RATES = {'detached': 'detached', 'suspended': 'suspended', 'compressed': 'compressed', 'woken_remotely': 'woken',
          'slept': 'slept', 'cancelled': 'cancelled', 'requests': 'requests', 'completions': 'completed',
          'entered': 'entered'}
 LIBC = ctypes.CDLL(None, use_errno=True)
+
+
+def demangler():
+    try:
+        demangle = ctypes.CDLL('libstdc++.so.6').__cxa_demangle
+    except (OSError, AttributeError):
+        return lambda symbol: None
+    demangle.restype = ctypes.c_void_p
+
+    def whole_name(symbol):
+        text = demangle(symbol.encode(), None, None, None)
+        name = ctypes.string_at(text).decode(errors='replace') if text else None
+        LIBC.free(ctypes.c_void_p(text))
+        return name
+    return whole_name
+
+
+DEMANGLE = demangler()
+
+
+def short(symbol):
+    """A function's name in a table: without what compilers append, and in C++ without types and what is in templates."""
+    symbol = re.sub(r'(\.(constprop|isra|part|cold|lto_priv)(\.\d+)?)+$', '', symbol)
+    if not symbol.startswith('_Z'):
+        return symbol
+    name = DEMANGLE(symbol.split('.')[0])
+    if not name:  # as GCC calls a coroutine: by its name, and then by what nothing reads
+        size = re.match(r'_Z(\d+)', symbol)
+        return symbol[size.end():size.end() + int(size[1])] if size else symbol
+    name = readable(re.sub('^void ', '', name)).replace('(anonymous namespace)', '{anonymous}')
+    if 'operator' in name:
+        return name
+    for inner in (r'<[^<>]*>', r'\([^()]*\)'):
+        while re.search(inner, name):
+            name = re.sub(inner, '', name)
+    return re.sub(r' const\b', '', name).split(' ')[-1]
 
 
 class Memory:
@@ -154,7 +191,7 @@ class Process:
                     inside = file.address(address - lo + offset) if file else None
                     name = file.function(inside) if inside is not None else None
                     name = name or f'{os.path.basename(path)}+0x{address - lo + offset:x}'
-            self.names[address] = plain(name or f'0x{address:x}')
+            self.names[address] = plain(short(name) if name else f'0x{address:x}')
         return self.names[address]
 
 

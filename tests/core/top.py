@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-2-Clause
-"""fin-top shows what a live process waits for: top.py FIN_TOP PROGRAM"""
+"""fin-top shows what a live process waits for: top.py FIN_TOP PROGRAM [PROGRAM_IN_CXX]"""
 import os
 import re
 import shutil
@@ -62,6 +62,21 @@ def look(script, program, remove=False):
             sys.exit('the program did not end well')
 
 
+def look_cxx(script, program):
+    """C++ names are as in the program, and fit into the table."""
+    with subprocess.Popen([program], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as process:
+        if process.stdout.readline() != 'ready\n':
+            sys.exit('the program in C++ did not begin')
+        _, text = top(script, '--once', process.pid)
+        for entry in (r'main::(\{lambda#1\}|\$_0)::\{lambda#1\}', 'desk::clerk::waits'):
+            if not re.search(rf'^ +1  busy +{entry} +\S+$', text, re.M):
+                process.kill()
+                sys.exit(f'{text}\nthere is no {entry}')
+        process.stdin.close()
+        if process.wait(20) != 0:
+            sys.exit('the program in C++ did not end well')
+
+
 def check_liar(script):
     """A process whose runtimes go round, and which has names for a terminal to obey."""
     sys.path.insert(0, os.path.dirname(script))
@@ -106,10 +121,12 @@ def check_moving(script):
 
 
 def main():
-    script, program = sys.argv[1:]
+    script, program, *cxx = sys.argv[1:]
     check_moving(script)
     check_liar(script)
     look(script, program)
+    for program_in_cxx in cxx:
+        look_cxx(script, program_in_cxx)
     with tempfile.TemporaryDirectory() as directory:  # debugging information is not needed
         bare = os.path.join(directory, 'program')
         if shutil.which('strip'):
