@@ -140,16 +140,18 @@ class Shown:
         if self.awe.data is not None:
             place = place_of(self.awe.context[0])
             return 'continuation' + (' (%s)' % place if place else '')
-        call, where = None, '?'
+        call, inlined, where = None, False, '?'
         for frame in self.frames():
             name = frame.name() or '??'
             if not is_fins(frame):
+                if call and not inlined:  # it may have gone on in another by a jump
+                    call = called_at(frame.pc()) or call
                 sal = frame.find_sal()
                 where = readable(name)
                 if sal.symtab:
                     where += ' (%s:%d)' % (os.path.basename(sal.symtab.filename), sal.line)
                 break
-            call = name
+            call, inlined = name, frame.type() == gdb.INLINE_FRAME
         return where + (': ' + call if call else '')
 
 
@@ -165,6 +167,17 @@ def function_at(pc):
         symbol = re.match(r'(.+?)(?: \+ \d+)? in section', gdb.execute('info symbol 0x%x' % pc, to_string=True))
         name = symbol[1] if symbol else '0x%x' % pc
     return name
+
+
+def called_at(pc):
+    """The function of Fin that is called right before `pc`, by its name or through the table of a shared library."""
+    size = 4 if registers()[0] == 'pc' else 5
+    try:
+        called = gdb.selected_frame().architecture().disassemble(pc - size)[0]
+    except gdb.MemoryError:
+        return None
+    name = re.match(r'(?:call|bl)\b.*<(fin_\w+)(?:@plt)?>$', called['asm'])
+    return name[1] if name and called['length'] == size else None
 
 
 def place_of(pc):

@@ -157,15 +157,26 @@ class Program:
         if awe.data is not None:
             place = self.place(awe.context[0])
             return 'continuation' + (' (%s)' % place if place else '')
-        call, where = None, '?'
+        call, inlined, where = None, False, '?'
         for frame in self.frames(awe):
             if not self.is_fins(frame):
                 where = readable(frame.GetDisplayFunctionName() or '??')
+                if call and not inlined:  # it may have gone on in another by a jump
+                    call = self.called_at(frame.GetPC()) or call
                 if frame.line_entry.IsValid():
                     where += ' (%s:%d)' % (frame.line_entry.file.basename, frame.line_entry.line)
                 break
-            call = frame.GetFunctionName()
+            call, inlined = frame.GetFunctionName(), frame.IsInlined()
         return where + (': ' + call if call else '')
+
+    def called_at(self, pc):
+        """The function of Fin that is called right before `pc`, by its name or through the table of a shared library."""
+        size = 4 if machine(self.process) == 'aarch64' else 5
+        for called in self.target.ReadInstructions(self.address(pc - size), 1):
+            name = re.search(r'\bfin_\w+', called.GetComment(self.target))
+            if name and called.GetByteSize() == size and re.match('call|bl', called.GetMnemonic(self.target)):
+                return name[0]
+        return None
 
     def is_fins(self, frame):
         """Does it run Fin's own code, in the library or inlined from its headers?"""

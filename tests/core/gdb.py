@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-2-Clause
-"""tools/fin-gdb.py shows the AWEs of a live program and of its core file: gdb.py FIN_GDB_PY PROGRAM PROGRAM_IN_MAIN"""
+"""tools/fin-gdb.py shows the AWEs of a live program and of its core file:
+gdb.py FIN_GDB_PY PROGRAM PROGRAM_IN_MAIN PROGRAM_OF_CALLS"""
 import os
 import re
 import shutil
@@ -24,6 +25,8 @@ AWES = [
     ('goes_on', 'suspended', '-', []),
     ('message_came', 'busy', '-', []),
 ]
+# What each calls of the shared library.
+CALLS = {'receives': 'fin_recv', 'reads': 'fin_read', 'waits_for_a_signal': 'fin_signals_next'}
 FIRST = AWES + [('-', 'running', '-', ['stop_here', 'work', 'main'])]
 SECOND = AWES + [
     ('-', 'finish', '-', ['work', 'main']),
@@ -106,8 +109,15 @@ def stopped_in_main(script, program):
         fail('the AWE is not shown where its thread is stopped in main', text)
 
 
+def check_calls(text):
+    """What the program called is named, also where that went on in another function by a jump."""
+    for entry, call in CALLS.items():
+        if not re.search(r'^\d+ .* busy .* %s .* %s \(gdb_calls\.c:\d+\): %s$' % (entry, entry, call), text, re.M):
+            fail('an AWE is not shown to have stopped in ' + call, text)
+
+
 def main():
-    script, program, in_main = sys.argv[1:]
+    script, program, in_main, calls = sys.argv[1:]
     if not shutil.which('gdb'):
         print('skipped: no gdb', file=sys.stderr)
         return 77
@@ -137,6 +147,7 @@ def main():
         check(post_mortem, 'core', FIRST)
         without_information(script, program, directory)
         stopped_in_main(script, in_main)
+    check_calls(gdb('-ex', 'source ' + script, *commands('break stop_here', 'run', 'fin awes'), calls))
     return 0
 
 

@@ -1,12 +1,13 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-2-Clause
-"""tools/fin_lldb.py shows the AWEs of a live program, as gdb.py wants them shown: lldb.py FIN_LLDB_PY PROGRAM"""
+"""tools/fin_lldb.py shows the AWEs of a live program, as gdb.py wants them shown:
+lldb.py FIN_LLDB_PY PROGRAM [PROGRAM_OF_CALLS]"""
 import re
 import shutil
 import subprocess
 import sys
 
-from gdb import FIRST, SECOND, check, fail, part
+from gdb import FIRST, SECOND, check, check_calls, fail, part
 
 
 def look(name):
@@ -25,7 +26,7 @@ PLAIN = ['script print("begin plain")', 'bt', 'script print("end plain")']
 
 
 def main():
-    script, program = sys.argv[1:]
+    script, program, *calls = sys.argv[1:]
     lldb = shutil.which('lldb-19') or shutil.which('lldb')
     if not lldb:
         print('skipped: no lldb', file=sys.stderr)
@@ -53,6 +54,10 @@ def main():
                  'The program is not running'):
         if said not in text:
             fail(f'it does not say "{said}"', text)
+    for program_of_calls in calls:
+        stop = ['command script import ' + script, 'breakpoint set -n stop_here', 'run', 'fin awes']
+        check_calls(subprocess.run([lldb, '-b', '--no-lldbinit', *[w for c in stop for w in ('-o', c)], program_of_calls],
+                                   text=True, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, timeout=60).stdout)
     return 0
 
 
