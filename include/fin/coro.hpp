@@ -32,7 +32,9 @@
 #if defined(__GNUC__) && !defined(FIN_WARN)
 #pragma GCC system_header // what blocks is called on the program's behalf: docs/blocking.md
 #endif
-
+#if __cplusplus < 202002L
+#error "<fin/coro.hpp> needs C++20: compile with -std=c++20 or newer"
+#endif
 #include <coroutine>
 #include <new>
 #include <optional>

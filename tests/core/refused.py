@@ -17,6 +17,8 @@ REASON = {'async': 'fin_async_must_be_inside_fin_finish', 'cancel': 'fin_cancel_
           'async_call': 'fin_async_must_be_inside_fin_finish', 'async_eager': 'fin_async_must_be_inside_fin_finish',
           'async_eager_body': 'fin_async_must_be_inside_fin_finish',
           'no_blocks': 'fin_async_with_a_body_needs_fblocks_in_clang_use_fin_async_call',
+          'before_cxx17': '<fin.hpp> needs C++17',
+          'before_cxx20': '<fin/coro.hpp> needs C++20',
           # continuations
           'elided': 'fin_async_cont_has_no_sequential_form',
           'state_not_bytes': 'the state of a continuation is copied as bytes',
@@ -42,6 +44,8 @@ REASON = {'async': 'fin_async_must_be_inside_fin_finish', 'cancel': 'fin_cancel_
           'awaits_call_of_step': 'fin::co::with_stack makes a call',
           'awaits_owning_call': 'what a closure in a co_await owns, GCC 12 destroys twice'}
 
+OLDER = {'before_cxx17': '-std=c++14', 'before_cxx20': '-std=c++17'}  # these say it in the headers themselves
+
 split = sys.argv.index('--')
 include, compiler, files = sys.argv[1], sys.argv[2:split], sys.argv[split + 1:]
 scratch = tempfile.TemporaryDirectory()
@@ -66,8 +70,8 @@ for name in files:
     coroutine = case.startswith('awaits')
     for elide in ([], ['-DFIN_ELIDE'])[:1 if coroutine else 2]:
         std = '-std=c++20' if coroutine else '-std=c++17' if kind == 'cpp' else '-std=gnu11'
-        options = [std, '-Werror=unused-result', '-I' + include, *elide]
-        before = precompiled(tuple(options)) if kind == 'cpp' and case != 'elided' else []  # which says it itself
+        options = [OLDER.get(case, std), '-Werror=unused-result', '-I' + include, *elide]
+        before = precompiled(tuple(options)) if kind == 'cpp' and case not in ('elided', *OLDER) else []
         run = subprocess.run([*compiler, *options, *before, '-fsyntax-only', name], capture_output=True, text=True)
         errors = [line for line in run.stderr.splitlines() if ' error: ' in line]
         reasons = [line for line in errors if REASON[case] in line]
