@@ -132,7 +132,7 @@ static FIN_BLOCKING void stop_here(struct waiting *w, bool nc) {
 }
 
 // The call's result, the length of a request that it was given, 0 for one that is at the head, or why there will be none.
-static FIN_BLOCKING ssize_t await(struct fin_rpc *r, struct waiting *w, bool nc) {
+static FIN_BLOCKING ssize_t await_answer(struct fin_rpc *r, struct waiting *w, bool nc) {
     ssize_t error = 0;
     fin_rpc_join(r, w);
     for (unsigned n = 1; !fin_rpc_settled(r, w) && error == 0; n++) {
@@ -181,7 +181,7 @@ static FIN_BLOCKING ssize_t recv_answer(struct fin_rpc *r, uint32_t id, void *an
     ssize_t n = fin_rpc_call_await(r, &w);
     if (n != -EAGAIN)
         return n;
-    n = await(r, &w, nc);
+    n = await_answer(r, &w, nc);
     if (!w.decided)
         fin_rpc_call_leave(r, id);
     return n;
@@ -217,7 +217,7 @@ ssize_t fin_rpc_call_nc(struct fin_rpc *r, const void *request, size_t size, voi
 ssize_t fin_rpc_await_request(struct fin_rpc *r, struct waiting *w, bool nc) {
     if (!nc && cancelled_here())
         return -ECANCELED;
-    return r->head ? 0 : r->end != 0 ? r->end : await(r, w, nc);
+    return r->head ? 0 : r->end != 0 ? r->end : await_answer(r, w, nc);
 }
 
 // The length is as it was when it was checked.

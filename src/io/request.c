@@ -47,7 +47,7 @@ void fin_uring_start(struct request *r, uint8_t kind) {
     e[7] = 0;
 }
 
-static FIN_BLOCKING int once(struct request *r, const struct call *c) {
+static FIN_BLOCKING int uring_once(struct request *r, const struct call *c) {
     r->call = c;
     if (FIN_UNLIKELY(c->message))
         fin_message_of(c)->request = r;
@@ -60,7 +60,7 @@ static FIN_BLOCKING int once(struct request *r, const struct call *c) {
 
 static FIN_BLOCKING int once_later(struct request *r, const struct call *c) {
     int error = fin_io_pause(c->nc);
-    return error ? error : r->cancelled ? -ECANCELED : fin_io_closed(c) ? -EBADF : once(r, c);
+    return error ? error : r->cancelled ? -ECANCELED : fin_io_closed(c) ? -EBADF : uring_once(r, c);
 }
 
 // What the first attempt came to is looked at, and others follow where that is no result yet.
@@ -72,11 +72,11 @@ static FIN_BLOCKING int attempts(struct request *r, const struct call *c, int re
     for (;;) {
         switch (fin_uring_next(r, c, &result)) {
         case FIN_CALL:
-            result = once(r, c);
+            result = uring_once(r, c);
             break;
         case FIN_POLL:
             poll = fin_uring_poll_for(r, c);
-            result = once(r, &poll);
+            result = uring_once(r, &poll);
             break;
         case FIN_PAUSE:
             result = once_later(r, c);
@@ -118,7 +118,7 @@ int fin_uring_run(struct io *io, const struct call *c, uint32_t *flags) {
         if (fin_cancel_item_ran(&r.waiter.item))
             return -ECANCELED;
     }
-    int result = attempts(&r, c, once(&r, c));
+    int result = attempts(&r, c, uring_once(&r, c));
     if (!c->nc)
         fin_cancel_item_remove(&r.waiter.item);
     *flags = r.flags;
