@@ -8,6 +8,10 @@
 #pragma GCC system_header
 #endif
 
+#if __cplusplus < 201703L
+#error "<fin.hpp> needs C++17: compile with -std=c++17 or newer"
+#endif
+
 #include <cstdio>
 #include <cstdlib>
 #include <utility>

@@ -46,29 +46,40 @@ static int take_fds(struct ump_rx *rx, const struct place *p) {
     return n < 0 ? n : 0;
 }
 
-static inline ssize_t take_line(struct ump_rx *rx, uint64_t header, void *buffer, bool who_waits) {
+static inline void copy_line(const struct ump_rx *rx, uint64_t header, void *buffer) {
     const char *bytes = ump_bytes(rx, 0); // of any that is a line
     if (rx->ahead)
         __builtin_prefetch(bytes + rx->ahead);
     ump_copy_line(buffer, bytes, ump_size(header));
-    return (ssize_t)ump_taken_by(rx, ump_size(header), who_waits);
-}
-
-static inline ssize_t take_quickly(struct ump_rx *rx, uint64_t header, void *buffer) {
-    return take_line(rx, header, buffer, false);
 }
 
 // The same of any length.
-static inline ssize_t take_any(struct ump_rx *rx, uint64_t header, void *buffer, bool who_waits) {
+static inline void copy_any(const struct ump_rx *rx, uint64_t header, void *buffer) {
     size_t size = ump_size(header);
     if (size <= UMP_FIRST)
-        return take_line(rx, header, buffer, who_waits);
-    memcpy(buffer, ump_bytes(rx, size), size);
-    return (ssize_t)ump_taken_by(rx, size, who_waits);
+        copy_line(rx, header, buffer);
+    else
+        memcpy(buffer, ump_bytes(rx, size), size);
+}
+
+static inline ssize_t take_quickly(struct ump_rx *rx, uint64_t header, void *buffer) {
+    copy_line(rx, header, buffer);
+    return (ssize_t)ump_taken(rx, ump_size(header));
 }
 
 static inline ssize_t take_long(struct ump_rx *rx, uint64_t header, void *buffer) {
-    return take_any(rx, header, buffer, false);
+    copy_any(rx, header, buffer);
+    return (ssize_t)ump_taken(rx, ump_size(header));
+}
+
+static inline FIN_BLOCKING ssize_t receive_line(struct ump_rx *rx, uint64_t header, void *buffer) {
+    copy_line(rx, header, buffer);
+    return (ssize_t)ump_received(rx, ump_size(header));
+}
+
+static inline FIN_BLOCKING ssize_t receive_any(struct ump_rx *rx, uint64_t header, void *buffer) {
+    copy_any(rx, header, buffer);
+    return (ssize_t)ump_received(rx, ump_size(header));
 }
 
 // The length is that of the header that was checked, whatever the line says by now. -EAGAIN: there is no message.
@@ -203,19 +214,19 @@ static FIN_BLOCKING __attribute__((noinline)) ssize_t recv_slowly(struct fin_cha
 
 ssize_t fin_chan_recv_there(struct fin_chan *c, void *buffer, size_t size, bool nc) {
     uint64_t header = quick_header(c, size);
-    return header != 0 ? take_line(&c->in.ump, header, buffer, true) : recv_slowly(c, buffer, size, nc);
+    return header != 0 ? receive_line(&c->in.ump, header, buffer) : recv_slowly(c, buffer, size, nc);
 }
 
 static FIN_BLOCKING __attribute__((noinline)) ssize_t recv_later(struct fin_chan *c, void *buffer, size_t size, bool nc) {
     uint64_t header = c->in.quick && fin_ump_spin(&c->in.ump) ? quick_long_header(c, size) : 0; // it may take a moment
-    return FIN_LIKELY(header != 0) ? take_any(&c->in.ump, header, buffer, true) : recv_slowly(c, buffer, size, nc);
+    return FIN_LIKELY(header != 0) ? receive_any(&c->in.ump, header, buffer) : recv_slowly(c, buffer, size, nc);
 }
 
 static inline FIN_BLOCKING ssize_t recv_quickly(struct fin_chan *c, void *buffer, size_t size, bool nc) {
     if (c->in.ump.alone)
         return fin_lmp_recv(c, buffer, size, nc);
     uint64_t header = quick_header(c, size);
-    return FIN_LIKELY(header != 0) ? take_line(&c->in.ump, header, buffer, true) : recv_later(c, buffer, size, nc);
+    return FIN_LIKELY(header != 0) ? receive_line(&c->in.ump, header, buffer) : recv_later(c, buffer, size, nc);
 }
 
 ssize_t fin_chan_recv(struct fin_chan *c, void *buffer, size_t size) {

@@ -240,13 +240,11 @@ static inline const char *ump_bytes(const struct ump_rx *rx, size_t size) {
 size_t fin_ump_acknowledge(struct ump_rx *rx, size_t size); // after a message; returns the size
 FIN_BLOCKING size_t fin_ump_acknowledge_in_turn(struct ump_rx *rx, size_t size); // and lets others run
 
-// The message there, whose size is returned, was taken; by who would have waited for it, or not.
-static inline size_t ump_taken_by(struct ump_rx *rx, size_t size, bool who_waits) {
+// Goes on behind the message there. True: it is time to acknowledge.
+static inline bool ump_go_on(struct ump_rx *rx, size_t size) {
     uint64_t tail = rx->tail + ump_lines(size);
     __atomic_store_n(&rx->tail, tail, __ATOMIC_RELAXED); // who sends at this end looks at it
-    if (__builtin_expect(tail < rx->acknowledge_at, 1))
-        return size;
-    return who_waits ? fin_ump_acknowledge_in_turn(rx, size) : fin_ump_acknowledge(rx, size);
+    return __builtin_expect(tail >= rx->acknowledge_at, 0);
 }
 
 bool fin_ump_is_due(uint64_t *others_ran, uint64_t now, uint32_t lines);
@@ -258,6 +256,12 @@ static inline FIN_BLOCKING void ump_let_others_run(bool *owes) {
         fin_ump_pay(owes);
 }
 
-static inline size_t ump_taken(struct ump_rx *rx, size_t size) { return ump_taken_by(rx, size, false); }
+// The message there, whose size is returned, was taken; in a call that may block, the second.
+static inline size_t ump_taken(struct ump_rx *rx, size_t size) {
+    return ump_go_on(rx, size) ? fin_ump_acknowledge(rx, size) : size;
+}
+static inline FIN_BLOCKING size_t ump_received(struct ump_rx *rx, size_t size) {
+    return ump_go_on(rx, size) ? fin_ump_acknowledge_in_turn(rx, size) : size;
+}
 
 #endif

@@ -209,7 +209,7 @@ def read(include):
     include = pathlib.Path(include)
     order = re.findall(r'#include <(fin/\w+\.h)>', (include / 'fin.h').read_text())
     found = sorted(str(p.relative_to(include)) for p in (include / 'fin').glob('*.h*')) + ['fin.hpp']
-    internal = {'fin/elide.h'}
+    internal = {'fin/elide.h', 'fin/raise.hpp'}
     names = [n for n in dict.fromkeys(order + [f for f in found if f.endswith('.h')] + found) if n not in internal]
     headers = {n: parse(include / n, n) for n in names}
     known = {name for header in headers.values() if not header.cxx() for name in header.known}

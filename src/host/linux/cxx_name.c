@@ -19,6 +19,7 @@ struct reader {
 static bool type(struct reader *r);
 static bool encoding(struct reader *r);
 static bool parameter(struct reader *r);
+static bool arguments(struct reader *r);
 
 static bool take(struct reader *r, const char *text) {
     size_t n = strlen(text);
@@ -98,22 +99,18 @@ static bool argument(struct reader *r) {
         return literal(r);
     if (take(r, "XadL_Z"))
         return encoding(r) && take(r, "EE");
-    if (take(r, "J")) {
-        while (*r->at && *r->at != 'E')
-            if (!argument(r))
-                return false;
-        return take(r, "E");
-    }
-    if (take(r, "Tn")) // the type of the constant that follows
-        return type(r);
+    if (take(r, "J"))
+        return arguments(r);
+    take(r, "Tn"); // the type of the constant that follows
     return type(r);
 }
 
 static bool arguments(struct reader *r) {
-    while (*r->at && *r->at != 'E')
-        if (!argument(r))
-            return false;
-    return take(r, "E");
+    bool ok = ++r->depth < MOST_DEPTH;
+    while (ok && *r->at && *r->at != 'E')
+        ok = argument(r);
+    r->depth--;
+    return ok && take(r, "E");
 }
 
 // Something that was named before, and is not repeated: in a name that is to be written, only std can be told.
