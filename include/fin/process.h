@@ -69,7 +69,8 @@ struct fin_spawn {
 // Starts a program. Returns 0 when it runs; or a negative errno: that of execve (-ENOENT, -EACCES ...), of a step before it
 // (-EBADF: a descriptor in `fds`; -ENOENT: the directory), -EAGAIN if there may be no more processes, -ENOSYS if the system
 // has no pidfds; no process is left then. Stops the thread, not only the AWE, until the program has been loaded: some
-// hundred microseconds if its file is in memory. -ECANCELED in a cancelled block. From any thread.
+// hundred microseconds if its file is in memory; with ASan or TSan, which need a copy of the memory as fork(2) makes it,
+// some milliseconds, and tens in a large program. -ECANCELED in a cancelled block. From any thread.
 int fin_spawn(struct fin_process *p, const struct fin_spawn *how);
 int fin_spawn_nc(struct fin_process *p, const struct fin_spawn *how);
 
