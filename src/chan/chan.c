@@ -190,10 +190,9 @@ static ssize_t take_there(struct fin_chan *c, const struct place *p) {
 }
 
 static FIN_BLOCKING ssize_t recv_any(struct fin_chan *c, const struct place *p, bool nc) {
-    ump_let_others_run(&c->in.ump.owes);
     if (!nc && fin_cancelled())
         return -ECANCELED;
-    ssize_t r = turn_enter(&c->in.turn) ? take_next(c, p) : -EDEADLK;
+    ssize_t r = !ump_owes(&c->in.ump.owes) && turn_enter(&c->in.turn) ? take_next(c, p) : -EDEADLK;
     if (r != -EDEADLK)
         in_leave(c);
     if (r != -EAGAIN && r != -EDEADLK)
@@ -201,6 +200,7 @@ static FIN_BLOCKING ssize_t recv_any(struct fin_chan *c, const struct place *p, 
     r = in_take(c, nc);
     if (r != 0)
         return r;
+    ump_let_others_run(&c->in.ump.owes);
     r = fin_ump_await_message(&c->in.ump, nc);
     if (r == 0)
         r = take_there(c, p);
@@ -274,10 +274,10 @@ static inline const char *bytes_peeked(const struct fin_chan *c) {
 }
 
 static FIN_BLOCKING ssize_t peek(struct fin_chan *c, const void **bytes, bool nc) {
-    ump_let_others_run(&c->in.ump.owes);
     int r = in_take(c, nc);
     if (r != 0)
         return r;
+    ump_let_others_run(&c->in.ump.owes);
     r = fin_ump_await_message(&c->in.ump, nc);
     if (r == 0)
         r = next_header(c, &c->in.peeked);

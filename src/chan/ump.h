@@ -249,10 +249,13 @@ static inline bool ump_go_on(struct ump_rx *rx, size_t size) {
 
 bool fin_ump_is_due(uint64_t *others_ran, uint64_t now, uint32_t lines);
 
-// At the beginning of a call that may block. Any thread may look at a shared end.
+// Any thread may look at a shared end.
+static inline bool ump_owes(const bool *owes) { return __builtin_expect(__atomic_load_n(owes, __ATOMIC_RELAXED), 0); }
+
+// With the turn, so that nobody closes the end meanwhile; or as the last thing that a call does.
 FIN_BLOCKING void fin_ump_pay(bool *owes);
 static inline FIN_BLOCKING void ump_let_others_run(bool *owes) {
-    if (__builtin_expect(__atomic_load_n(owes, __ATOMIC_RELAXED), 0))
+    if (ump_owes(owes))
         fin_ump_pay(owes);
 }
 

@@ -116,6 +116,32 @@ static void goes_on(const char *what, void (*step)(int), int least, unsigned fla
     fin_chan_close(b);
 }
 
+// Who has such a turn finds the end in use: the call that gives it goes on there.
+static void cannot_close(void *end) {
+    fin_yield(); // until somebody is in a call
+    while (!over) {
+        CHECK_EQ(fin_chan_close(*(struct fin_chan **)end), -EBUSY);
+        turns++;
+        fin_yield();
+    }
+}
+
+static void is_not_closed(void (*step)(int), struct fin_chan **end, unsigned flags) {
+    const struct fin_chan_options options = {.flags = flags};
+    CHECK_EQ(fin_chan_pair(&a, &b, &options), 0);
+    over = false;
+    turns = 0;
+    fin_finish {
+        fin_async_call(cannot_close, end);
+        for (int i = 0; i < ROUNDS; i++)
+            step(i);
+        over = true;
+    }
+    CHECK(turns >= OF_SENDER - 1);
+    fin_chan_close(a);
+    fin_chan_close(b);
+}
+
 int main(void) {
     const struct {
         const char *name;
@@ -132,6 +158,13 @@ int main(void) {
     for (unsigned i = 0; i < sizeof ways / sizeof *ways; i++) {
         goes_on(ways[i].name, ways[i].step, ways[i].least, 0);
         goes_on(ways[i].name, ways[i].step, ways[i].least, FIN_CHAN_SHARED);
+    }
+    for (unsigned flags = 0; flags <= FIN_CHAN_SHARED; flags += FIN_CHAN_SHARED) {
+        is_not_closed(sends, &a, flags);
+        is_not_closed(sends_long, &a, flags);
+        is_not_closed(reserves, &a, flags);
+        is_not_closed(peeks, &b, flags);
+        is_not_closed(receives_descriptors, &b, flags);
     }
     return 0;
 }

@@ -39,7 +39,7 @@ REASON = {'async': 'fin_async_must_be_inside_fin_finish', 'cancel': 'fin_cancel_
           'awaits_other': 'a fin::task awaits operations of fin::co and other tasks',
           'awaits_twice': 'a fin::task awaits each operation and task once: std::move it',
           'awaits_no_value': "a finish block owns a fin::task<>: nobody would take another's value",
-          'task_of_a_body': 'a fin::task that a body returns would not run',
+          'awaits_dropped_task': 'a fin::task that a body returns would not run',
           'awaits_call_of_task': 'fin::co::with_stack makes a call',
           'awaits_call_of_step': 'fin::co::with_stack makes a call',
           'awaits_owning_call': 'what a closure in a co_await owns, GCC 12 destroys twice'}

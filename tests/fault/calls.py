@@ -20,8 +20,8 @@ NO_POINTS = {
         io_uring_free_probe io_uring_queue_exit io_uring_unregister_buf_ring
         __libc_current_sigrtmax __libc_current_sigrtmin''',
     'no system call': '''
-        memcpy memmove memset snprintf vsnprintf strcmp strcpy strrchr strcspn strerror strlen strncat strstr
-        strtol strtoul strtoull
+        memcpy memmove memset snprintf vsnprintf strcmp strncmp strcpy strchr strrchr strcspn strspn strerror strlen strnlen
+        strncat strstr strtol strtoul strtoull
         __errno_location __cxa_get_globals __tls_get_addr _GLOBAL_OFFSET_TABLE_ __libc_stack_end environ stderr''',
     'the end of the process': '_exit abort',
     'of memory files, or of what was just read or written; below.c has them': 'fstat64 fstatfs64',

@@ -3,10 +3,11 @@
 // not known here ends the attempt: the symbol itself, which c++filt reads, is better than a wrong name.
 #include "host/linux/cxx_name.h"
 
-#include <ctype.h>
 #include <string.h>
 
 enum { MOST_DEPTH = 40 }; // it runs on signal stacks
+#define LOWER "abcdefghijklmnopqrstuvwxyz"
+#define UPPER "ABCDEFGHIJKLMNOPQRSTUVWXYZ"
 
 struct reader {
     const char *at;
@@ -135,9 +136,8 @@ static bool operator(struct reader *r) {
         return r->quiet || strncmp(r->out + r->last, "{lambda}", r->length - r->last) == 0 || word(r, "operator()");
     const char *code = r->at;
     bool conversion = take(r, "cv") || take(r, "li"); // a type or a name follows
-    if (conversion || !any_of(r, "abcdefghijklmnopqrstuvwxyz") || !isalpha((unsigned char)*r->at))
+    if (conversion || !any_of(r, LOWER) || !any_of(r, LOWER UPPER))
         return r->at = code, false;
-    r->at++;
     return word(r, "operator");
 }
 
