@@ -54,7 +54,7 @@ static bool all_said(const struct scenario *s) {
 static void check(struct scenario *s, int number) {
     int status;
     ssize_t n;
-    struct pollfd p = {.fd = s->from, .events = POLLIN};
+    struct pollfd p = {.fd = s->from, .events = POLLIN, .revents = 0};
     while (!all_said(s) && poll(&p, 1, PATIENCE_MS) == 1 &&
            (n = read(s->from, s->text + s->length, sizeof s->text - 1 - s->length)) > 0)
         s->length += (size_t)n;

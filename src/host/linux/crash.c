@@ -60,8 +60,7 @@ static void print(const char *text, size_t length, size_t most) {
 static void report_overflow(struct fin_runtime *rt, bool ours) {
     struct fin_running r = fin_running(rt);
     char text[768], function[256] = "", what[64] = "the OS thread's own stack is";
-    if (r.at)
-        fin_symbol_at(r.at, function, sizeof function);
+    fin_running_name(&r, function, sizeof function);
     if (ours)
         snprintf(what, sizeof what, "its %zu KiB are", rt->stack_size / 1024);
     int n = snprintf(text, sizeof text,
@@ -81,8 +80,7 @@ static const char *name_of(int sig) {
 static void report_crash(struct fin_runtime *rt, int sig, const ucontext_t *c) {
     struct fin_running r = fin_running(rt);
     char text[1024], function[256] = "", where[256];
-    if (r.at)
-        fin_symbol_at(r.at, function, sizeof function);
+    fin_running_name(&r, function, sizeof function);
     int n = snprintf(text, sizeof text, "fin: %s in AWE \"%s\"%s%s, thread %d, at %s\n", name_of(sig),
                      r.name ? r.name : "unnamed", r.how, function, rt->tid,
                      fin_symbol_at(fin_interrupted_at(c), where, sizeof where));

@@ -148,8 +148,8 @@ static void report(struct fin_runtime *rt, uint64_t seen, uint64_t since) {
     if (state == NOTHING)
         return;
     const struct fin_running *r = &question.running;
-    if (state == ANSWERED && r->at)
-        fin_symbol_at(r->at, function, sizeof function);
+    if (state == ANSWERED)
+        fin_running_name(r, function, sizeof function);
     size_t n;
     if (state == ASKED)
         n = (size_t)snprintf(text, sizeof text,

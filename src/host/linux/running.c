@@ -6,6 +6,7 @@
 
 #include "core/cont.h"
 #include "core/dispatch.h"
+#include "host/linux/symbol.h"
 
 void *fin_interrupted_at(const void *context) {
     const ucontext_t *c = context;
@@ -16,26 +17,40 @@ void *fin_interrupted_at(const void *context) {
 #endif
 }
 
-const void *fin_running_cont(const void *cont, const void *kept) {
+const void *fin_running_cont(const void *cont, const void **state) {
     struct fin_kept k;
-    while (fin_is_inner(cont) && fin_host_read(&k, kept, sizeof k)) {
+    while (fin_is_inner(cont) && fin_host_read(&k, *state, sizeof k)) {
         cont = (const void *)(uintptr_t)k.cont;
-        memcpy(&kept, k.state, sizeof kept);
+        memcpy(state, k.state, sizeof *state);
     }
     return cont;
 }
 
-static const void *cont_of(const struct fin_cont_record *e) {
-    const void *kept;
-    memcpy(&kept, e->data, sizeof kept);
-    return fin_running_cont((const void *)(uintptr_t)e->cont, kept);
+static struct fin_running step_of(const struct fin_cont_record *e) {
+    struct fin_running r = {.how = ", continuation "};
+    if (e) {
+        memcpy(&r.state, e->data, sizeof r.state);
+        r.at = fin_running_cont((const void *)(uintptr_t)e->cont, &r.state);
+    }
+    return r;
+}
+
+// A frame begins with where the coroutine goes on, whichever compiler made it.
+const void *fin_running_coroutine(const void *cont, const void *frame) {
+    char name[64];
+    const void *at;
+    bool is = strcmp(fin_symbol_at(cont, name, sizeof name), "fin::detail::continue_routine") == 0;
+    return is && fin_host_read(&at, frame, sizeof at) && at ? at : cont;
+}
+
+const char *fin_running_name(const struct fin_running *r, char *buffer, size_t size) {
+    buffer[0] = 0;
+    return r->at ? fin_symbol_at(r->state ? fin_running_coroutine(r->at, r->state) : r->at, buffer, size) : buffer;
 }
 
 struct fin_running fin_running_body(struct fin_runtime *rt, const struct fin_body *body, bool named) {
-    if (body && body->block->flags & FIN_FINISH_CONT) { // a step of an explicit AWE
-        const struct fin_cont_record *e = running_record(body);
-        return (struct fin_running){NULL, ", continuation ", e ? cont_of(e) : NULL};
-    }
+    if (body && body->block->flags & FIN_FINISH_CONT) // a step of an explicit AWE
+        return step_of(running_record(body));
     // a body in place is known by the place of its async
     bool in_place = body && (!body->entry || body->entry == (void *)fin_block_run_);
     const char *site = in_place ? fin_arch_site(body) : NULL;

@@ -21,7 +21,8 @@ struct node {
     struct fin_runtime *rt;
     struct fin_awe awe;
     bool at_end, explicit, is_mutex;
-    const void *cont;            // of an explicit one
+    const void *cont, *frame;    // of an explicit one; what its state begins with
+    const void *coroutine;       // where that goes on
     unsigned alike;              // others that wait with the same, for the same
     const void *object, *holder; // the sync object that it waits for; the body or record that holds it
     struct fin_chan_wait chan;   // what it waits for at the end of a channel
@@ -41,11 +42,17 @@ static bool known(const void *at) {
     return false;
 }
 
+static bool same_coroutine(const struct node *other, const struct node *n) {
+    const void *at;
+    return !other->coroutine || (READ(at, n->frame) && at == other->coroutine);
+}
+
 // There may be millions of them, most for the same reason.
 static bool is_like_another(const struct node *n) {
     for (struct node *other = nodes; other < nodes + count; other++) {
         if (!other->explicit || other->rt != n->rt || other->cont != n->cont || other->awe.block != n->awe.block ||
-            other->object != n->object || other->chan.end != n->chan.end || other->chan.what != n->chan.what)
+            other->object != n->object || other->chan.end != n->chan.end || other->chan.what != n->chan.what ||
+            !same_coroutine(other, n))
             continue;
         other->alike++;
         return true;
@@ -113,18 +120,19 @@ static void add_awe(struct fin_runtime *rt, const struct fin_awe *at) {
 // Where its wait can be cancelled, that item is the other of a list of two.
 static void add_explicit(struct fin_runtime *rt, const struct fin_awe *at, const struct fin_cont_record *e) {
     struct node *n = add(rt, at);
-    const void *kept;
     if (!n)
         return;
-    memcpy(&kept, e->data, sizeof kept);
+    memcpy(&n->frame, e->data, sizeof n->frame);
     n->explicit = true;
-    n->cont = fin_running_cont((const void *)(uintptr_t)e->cont, kept);
+    n->cont = fin_running_cont((const void *)(uintptr_t)e->cont, &n->frame);
     size_t near = e->link.next != &at->link ? NEAR : 0;
     find_object(n, (const char *)e->link.next - near, (const char *)e->link.next + near);
     count--; // until that is known
     if (!fin_holds_any(rt, at) && is_like_another(n))
         return;
     count++;
+    const void *coroutine = n->cont ? fin_running_coroutine(n->cont, n->frame) : NULL;
+    n->coroutine = coroutine != n->cont ? coroutine : NULL;
     add_owners(rt, n->awe.block);
 }
 
@@ -297,13 +305,12 @@ static void print_node(int number, const struct node *n) {
     struct fin_running r = {.name = n->rt->name, .how = ""};
     char name[64] = "", symbol[256] = "";
     if (n->explicit)
-        r = (struct fin_running){NULL, n->cont ? ", continuation " : "", n->cont};
+        r = (struct fin_running){.how = n->cont ? ", continuation " : "", .at = n->coroutine ? n->coroutine : n->cont};
     else if (n->awe.body && READ(body, n->awe.body))
         r = fin_running_body(n->rt, n->awe.body, true);
     for (size_t i = 0; r.name && i + 1 < sizeof name && fin_host_read(name + i, r.name + i, 1) && name[i]; i++)
         name[i + 1] = 0;
-    if (r.at)
-        fin_symbol_at(r.at, symbol, sizeof symbol);
+    fin_running_name(&r, symbol, sizeof symbol);
     fprintf(stderr, "fin:   %d: AWE \"%s\"%s%s, thread %d, waits ", number, name[0] ? name : "unnamed", r.how, symbol,
             n->rt->tid);
     print_wait(n);
