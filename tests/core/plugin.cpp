@@ -1,27 +1,6 @@
 // SPDX-License-Identifier: BSD-2-Clause
 // See plugin_host.c: the exceptions of a plugin's AWEs are known to the runtime, which began before there were any.
-#include <fin.hpp>
-
-#include "check.h"
-
-static void leaves_a_block() {
-    int caught = 0, slept = 0;
-    try {
-        fin_finish {
-            fin_async { slept = fin_sleep(60 * FIN_S); };
-            fin_async {
-                fin_yield();
-                throw 1; // first, but the block is left by another
-            };
-            fin_yield();
-            throw 2;
-        }
-    } catch (int n) {
-        caught = n;
-    }
-    CHECK_EQ(caught, 2);
-    CHECK_EQ(slept, -ECANCELED);
-}
+#include "leaves_a_block.hpp"
 
 static void waits_in_a_catch_clause(int own) {
     try {

@@ -9,19 +9,9 @@
 enum { RECV, RECV_ON, ACCEPT, ACCEPTOR, RECEIVER, LINKED, SLEEP, WAITS };
 
 static int pairs[WAITS][2], listener[2], results[WAITS];
-static struct fin_on on;
 static char bytes[WAITS][8];
 
-static void received(void *state, int result) {
-    (void)state;
-    results[RECV_ON] = result;
-    fin_cont_end();
-}
-
-static void receives(void *state, int result) {
-    CHECK_EQ(result, 0);
-    fin_recv_on(&on, pairs[RECV_ON][0], bytes[RECV_ON], 8, 0, received, state, 0);
-}
+#include "fork_waits.h"
 
 static FIN_BLOCKING int linked(void) {
     struct fin_step steps[] = {fin_step_recv(pairs[LINKED][0], bytes[LINKED], 3, MSG_WAITALL),

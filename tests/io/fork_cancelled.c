@@ -10,19 +10,9 @@ enum { RECV, RECV_ON, MESSAGE, ACCEPT, POLL, CONNECT, LINKED, WAITS };
 
 static int pairs[WAITS][2], results[WAITS], listener, full, fd;
 static struct sockaddr_in address, full_address;
-static struct fin_on on;
 static char bytes[WAITS][64];
 
-static void received(void *state, int result) {
-    (void)state;
-    results[RECV_ON] = result;
-    fin_cont_end();
-}
-
-static void receives(void *state, int result) {
-    CHECK_EQ(result, 0);
-    fin_recv_on(&on, pairs[RECV_ON][0], bytes[RECV_ON], 8, 0, received, state, 0);
-}
+#include "fork_waits.h"
 
 static FIN_BLOCKING int linked(void) {
     struct fin_step steps[] = {fin_step_recv(pairs[LINKED][0], bytes[LINKED], 3, MSG_WAITALL),
