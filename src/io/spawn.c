@@ -150,8 +150,10 @@ static int new_process(struct start *s, void *stack, struct fin_process *p) {
     if (p->fd >= 0)
         return 0;
     int error = -errno;
-    kill(p->pid, SIGKILL);
-    fin_reap(p, NULL, 0);
+    if (error != -ESRCH) { // it is gone, where nobody waits for children (SIGCHLD is ignored); its number may be another's
+        kill(p->pid, SIGKILL);
+        fin_reap(p, NULL, 0);
+    }
     return error;
 }
 
@@ -185,9 +187,11 @@ static int start(struct start *s, void *stack, struct fin_process *p) {
     s->shares = false;
     int error = new_process_without_signals(s, stack, p);
     close(report[1]);
-    if (error == 0) {
-        error = heard(report[0], s->shares);
-        if (error != 0) {
+    bool gone = error == -ESRCH;
+    if (error == 0 || gone) {
+        int said = heard(report[0], s->shares || gone);
+        error = said != 0 ? said : error;
+        if (error != 0 && !gone) {
             fin_reap(p, NULL, 0);
             close(p->fd);
         }
