@@ -72,14 +72,31 @@ static inline ssize_t take_long(struct ump_rx *rx, uint64_t header, void *buffer
     return (ssize_t)ump_taken(rx, ump_size(header));
 }
 
-static inline FIN_BLOCKING ssize_t receive_line(struct ump_rx *rx, uint64_t header, void *buffer) {
-    copy_line(rx, header, buffer);
-    return (ssize_t)ump_received(rx, ump_size(header));
+// Of an end that is quick, so nobody has the turn.
+static FIN_BLOCKING __attribute__((noinline)) ssize_t acknowledge_in_turn(struct fin_chan *c, size_t size) {
+    fin_ump_acknowledge(&c->in.ump, size);
+    if (c->in.ump.owes) {
+        c->in.turn.mutex.locked = true;
+        in_not_quick(c);
+        fin_ump_pay(&c->in.ump.owes);
+        in_give(c);
+    }
+    return (ssize_t)size;
 }
 
-static inline FIN_BLOCKING ssize_t receive_any(struct ump_rx *rx, uint64_t header, void *buffer) {
-    copy_any(rx, header, buffer);
-    return (ssize_t)ump_received(rx, ump_size(header));
+// These may block.
+static inline FIN_BLOCKING ssize_t received(struct fin_chan *c, size_t size) {
+    return ump_go_on(&c->in.ump, size) ? acknowledge_in_turn(c, size) : (ssize_t)size;
+}
+
+static inline FIN_BLOCKING ssize_t receive_line(struct fin_chan *c, uint64_t header, void *buffer) {
+    copy_line(&c->in.ump, header, buffer);
+    return received(c, ump_size(header));
+}
+
+static inline FIN_BLOCKING ssize_t receive_any(struct fin_chan *c, uint64_t header, void *buffer) {
+    copy_any(&c->in.ump, header, buffer);
+    return received(c, ump_size(header));
 }
 
 // The length is that of the header that was checked, whatever the line says by now. -EAGAIN: there is no message.
@@ -214,19 +231,19 @@ static FIN_BLOCKING __attribute__((noinline)) ssize_t recv_slowly(struct fin_cha
 
 ssize_t fin_chan_recv_there(struct fin_chan *c, void *buffer, size_t size, bool nc) {
     uint64_t header = quick_header(c, size);
-    return header != 0 ? receive_line(&c->in.ump, header, buffer) : recv_slowly(c, buffer, size, nc);
+    return header != 0 ? receive_line(c, header, buffer) : recv_slowly(c, buffer, size, nc);
 }
 
 static FIN_BLOCKING __attribute__((noinline)) ssize_t recv_later(struct fin_chan *c, void *buffer, size_t size, bool nc) {
     uint64_t header = c->in.quick && fin_ump_spin(&c->in.ump) ? quick_long_header(c, size) : 0; // it may take a moment
-    return FIN_LIKELY(header != 0) ? receive_any(&c->in.ump, header, buffer) : recv_slowly(c, buffer, size, nc);
+    return FIN_LIKELY(header != 0) ? receive_any(c, header, buffer) : recv_slowly(c, buffer, size, nc);
 }
 
 static inline FIN_BLOCKING ssize_t recv_quickly(struct fin_chan *c, void *buffer, size_t size, bool nc) {
     if (c->in.ump.alone)
         return fin_lmp_recv(c, buffer, size, nc);
     uint64_t header = quick_header(c, size);
-    return FIN_LIKELY(header != 0) ? receive_line(&c->in.ump, header, buffer) : recv_later(c, buffer, size, nc);
+    return FIN_LIKELY(header != 0) ? receive_line(c, header, buffer) : recv_later(c, buffer, size, nc);
 }
 
 ssize_t fin_chan_recv(struct fin_chan *c, void *buffer, size_t size) {

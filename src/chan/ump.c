@@ -101,12 +101,6 @@ void fin_ump_pay(bool *owes) {
     fin_let_others_run();
 }
 
-size_t fin_ump_acknowledge_in_turn(struct ump_rx *rx, size_t size) {
-    fin_ump_acknowledge(rx, size);
-    ump_let_others_run(&rx->owes);
-    return size;
-}
-
 bool fin_ump_arrived(struct ump_rx *rx) { return ump_look(rx) != 0 || rx->broken; }
 
 int fin_ump_end_of(const struct ump_rx *rx) {

@@ -116,6 +116,7 @@ static FIN_BLOCKING int run_step(struct io *io, const struct call *c, int done) 
             rest.addr = (const char *)c->addr + done;
             rest.len = c->len - (uint32_t)done;
         }
+        fin_io_let_others_run(io);
         r = fin_io_closed(c) ? -EBADF : io->backend->run(io, &rest);
         done += r > 0 ? r : 0;
     } while (r > 0 && goes_on(c, done));

@@ -1,31 +1,9 @@
 // SPDX-License-Identifier: BSD-2-Clause
 // Who sends or receives without ever having to wait, as the other side is that quick, keeps nobody of its thread from
 // running, neither a timer: for each kind of end, and each way to receive.
-#include <fin.h>
-
-#include "check.h"
+#include "others.h"
 
 static struct fin_chan *a, *b;
-static bool over;
-static int turns;
-static uint64_t woken;
-
-static void counts_turns(void *arg) {
-    (void)arg;
-    while (!over) {
-        turns++;
-        fin_yield();
-    }
-}
-
-static void wakes(void *arg) {
-    (void)arg;
-    while (!over) {
-        CHECK_EQ(fin_sleep(1), 0);
-        woken++;
-    }
-}
-
 // Four rings of 64 KiB full. Who receives gives four turns in each, who sends one.
 enum { ROUNDS = 4096, OF_RECEIVER = 12, OF_SENDER = 3, PART = 64 };
 
@@ -71,7 +49,7 @@ static void peeks(int i) {
 static void receives_long(int i) {
     if (i % 8)
         return;
-    CHECK_EQ(fin_chan_send(a, message, 500), 0);
+    CHECK_EQ(fin_chan_try_send(a, message, 500), 0);
     CHECK_EQ(fin_chan_recv(b, got, sizeof got), 500);
 }
 
@@ -99,19 +77,7 @@ static void reserves(int i) {
 static void goes_on(const char *what, void (*step)(int), int least, unsigned flags) {
     const struct fin_chan_options options = {.flags = flags};
     CHECK_EQ(fin_chan_pair(&a, &b, &options), 0);
-    over = false;
-    turns = 0;
-    woken = 0;
-    fin_finish {
-        fin_async_call(counts_turns, NULL);
-        fin_async_call(wakes, NULL);
-        for (int i = 0; i < ROUNDS; i++)
-            step(i);
-        over = true;
-    }
-    if (turns < least || woken < 2)
-        fprintf(stderr, "%s, flags %u: %d turns, %d times woken\n", what, flags, turns, (int)woken);
-    CHECK(turns >= least && woken >= 2);
+    beside_others(what, step, ROUNDS, least);
     fin_chan_close(a);
     fin_chan_close(b);
 }
@@ -165,6 +131,9 @@ int main(void) {
         is_not_closed(reserves, &a, flags);
         is_not_closed(peeks, &b, flags);
         is_not_closed(receives_descriptors, &b, flags);
+        is_not_closed(receives, &b, flags);
+        is_not_closed(receives_nc, &b, flags);
+        is_not_closed(receives_long, &b, flags);
     }
     return 0;
 }

@@ -7,100 +7,107 @@
 #include <pthread.h>
 
 #include "net.h"
+#include "others.h"
 
 enum { CALLS = 400, LEAST = 3 };
 
 static int s[2], file, zero, null, registered, pipes[2][2];
 static char data[512], got[512];
+static struct fin_buffers *buffers;
+static struct fin_receiver *receiver;
+static struct fin_acceptor *acceptor;
+static struct sockaddr_in address;
+static int streamed[2], listener; // the receiver's, the acceptor's
 
 // ---- some calls; each has what it needs, or makes it
 
-static void preads(void) { CHECK_EQ(fin_pread(file, got, sizeof got, 0), sizeof got); }
-static void preads_nc(void) { CHECK_EQ(fin_pread_nc(file, got, sizeof got, 0), sizeof got); }
-static void reads(void) { CHECK_EQ(fin_read(zero, got, sizeof got), sizeof got); }
-static void writes(void) { CHECK_EQ(fin_write(null, data, sizeof data), sizeof data); }
-static void reads_registered(void) { CHECK_EQ(fin_pread(registered, got, sizeof got, 0), sizeof got); }
+static void preads(int i) { (void)i; CHECK_EQ(fin_pread(file, got, sizeof got, 0), sizeof got); }
+static void preads_nc(int i) { (void)i; CHECK_EQ(fin_pread_nc(file, got, sizeof got, 0), sizeof got); }
+static void reads(int i) { (void)i; CHECK_EQ(fin_read(zero, got, sizeof got), sizeof got); }
+static void writes(int i) { (void)i; CHECK_EQ(fin_write(null, data, sizeof data), sizeof data); }
+static void reads_registered(int i) { (void)i; CHECK_EQ(fin_pread(registered, got, sizeof got, 0), sizeof got); }
 
-static void reads_here(void) {
+static void reads_here(int i) {
+    (void)i;
     CHECK_EQ(fin_read(file, got, sizeof got), sizeof got);
     CHECK_EQ(lseek(file, 0, SEEK_SET), 0);
 }
 
-static void reads_vectors(void) {
+static void reads_vectors(int i) {
+    (void)i;
     struct iovec v[2] = {{got, 100}, {got + 100, 200}};
     CHECK_EQ(fin_preadv(file, v, 2, 0), 300);
 }
 
-static void sends(void) {
+static void sends(int i) {
+    (void)i;
     CHECK_EQ(fin_send(s[0], data, 100, 0), 100);
     CHECK_EQ(recv(s[1], got, sizeof got, 0), 100);
 }
 
-static void receives(void) {
+static void receives(int i) {
+    (void)i;
     CHECK_EQ(send(s[0], data, 100, 0), 100);
     CHECK_EQ(fin_recv(s[1], got, sizeof got, 0), 100);
 }
 
-static void receives_all(void) {
+static void receives_all(int i) {
+    (void)i;
     CHECK_EQ(send(s[0], data, 100, 0), 100);
     CHECK_EQ(fin_recv_all(s[1], got, 100, 0, NULL), 0);
 }
 
-static void receives_message(void) {
+static void receives_message(int i) {
+    (void)i;
     struct iovec v = {got, sizeof got};
     struct msghdr m = {.msg_iov = &v, .msg_iovlen = 1};
     CHECK_EQ(send(s[0], data, 100, 0), 100);
     CHECK_EQ(fin_recvmsg(s[1], &m, 0), 100);
 }
 
-static void polls(void) { CHECK_EQ(fin_poll(s[0], POLLOUT), POLLOUT); }
+static void polls(int i) { (void)i; CHECK_EQ(fin_poll(s[0], POLLOUT), POLLOUT); }
 
-static void splices(void) {
+static void splices(int i) {
+    (void)i;
     CHECK_EQ(write(pipes[0][1], data, 100), 100);
     CHECK_EQ(fin_splice(pipes[0][0], NULL, pipes[1][1], NULL, 100, 0), 100);
     CHECK_EQ(read(pipes[1][0], got, sizeof got), 100);
 }
 
-// ---- the others
-
-static bool over;
-static int turns, woken;
-
-static void counts_turns(void *arg) {
-    (void)arg;
-    while (!over) {
-        turns++;
-        fin_yield();
-    }
+static void chains(int i) {
+    struct fin_step steps[] = {fin_step_send(s[0], data, 10, 0), fin_step_recv(s[1], got, 10, MSG_WAITALL)};
+    (void)i;
+    CHECK_EQ(fin_linked(steps, 2), 2);
 }
 
-static void wakes(void *arg) {
-    (void)arg;
-    while (!over) {
-        CHECK_EQ(fin_sleep(1), 0);
-        woken++;
-    }
+static void takes_buffers(int i) {
+    void *piece;
+    (void)i;
+    CHECK_EQ(send(s[0], data, 100, 0), 100);
+    CHECK_EQ(fin_buffers_recv(buffers, s[1], &piece, 0), 100);
+    CHECK_EQ(fin_buffers_put(buffers, piece), 0);
 }
 
-static void goes_on(const char *what, void (*call)(void)) {
-    over = false;
-    turns = woken = 0;
-    fin_finish {
-        fin_async_call(counts_turns, NULL);
-        fin_async_call(wakes, NULL);
-        for (int i = 0; i < CALLS; i++)
-            call();
-        over = true;
-    }
-    if (turns < LEAST || woken < 2)
-        fprintf(stderr, "%s: %d turns, %d times woken\n", what, turns, woken);
-    CHECK(turns >= LEAST && woken >= 2);
+static void takes_next(int i) {
+    void *piece;
+    (void)i;
+    CHECK_EQ(send(streamed[1], data, 100, 0), 100);
+    CHECK_EQ(fin_receiver_next(receiver, &piece), 100);
+    CHECK_EQ(fin_buffers_put(buffers, piece), 0);
+}
+
+static void accepts(int i) {
+    (void)i;
+    int client = tcp_connect(&address), fd = fin_acceptor_next(acceptor);
+    CHECK(fd >= 0);
+    close(fd);
+    close(client);
 }
 
 static void is_timed_out(void) {
     fin_timeout(5 * FIN_MS) {
         while (!fin_cancelled())
-            preads_nc();
+            preads_nc(0);
     }
 }
 
@@ -134,7 +141,7 @@ static void waits_for_thread(void *arg) {
     left--;
 }
 
-static void without_end(void (*call)(void)) {
+static void without_end(void (*call)(int)) {
     static uint64_t next;
     pthread_t thread;
     left = 3;
@@ -145,7 +152,7 @@ static void without_end(void (*call)(void)) {
         fin_async_call(waits_for_data, NULL);
         fin_async_call(waits_for_thread, &next);
         while (left)
-            call();
+            call(0);
     }
     pthread_join(thread, NULL);
 }
@@ -162,24 +169,51 @@ static void set_up(void) {
     registered = fin_file_register(file);
     CHECK(registered >= 0);
     CHECK(pipe(pipes[0]) == 0 && pipe(pipes[1]) == 0);
+    stream_pair(streamed);
+    CHECK_EQ(fin_buffers_open(&buffers, 8, 128), 0);
+    CHECK_EQ(fin_receiver_open(&receiver, streamed[0], buffers), 0);
+    listener = tcp_listen(&address, 8);
+    CHECK_EQ(fin_acceptor_open(&acceptor, listener, 0), 0);
+}
+
+static void tidy_up(void) {
+    CHECK_EQ(fin_file_unregister(registered), 0);
+    CHECK_EQ(fin_acceptor_close(acceptor), 0);
+    CHECK_EQ(fin_receiver_close(receiver), 0);
+    CHECK_EQ(fin_buffers_close(buffers), 0);
+    close(listener);
 }
 
 int main(void) {
     const struct {
         const char *name;
-        void (*call)(void);
-    } calls[] = {{"pread", preads},         {"pread_nc", preads_nc},   {"read", reads},
-                 {"write", writes},         {"read here", reads_here}, {"read, registered", reads_registered},
-                 {"preadv", reads_vectors}, {"send", sends},           {"recv", receives},
-                 {"recv_all", receives_all}, {"recvmsg", receives_message}, {"poll", polls},
-                 {"splice", splices}};
+        void (*call)(int);
+    } calls[] = {
+        {"pread", preads},
+        {"pread_nc", preads_nc},
+        {"read", reads},
+        {"write", writes},
+        {"read here", reads_here},
+        {"read, registered", reads_registered},
+        {"preadv", reads_vectors},
+        {"send", sends},
+        {"recv", receives},
+        {"recv_all", receives_all},
+        {"recvmsg", receives_message},
+        {"poll", polls},
+        {"splice", splices},
+        {"chain", chains},
+        {"buffers", takes_buffers},
+        {"receiver", takes_next},
+        {"acceptor", accepts},
+    };
     set_up();
     for (unsigned i = 0; i < sizeof calls / sizeof *calls; i++)
-        goes_on(calls[i].name, calls[i].call);
+        beside_others(calls[i].name, calls[i].call, CALLS, LEAST);
     without_end(preads);
     without_end(sends);
     without_end(reads_here);
     is_timed_out();
-    CHECK_EQ(fin_file_unregister(registered), 0);
+    tidy_up();
     return 0;
 }
