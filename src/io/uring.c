@@ -285,8 +285,8 @@ static int wait_on_valgrind(struct io *io, int64_t ns) {
     return r;
 }
 
-// A send that would go down alone is made without the ring, which comes to the same, an error too, and takes a third less
-// time. Where something has completed the kernel is entered for that.
+// A send that would go down alone is made without the ring: that is one system call as well, and comes to the same, an error
+// too. Where something has completed the kernel is entered for that.
 static bool send_alone(struct io *io) {
     struct io_uring_sq *sq = &io->uring.ring.sq;
     unsigned place = sq->sqe_tail - 1;
