@@ -12,6 +12,7 @@
 #include <fin/chan.h>
 #include <fin/chan_on.h>
 #include <fin/cont.h>
+#include <fin/finish_on.h>
 #include <fin/fixed.h>
 #include <fin/io.h>
 #include <fin/on.h>

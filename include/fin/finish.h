@@ -100,6 +100,8 @@ enum {
     FIN_FINISH_FAILED = 128,  // an exception has left a body: <fin.hpp> keeps it
     FIN_FINISH_CXX = 256,     // the block is one of <fin.hpp>, and can keep an exception
     FIN_FINISH_TIMED = 512,   // there may be a timer of fin_timeout or fin_deadline for it
+    FIN_FINISH_ON = 1024,     // the block is that of a struct fin_finish_on
+    FIN_FINISH_CLOSING = 2048, // and somebody waits until it is left: `waiter`
 };
 
 enum {

@@ -4,6 +4,8 @@
 // that of an eager body that has blocked. So a step can do whatever a body can, and its end is the end of a body.
 //
 // In its finish block the AWE counts once, and each step, while it runs, once more.
+#include <fin/finish_on.h>
+
 #include "core/cont.h"
 
 // ---- records
@@ -404,6 +406,8 @@ struct fin_awe *fin_async_cont_beside(fin_cont *cont, const void *state, size_t 
 }
 
 static void end_record(struct fin_runtime *rt, struct fin_cont_record *e) {
+    if (FIN_UNLIKELY(e->block->flags & FIN_FINISH_ON) && ((struct fin_finish_on *)(void *)e->block)->opener == awe_of(e))
+        fin_host_die("an AWE ends that has not closed its finish block (fin_finish_open, fin_timeout_open)");
     if (may_hold_locks(rt))
         fin_holds_forget(rt, e);
     e->block->count--; // the step still counts
@@ -421,7 +425,8 @@ static inline struct fin_link *may_inherit(struct fin_runtime *rt, const struct 
     const struct fin_finish_block *block = body->block->parent;
     struct fin_link *l = rt->queue.next;
     bool may = l != &rt->queue && (FIN_AWE_OF(l)->state & FIN_AWE_EXTRA) == FIN_AWE_EXPLICIT && body->inner == 0 &&
-               (block->count > 1 || FIN_AWE_OF(l)->block == block) && !fin_tracking(rt);
+               (FIN_AWE_OF(l)->block == block || (block->count > 1 && !(block->flags & FIN_FINISH_CLOSING))) &&
+               !fin_tracking(rt);
     return FIN_LIKELY(may) && tick(rt) ? l : NULL;
 }
 

@@ -103,6 +103,8 @@ static __attribute__((noinline)) void done_slow(struct fin_runtime *rt, struct f
         if (body)
             body->inner--;
     }
+    if (FIN_UNLIKELY(b->flags & FIN_FINISH_CLOSING))
+        fin_finish_on_left(rt, b);
     if (b->count == 0 && (b->flags & FIN_FINISH_WAITING)) {
         b->flags &= ~(uint32_t)FIN_FINISH_WAITING;
         fin_cancel_leave(b);

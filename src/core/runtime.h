@@ -42,7 +42,8 @@ struct fin_poller {
     void (*poll)(struct fin_poller *, bool wait); // handles what is ready; waits for something, if asked to
     void (*wake)(struct fin_poller *);            // any thread: ends the wait, or the next one
     void (*end)(struct fin_poller *);             // own thread, at its end
-    void (*left)(struct fin_poller *, struct fin_finish_block *); // own thread: of a FIN_FINISH_TIMED whose frame is left
+    // own thread: of a FIN_FINISH_TIMED that is left: had it any time?
+    bool (*left)(struct fin_poller *, struct fin_finish_block *);
 };
 
 // The top of every stack. The block is what an eager body runs in; the rest describes the stack to sanitizers.
@@ -236,6 +237,9 @@ static inline void fin_schedule_own(struct fin_runtime *rt, struct fin_awe *a) {
 // Any thread: a waits with its stack, or by fin_cont_suspend, and the caller alone may make it run.
 void fin_schedule_decided(struct fin_awe *a);
 void fin_schedule_decided_front(struct fin_awe *a); // and it runs next, where it is of this thread
+
+// finish_on.c: of a FIN_FINISH_CLOSING, in which something has ended
+void fin_finish_on_left(struct fin_runtime *rt, struct fin_finish_block *b);
 
 // stats.c
 void fin_stats_all(struct fin_stats *out); // of all threads that there are or were; of those that run about

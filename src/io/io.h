@@ -335,7 +335,7 @@ void fin_timers_run(struct io *io);
 // Takes away all that have this function, and gives each to `with`.
 void fin_timers_take(struct io *io, void (*fn)(struct fin_timer *), void (*with)(struct fin_timer *));
 void fin_timers_forked(struct io *parents); // in the child: the blocks around the caller of fork keep their time
-void fin_timed_left(struct fin_poller *p, struct fin_finish_block *block); // its timer goes, where it has one
+bool fin_timed_left(struct fin_poller *p, struct fin_finish_block *block); // its timer goes, where it has one that waits
 struct fin_timer *fin_timers_soonest(const struct io *io); // pre: one waits
 static inline struct fin_timer *fin_timers_first(const struct io *io) { // NULL: none waits
     return io->timers.waiting ? fin_timers_soonest(io) : NULL;

@@ -7,6 +7,8 @@
 // what fits into no row.
 #include <time.h>
 
+#include <fin/finish_on.h>
+
 #include "io/io.h"
 
 static bool before(const struct fin_timer *a, const struct fin_timer *b) {
@@ -227,6 +229,23 @@ void fin_deadline_begin_(struct fin_finish_block *block, struct fin_timer *timer
     begin(block, timer, when, when <= fin_now());
 }
 
+static struct fin_timer *timer_in(struct fin_finish_on *f) { return (struct fin_timer *)(void *)f->timer; }
+_Static_assert(sizeof(struct fin_timer) <= sizeof(((struct fin_finish_on *)0)->timer), "room");
+
+int fin_timeout_open(struct fin_finish_on *f, uint64_t ns) {
+    int error = fin_finish_open(f);
+    if (!error)
+        fin_timeout_begin_(&f->block, timer_in(f), ns);
+    return error;
+}
+
+int fin_deadline_open(struct fin_finish_on *f, uint64_t when) {
+    int error = fin_finish_open(f);
+    if (!error)
+        fin_deadline_begin_(&f->block, timer_in(f), when);
+    return error;
+}
+
 void fin_timeout_end_(struct fin_timer *timer) {
     timed_out = !fin_timer_waits(timer);
     fin_timer_remove(timer); // in the child of a fork: from what was its parent's
@@ -259,10 +278,13 @@ static struct fin_timer *timer_of(const struct timers *all, const struct fin_fin
     return t;
 }
 
-void fin_timed_left(struct fin_poller *p, struct fin_finish_block *block) {
-    struct fin_timer *t = timer_of(&((struct io *)p)->timers, block);
-    if (t)
+bool fin_timed_left(struct fin_poller *p, struct fin_finish_block *block) {
+    bool on = block->flags & FIN_FINISH_ON;
+    struct fin_timer *t = on ? timer_in((struct fin_finish_on *)(void *)block) : timer_of(&((struct io *)p)->timers, block);
+    bool waits = t && fin_timer_waits(t);
+    if (waits)
         fin_timer_remove(t);
+    return waits;
 }
 
 static void take(struct fin_timer *t, struct fin_timer **taken) {

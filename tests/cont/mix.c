@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// Random sequences of what fin/cont.h has, between a dozen AWEs, also while another thread wakes them: no wake, and none of
-// those who wait in the queue or for a mutex, is lost. An argument says how many sequences.
+// Random sequences of what fin/cont.h and fin/finish_on.h have, between a dozen AWEs, also while another thread wakes them:
+// no wake, and none of those who wait in the queue, for a mutex or for the end of a block, is lost. A block ends after what
+// was started in it. An argument says how many sequences.
 #include <sched.h>
 #include <stdlib.h>
 #include <unistd.h>
@@ -9,12 +10,15 @@
 
 #include "check.h"
 
-enum { AWES = 12, STEPS = 200 };
+enum { AWES = 12, STEPS = 200, DEEP = 3 };
 
 static struct one {
     struct fin_awe *self;
     int left;
     bool lives;
+    int open, inside[DEEP]; // blocks, and what has been started in each and has not ended
+    unsigned cancelled;     // which of them
+    struct fin_finish_on block[DEEP];
     struct fin_sync_on on;
 } all[AWES];
 static struct fin_mutex mutex = FIN_MUTEX_INIT;
@@ -38,7 +42,82 @@ static void locked(void *state, int result) {
     step(state, result);
 }
 
+// ---- AWEs that live in a block
+
+struct within {
+    struct one *o;
+    int depth, turns;
+};
+
+static void lives_within(void *state, int result) {
+    struct within w = *(struct within *)state;
+    (void)result;
+    CHECK(w.o->open > w.depth && w.o->inside[w.depth] > 0);
+    if (w.turns == 1 && below(&seed, 2))
+        fin_yield();
+    if (w.turns-- > 0)
+        fin_yield_on(lives_within, &w, sizeof w);
+    w.o->inside[w.depth]--;
+    fin_cont_end();
+}
+
+static void start_within(struct one *o) {
+    struct within w = {o, o->open - 1, (int)below(&seed, 4)};
+    if (o->open == 0)
+        return;
+    CHECK(fin_async_cont_beside(lives_within, &w, sizeof w));
+    o->inside[o->open - 1]++;
+}
+
+static void open_block(struct one *o) {
+    if (o->open == DEEP || fin_finish_open(&o->block[o->open]) != 0)
+        return;
+    o->inside[o->open] = 0;
+    o->cancelled &= ~(1U << o->open++);
+}
+
+static void closed(struct one *o) {
+    CHECK_EQ(o->inside[--o->open], 0);
+    o->cancelled &= (1U << o->open) - 1;
+}
+
+static void closed_on(void *state, int result) {
+    CHECK_EQ(result, 0);
+    closed(*(struct one **)state);
+    step(state, 0);
+}
+
+static void close_block(struct one *o) {
+    struct fin_finish_on *f = &o->block[o->open - 1];
+    if (o->open == 0)
+        return;
+    switch (below(&seed, 3)) {
+    case 0:
+        if (fin_finish_close(f) == 0)
+            closed(o);
+        else
+            CHECK(o->inside[o->open - 1] > 0);
+        break;
+    case 1:
+        CHECK_EQ(fin_finish_close_wait(f), 0);
+        closed(o);
+        break;
+    default:
+        fin_finish_close_on(f, closed_on, &o, sizeof o);
+    }
+}
+
+static void cancel_block(struct one *o) {
+    if (o->open == 0)
+        return;
+    int which = (int)below(&seed, (unsigned)o->open);
+    fin_finish_cancel(&o->block[which]);
+    o->cancelled |= 1U << which;
+}
+
 static void end(struct one *o) {
+    if (o->open > 0)
+        fin_finish_close_on(&o->block[o->open - 1], closed_on, &o, sizeof o);
     o->lives = false;
     ended++;
     fin_cont_end();
@@ -60,12 +139,14 @@ static struct one *hand_over(struct one *o, struct one *to) {
 
 static void step(void *state, int result) {
     struct one *o = *(struct one **)state;
-    CHECK(o->lives && (result == 0 || (result == -ECANCELED && cancelling)));
+    CHECK(o->lives && (result == 0 || (result == -ECANCELED && (cancelling || o->cancelled))));
     __atomic_store_n(&o->self, fin_awe_self(), __ATOMIC_RELAXED);
+    if (result != 0 && !cancelling) // out of what is cancelled
+        fin_finish_close_on(&o->block[o->open - 1], closed_on, &o, sizeof o);
     while (result == 0 && o->left-- > 0) {
         struct one *other = &all[below(&seed, AWES)];
         bool there = other->lives && other->self;
-        switch (below(&seed, 10)) {
+        switch (below(&seed, 20)) {
         case 0:
             fin_block_on(step, &o, sizeof o);
             break;
@@ -89,6 +170,22 @@ static void step(void *state, int result) {
             break;
         case 7:
             (void)(there && fin_yield_to(other->self));
+            break;
+        case 8:
+        case 9:
+            open_block(o);
+            break;
+        case 10:
+            close_block(o);
+            break;
+        case 11:
+        case 12:
+        case 13:
+            start_within(o);
+            break;
+        case 14:
+            if (below(&seed, 8) == 0)
+                cancel_block(o);
             break;
         default:
             o = there ? hand_over(o, other) : o;
