@@ -75,6 +75,17 @@ __attribute__((always_inline)) inline void eager_call(fin_finish_block *block, v
         eager_in_flight(block, fn, arg);
 }
 
+// The exception that left a body of a block, with FIN_FINISH_FAILED, lies behind what C knows of the block: in `block` below,
+// and in a struct fin_finish_on.
+inline std::exception_ptr *error_of(fin_finish_block *b) { return reinterpret_cast<std::exception_ptr *>(b + 1); }
+
+__attribute__((noinline, cold)) inline std::exception_ptr take_error(fin_finish_block *b) noexcept {
+    b->flags &= ~static_cast<uint32_t>(FIN_FINISH_FAILED);
+    std::exception_ptr error(std::move(*error_of(b)));
+    error_of(b)->~exception_ptr();
+    return error;
+}
+
 // A finish block, as a variable of the `for` that is the block: see FIN_FINISH_.
 class block {
 public:
@@ -99,7 +110,7 @@ public:
         fin_finish_leave_(&b_);
         exceptions_ = nullptr;
         if (__builtin_expect(b_.flags & FIN_FINISH_FAILED, 0))
-            std::rethrow_exception(take_error());
+            std::rethrow_exception(take_error(&b_));
     }
 
     // The block was left before its end.
@@ -110,34 +121,16 @@ public:
                 cancel();
             fin_finish_leave_(&b_);
             if (b_.flags & FIN_FINISH_FAILED) {
-                std::exception_ptr error = take_error();
+                std::exception_ptr error = take_error(&b_);
                 if (!unwinding)
                     std::rethrow_exception(std::move(error));
             }
         }
     }
 
-    // From a catch clause.
-    __attribute__((noinline, cold)) void failed() noexcept {
-        if (!(b_.flags & FIN_FINISH_FAILED)) {
-            new (&error_) std::exception_ptr(std::current_exception());
-            b_.flags |= FIN_FINISH_FAILED;
-        }
-        cancel();
-    }
-
 private:
-    __attribute__((noinline, cold)) std::exception_ptr take_error() noexcept {
-        b_.flags &= ~static_cast<uint32_t>(FIN_FINISH_FAILED);
-        std::exception_ptr error(std::move(error_));
-        error_.~exception_ptr();
-        return error;
-    }
-
-    fin_finish_block b_; // first: see failed() below
-    union {
-        std::exception_ptr error_; // with FIN_FINISH_FAILED
-    };
+    fin_finish_block b_;
+    [[maybe_unused]] void *error_; // error_of(&b_)
     void *const *exceptions_; // NULL once the block is closed
     unsigned thrown_before_;
 };
@@ -183,8 +176,6 @@ template <class Body> auto invoke(Body &b, long) -> decltype(b(), void()) {
     b();
 }
 
-static_assert(std::is_standard_layout_v<block>, "a block's address is that of its first member");
-
 // From the catch clause around a body or a step: its block is cancelled and keeps the exception. All blocks inside the body
 // have ended, so the current block is the body's own. A block of C cannot keep an exception.
 __attribute__((noinline, cold)) inline void failed() noexcept {
@@ -193,7 +184,11 @@ __attribute__((noinline, cold)) inline void failed() noexcept {
         b = b->parent;
     if (!(b->flags & FIN_FINISH_CXX))
         std::terminate();
-    reinterpret_cast<block *>(b)->failed();
+    if (!(b->flags & FIN_FINISH_FAILED)) {
+        new (error_of(b)) std::exception_ptr(std::current_exception());
+        b->flags |= FIN_FINISH_FAILED;
+    }
+    fin_cancel_block_(b);
 }
 
 // The body's closure moves to the stack that it runs on: the next iteration of a loop makes the next one in the same place.
@@ -206,19 +201,19 @@ template <class Body> __attribute__((noinline)) void run(void *closure) noexcept
     }
 }
 
-template <class Body> __attribute__((always_inline)) inline void eager(block *owner, Body &&b) {
+template <class Body> __attribute__((always_inline)) inline void eager(fin_finish_block *owner, Body &&b) {
     if constexpr (std::is_lvalue_reference_v<Body> || std::is_const_v<Body>) {
         std::decay_t<Body> copy(b);
         eager(owner, std::move(copy));
     } else {
-        eager_call(owner->raw(), &run<Body>, &b);
+        eager_call(owner, &run<Body>, &b);
     }
 }
 
 // fin_async is `site % lambda`: the one operator form in which the body can come last.
 struct eager_site {
     block *owner;
-    template <class Body> __attribute__((always_inline)) void operator%(Body &&b) const { eager(owner, std::move(b)); }
+    template <class Body> __attribute__((always_inline)) void operator%(Body &&b) const { eager(owner->raw(), std::move(b)); }
 };
 
 template <class Place> struct lazy_site {
@@ -297,9 +292,12 @@ struct elided {
 };
 struct elided_block {
     explicit elided_block(uint32_t) {}
+    elided_block *raw() { return this; }
     void cancel() {}
     void close() {}
 };
+inline void cancel(elided_block *) {}
+inline void cancel(fin_finish_block *b) { fin_cancel_block_(b); }
 struct elided_timeout : elided_block {
     elided_timeout(timeout_block::begin, uint64_t) : elided_block(0) {}
 };
@@ -310,9 +308,11 @@ template <class Body> void eager(elided_block *, Body &&body) {
 
 #ifdef FIN_ELIDE
 using scope_block = elided_block;
+using raw_block = elided_block;
 using scope_timeout = elided_timeout;
 #else
 using scope_block = block;
+using raw_block = fin_finish_block;
 using scope_timeout = timeout_block;
 #endif
 
@@ -336,7 +336,8 @@ inline namespace sequential { // not the same names as in files of the same prog
 // The finish block of fin::finish. May be passed on and used from anywhere in the block's own thread until it ends.
 class scope {
 public:
-    explicit scope(detail::scope_block &b) : block_(&b) {}
+    explicit scope(detail::scope_block &b) : block_(b.raw()) {}
+    explicit scope(detail::raw_block *b) : block_(b) {}
 
     // Runs body() at once; if it blocks, the caller goes on. The body has a stack of its own from the start.
     template <class Body> void async(Body &&body) { detail::eager(block_, std::forward<Body>(body)); }
@@ -348,10 +349,10 @@ public:
     // Starts an AWE from a continuation, fin::next Step(State &, int), or a closure: see <fin/cont.hpp>. Throws
     // std::bad_alloc if there is no memory.
     template <auto Step, class State> fin_awe &async_cont(const State &s) {
-        return detail::started(fin_cont_start_(block_->raw(), detail::step<Step, State>, __builtin_addressof(s), sizeof s));
+        return detail::started(fin_cont_start_(block_, detail::step<Step, State>, __builtin_addressof(s), sizeof s));
     }
     template <class Closure, class = detail::if_closure<Closure>> fin_awe &async_cont(const Closure &c) {
-        return detail::started(fin_cont_start_(block_->raw(), detail::closure<Closure>, __builtin_addressof(c), sizeof c));
+        return detail::started(fin_cont_start_(block_, detail::closure<Closure>, __builtin_addressof(c), sizeof c));
     }
 #else // these have no sequential form
     void async(task<void> &&t) = delete;
@@ -359,10 +360,10 @@ public:
     template <class Closure> fin_awe &async_cont(const Closure &c) = delete;
 #endif
 
-    void cancel() { block_->cancel(); }
+    void cancel() { detail::cancel(block_); }
 
 private:
-    detail::scope_block *block_;
+    detail::raw_block *block_;
 };
 
 // Runs body(scope), then waits until all that it started has ended.

@@ -12,8 +12,8 @@
 //
 // co_await gives what the function of <fin/io.h> would return: a count, or a negative errno; -ECANCELED after the finish
 // block was cancelled. A task may co_await another. An exception that leaves a task goes to the task that awaits it; one
-// that leaves the outermost task cancels the finish block and is rethrown where the block ends. Inside a coroutine, write a
-// finish block as fin::finish: Clang refuses the macro there, and a co_await inside the block would give -EBUSY.
+// that leaves the outermost task cancels the finish block and is rethrown where the block ends. A finish
+// block of a coroutine, and a limit of time, is an object of <fin/co_finish.hpp>: a co_await inside fin_finish gives -EBUSY.
 //
 // To wait for anything that has no function in fin::co, use a stack, which the task keeps for that time:
 //
@@ -319,7 +319,7 @@ inline void start_task(fin_finish_block *block, task<> &&t) {
 } // namespace detail
 
 #ifndef FIN_ELIDE
-inline void scope::async(task<void> &&t) { detail::start_task(block_->raw(), std::move(t)); }
+inline void scope::async(task<void> &&t) { detail::start_task(block_, std::move(t)); }
 #endif
 
 namespace co {
@@ -496,5 +496,5 @@ inline auto suspend(fin_awe *&slot, void (*then)(void *), void *arg) {
 
 // Starts a fin::task<> in the enclosing finish block. It runs when its turn in the queue has come.
 #define fin_async_task(...) ::fin::detail::start_task(FIN_CONT_BLOCK_, (__VA_ARGS__))
-
+#include <fin/co_finish.hpp>
 #endif

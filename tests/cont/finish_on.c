@@ -13,6 +13,7 @@ static struct fin_on on, on_beside;
 static struct fin_awe *waiting;
 static int fds[2];
 static char byte;
+static uint64_t start_of_run;
 
 static void ends(void *name, int result) {
     LOG("%s%d ", (char *)name, result);
@@ -21,8 +22,8 @@ static void ends(void *name, int result) {
 
 static void naps(void *name, int result) {
     (void)result;
-    struct fin_on *own = ((char *)name)[0] == 'a' ? &on : &on_beside;
-    fin_sleep_on(own, ((char *)name)[0] == 'a' ? FIN_MS : 2 * FIN_MS, ends, name, 8);
+    bool first = ((char *)name)[0] == 'a';
+    fin_sleep_until_on(first ? &on : &on_beside, start_of_run + (first ? FIN_MS : 2 * FIN_MS), ends, name, 8);
 }
 
 static void never(void *p, int result) {
@@ -33,6 +34,7 @@ static void never(void *p, int result) {
 
 static void run(fin_cont *cont) {
     check_log[0] = 0;
+    start_of_run = fin_now();
     fin_finish {
         CHECK(fin_async_cont(cont, NULL, 0));
     }

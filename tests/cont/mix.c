@@ -88,9 +88,9 @@ static void closed_on(void *state, int result) {
 }
 
 static void close_block(struct one *o) {
-    struct fin_finish_on *f = &o->block[o->open - 1];
     if (o->open == 0)
         return;
+    struct fin_finish_on *f = &o->block[o->open - 1];
     switch (below(&seed, 3)) {
     case 0:
         if (fin_finish_close(f) == 0)

@@ -1,0 +1,138 @@
+// SPDX-License-Identifier: BSD-2-Clause
+// Finish blocks of C++20 coroutines (fin/finish_on.h): what a coroutine awaits and starts while such an object exists is in
+// the block. It waits at the end of the block with co_await, and has no stack for that time.
+//
+//     fin::task<> ask_both(int a, int b) {
+//         int first = 0, second = 0;
+//         fin::co::timeout block(FIN_S);
+//         block.async(ask(a, first));                 // fin::task<>
+//         block.async(ask(b, second));
+//         bool late = co_await block.end();           // both have ended
+//     }
+//
+//     fin::co::timeout limit(10 * FIN_S);             // around what the coroutine itself awaits
+//     int n = co_await fin::co::recv(fd, buffer, sizeof buffer);
+//     bool late = co_await limit.end();               // n is -ECANCELED then, or it was there just in time
+//
+// fin::co::finish, finish_nc (shielded from the cancellation of the blocks around it), timeout (nanoseconds) and deadline
+// (when fin_now() is that) are fin::scope objects: async, async_cont and cancel are theirs, and functions that take a
+// fin::scope & take them. They are local variables of coroutines, and end in the reverse order of their beginning. An
+// exception that leaves a task of the block cancels the block, and is thrown by co_await end().
+//
+// A block that is left in another way than by end() waits as fin::finish does, with the stack of the coroutine's step; if an
+// exception leaves it, it is cancelled first.
+//
+// The constructor throws std::system_error where a block cannot be opened: EINVAL outside a coroutine or a continuation;
+// EBUSY inside a finish block of a function, and while a lambda that async has started in this step waits: co_await
+// fin::co::yield() first.
+#ifndef FIN_CO_FINISH_HPP
+#define FIN_CO_FINISH_HPP
+
+#if defined(__GNUC__) && !defined(FIN_WARN)
+#pragma GCC system_header // what blocks is called on the program's behalf: docs/blocking.md
+#endif
+
+#include <fin/coro.hpp>
+
+#ifndef FIN_ELIDE
+namespace fin {
+
+namespace detail {
+
+static_assert(offsetof(fin_finish_on, error) == sizeof(fin_finish_block), "error_of(&block)");
+
+struct no_storage {};
+
+// An open block, which a coroutine is in.
+class opened {
+public:
+    template <class... Time> explicit opened(int (*open)(fin_finish_on *, Time...), Time... time) {
+        check(open(&f_, time...));
+        f_.block.flags |= FIN_FINISH_CXX;
+    }
+    opened(const opened &) = delete;
+    opened &operator=(const opened &) = delete;
+
+    fin_finish_block *raw() { return &f_.block; }
+    int close(fin_cont *cont, const void *state, size_t size) { return fin_finish_close_on(&f_, cont, state, size); }
+
+    // Of a block that was closed in that way. Was it late?
+    bool closed(int result) {
+        check(result);
+        is_open_ = false;
+        if (f_.block.flags & FIN_FINISH_FAILED)
+            std::rethrow_exception(take_error(&f_.block));
+        return result > 0;
+    }
+
+    ~opened() noexcept(false) {
+        if (is_open_)
+            leave(std::uncaught_exceptions() > in_flight_);
+    }
+
+private:
+    __attribute__((noinline)) void leave(bool unwinding) {
+        if (unwinding)
+            fin_cancel_block_(&f_.block);
+        check(fin_finish_close_wait(&f_));
+        if (!(f_.block.flags & FIN_FINISH_FAILED))
+            return;
+        std::exception_ptr error = take_error(&f_.block);
+        if (!unwinding)
+            std::rethrow_exception(std::move(error));
+    }
+
+    fin_finish_on f_;
+    bool is_open_ = true;
+    int in_flight_ = std::uncaught_exceptions();
+};
+
+} // namespace detail
+
+namespace co {
+
+class finish : private detail::opened, public scope {
+public:
+    finish() : finish(fin_finish_open) {}
+
+    // co_await: waits until all that is in the block has ended, and leaves it. Whether its time, if it has one, ran out; even
+    // then the work may have been done.
+    [[nodiscard]] auto end() { return ended(*this); }
+
+protected:
+    template <class... Time>
+    explicit finish(int (*open)(fin_finish_on *, Time...), Time... time) : opened(open, time...), scope(raw()) {}
+
+private:
+    struct closes {
+        opened &block;
+        int operator()(detail::no_storage *, fin_cont *c, void *s, size_t n) const { return block.close(c, s, n); }
+    };
+    class [[nodiscard]] ended : public detail::operation<closes, detail::no_storage> {
+    public:
+        explicit ended(opened &b) : operation(closes{b}), block_(b) {}
+        bool await_resume() const { return block_.closed(operation::await_resume()); }
+
+    private:
+        opened &block_;
+    };
+};
+
+class finish_nc : public finish {
+public:
+    finish_nc() : finish(fin_finish_open_nc) {}
+};
+class timeout : public finish {
+public:
+    explicit timeout(uint64_t ns) : finish(fin_timeout_open, ns) {}
+};
+class deadline : public finish {
+public:
+    explicit deadline(uint64_t when) : finish(fin_deadline_open, when) {}
+};
+
+} // namespace co
+} // namespace fin
+#endif
+
+#endif
