@@ -75,8 +75,8 @@ __attribute__((always_inline)) inline void eager_call(fin_finish_block *block, v
         eager_in_flight(block, fn, arg);
 }
 
-// The exception that left a body of a block, with FIN_FINISH_FAILED, lies behind what C knows of the block: in `block` below,
-// and in a struct fin_finish_on.
+// The exception that left a body of a block, with FIN_FINISH_FAILED, lies behind what C knows of the block: in `block`
+// below, and in a struct fin_finish_on.
 inline std::exception_ptr *error_of(fin_finish_block *b) { return reinterpret_cast<std::exception_ptr *>(b + 1); }
 
 __attribute__((noinline, cold)) inline std::exception_ptr take_error(fin_finish_block *b) noexcept {
@@ -212,8 +212,8 @@ template <class Body> __attribute__((always_inline)) inline void eager(fin_finis
 
 // fin_async is `site % lambda`: the one operator form in which the body can come last.
 struct eager_site {
-    block *owner;
-    template <class Body> __attribute__((always_inline)) void operator%(Body &&b) const { eager(owner->raw(), std::move(b)); }
+    fin_finish_block *owner;
+    template <class Body> __attribute__((always_inline)) void operator%(Body &&b) const { eager(owner, std::move(b)); }
 };
 
 template <class Place> struct lazy_site {
@@ -224,8 +224,8 @@ template <class Place> struct lazy_site {
 };
 
 template <class Place> FIN_BLOCKING inline lazy_site<Place> site(block &, block &owner, Place) { return {&owner}; }
-template <class Place> FIN_BLOCKING inline eager_site site(body_scope, block &owner, Place) { return {&owner}; }
-template <class Here> FIN_BLOCKING inline eager_site site_eager(const Here &, block &owner) { return {&owner}; }
+template <class Place> FIN_BLOCKING inline eager_site site(body_scope, block &owner, Place) { return {owner.raw()}; }
+template <class Here> FIN_BLOCKING inline eager_site site_eager(const Here &, block &owner) { return {owner.raw()}; }
 
 // A function as a body. An exception that leaves it is caught, unless its type says that none does.
 struct call {

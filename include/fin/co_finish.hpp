@@ -91,11 +91,12 @@ private:
 
 namespace co {
 
+// A finish block of the coroutine that makes the object, until co_await end().
 class finish : private detail::opened, public scope {
 public:
     finish() : finish(fin_finish_open) {}
 
-    // co_await: waits until all that is in the block has ended, and leaves it. Whether its time, if it has one, ran out; even
+    // co_await: waits until all that is in the block has ended, and leaves it. True if it had a time, which ran out; even
     // then the work may have been done.
     [[nodiscard]] auto end() { return ended(*this); }
 
@@ -118,14 +119,17 @@ private:
     };
 };
 
+// The same, shielded from the cancellation of the blocks around it.
 class finish_nc : public finish {
 public:
     finish_nc() : finish(fin_finish_open_nc) {}
 };
+// The same as finish; cancelled when so many nanoseconds are over: co_await end() says whether they are.
 class timeout : public finish {
 public:
     explicit timeout(uint64_t ns) : finish(fin_timeout_open, ns) {}
 };
+// The same as timeout; cancelled when fin_now() is `when`.
 class deadline : public finish {
 public:
     explicit deadline(uint64_t when) : finish(fin_deadline_open, when) {}

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// Finish blocks and limits of time of coroutines: co_await end() waits without a stack for all that was started in the block,
-// and throws what left it; a block that is left otherwise waits too. A cancel is of the block alone.
+// Finish blocks and limits of time of coroutines: co_await end() waits without a stack for all that was started in the
+// block, and throws what left it; a block that is left otherwise waits too. A cancel is of the block alone.
 #include <cstring>
 #include <stdexcept>
 #include <string>
