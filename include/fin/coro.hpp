@@ -17,7 +17,7 @@
 //
 // To wait for anything that has no function in fin::co, use a stack, which the task keeps for that time:
 //
-//     int error = co_await fin::co::with_stack([&] { return fin_connect(fd, address, length); });
+//     int error = co_await fin::co::with_stack([&] { return fin_getaddrinfo(name, service, &hints, &found); });
 //
 // A task begins when its turn has come: what it refers to must exist then, and until its end. If the coroutine is a lambda,
 // that includes the closure with its captures: give it parameters instead, which the coroutine keeps.
@@ -200,7 +200,12 @@ private:
     raise<std::logic_error>("a fin::task is destroyed that waits, or runs");
 }
 
-// Operation(args, the storage, continuation, state, size): all except those of <fin/on.h> whose storage comes first.
+// Operation(the storage, args, continuation, state, size), as most of <fin/on.h> are.
+template <class Storage, auto Operation, class... Args> auto stored_first(Args... args) {
+    auto start = [=](Storage *on, fin_cont *c, void *s, size_t n) { return Operation(on, args..., c, s, n); };
+    return operation<decltype(start), Storage>(start);
+}
+// Operation(args, the storage, continuation, state, size), as all others are.
 template <class Storage, auto Operation, class... Args> auto stored_last(Args... args) {
     auto start = [=](Storage *on, fin_cont *c, void *s, size_t n) { return Operation(args..., on, c, s, n); };
     return operation<decltype(start), Storage>(start);
@@ -341,66 +346,41 @@ namespace co {
 template <class Body> auto with_stack(Body &&body) { return detail::stackful<Body>(std::forward<Body>(body)); }
 
 // What a task may wait for without a stack: co_await gives what the function of that name returns.
-inline auto sleep(uint64_t ns) {
-    return detail::operation([=](fin_on *on, fin_cont *c, void *s, size_t n) { return fin_sleep_on(on, ns, c, s, n); });
-}
-inline auto sleep_until(uint64_t when) {
-    return detail::operation(
-        [=](fin_on *on, fin_cont *c, void *s, size_t n) { return fin_sleep_until_on(on, when, c, s, n); });
-}
-inline auto poll(int fd, int events) {
-    return detail::operation(
-        [=](fin_on *on, fin_cont *c, void *s, size_t n) { return fin_poll_on(on, fd, events, c, s, n); });
-}
-inline auto read(int fd, void *buffer, size_t size) {
-    return detail::operation(
-        [=](fin_on *on, fin_cont *c, void *s, size_t n) { return fin_read_on(on, fd, buffer, size, c, s, n); });
-}
+inline auto sleep(uint64_t ns) { return detail::stored_first<fin_on, fin_sleep_on>(ns); }
+inline auto sleep_until(uint64_t when) { return detail::stored_first<fin_on, fin_sleep_until_on>(when); }
+inline auto poll(int fd, int events) { return detail::stored_first<fin_on, fin_poll_on>(fd, events); }
+inline auto read(int fd, void *buffer, size_t size) { return detail::stored_first<fin_on, fin_read_on>(fd, buffer, size); }
 inline auto write(int fd, const void *data, size_t size) {
-    return detail::operation(
-        [=](fin_on *on, fin_cont *c, void *s, size_t n) { return fin_write_on(on, fd, data, size, c, s, n); });
+    return detail::stored_first<fin_on, fin_write_on>(fd, data, size);
 }
 inline auto pread(int fd, void *buffer, size_t size, off_t offset) {
-    return detail::operation(
-        [=](fin_on *on, fin_cont *c, void *s, size_t n) { return fin_pread_on(on, fd, buffer, size, offset, c, s, n); });
+    return detail::stored_first<fin_on, fin_pread_on>(fd, buffer, size, offset);
 }
 inline auto pwrite(int fd, const void *data, size_t size, off_t offset) {
-    return detail::operation(
-        [=](fin_on *on, fin_cont *c, void *s, size_t n) { return fin_pwrite_on(on, fd, data, size, offset, c, s, n); });
+    return detail::stored_first<fin_on, fin_pwrite_on>(fd, data, size, offset);
 }
 inline auto recv(int fd, void *buffer, size_t size, int flags = 0) {
-    return detail::operation(
-        [=](fin_on *on, fin_cont *c, void *s, size_t n) { return fin_recv_on(on, fd, buffer, size, flags, c, s, n); });
+    return detail::stored_first<fin_on, fin_recv_on>(fd, buffer, size, flags);
 }
 inline auto send(int fd, const void *data, size_t size, int flags = 0) {
-    return detail::operation(
-        [=](fin_on *on, fin_cont *c, void *s, size_t n) { return fin_send_on(on, fd, data, size, flags, c, s, n); });
+    return detail::stored_first<fin_on, fin_send_on>(fd, data, size, flags);
 }
 // Sleeps until `when`, and sends then.
 inline auto send_at(uint64_t when, int fd, const void *data, size_t size, int flags = 0) {
-    return detail::operation([=](fin_on *on, fin_cont *c, void *s, size_t n) {
-        return fin_send_at_on(on, when, fd, data, size, flags, c, s, n);
-    });
+    return detail::stored_first<fin_on, fin_send_at_on>(when, fd, data, size, flags);
 }
-inline auto accept(int fd, int flags = 0) {
-    return detail::operation(
-        [=](fin_on *on, fin_cont *c, void *s, size_t n) { return fin_accept_on(on, fd, flags, c, s, n); });
+inline auto accept(int fd, int flags = 0) { return detail::stored_first<fin_on, fin_accept_on>(fd, flags); }
+inline auto connect(int fd, const sockaddr *address, socklen_t size) {
+    return detail::stored_first<fin_more_on, fin_connect_on>(fd, address, size);
 }
 inline auto openat(int dir, const char *path, int flags, mode_t mode = 0) {
-    return detail::operation(
-        [=](fin_on *on, fin_cont *c, void *s, size_t n) { return fin_openat_on(on, dir, path, flags, mode, c, s, n); });
+    return detail::stored_first<fin_on, fin_openat_on>(dir, path, flags, mode);
 }
 inline auto recvmsg(int fd, msghdr &message, int flags = 0) {
-    auto start = [=, &message](fin_more_on *on, fin_cont *c, void *s, size_t n) {
-        return fin_recvmsg_on(on, fd, &message, flags, c, s, n);
-    };
-    return detail::operation<decltype(start), fin_more_on>(start);
+    return detail::stored_first<fin_more_on, fin_recvmsg_on>(fd, &message, flags);
 }
 inline auto recvfrom(int fd, void *buffer, size_t size, int flags, sockaddr *from, socklen_t *from_size) {
-    auto start = [=](fin_more_on *on, fin_cont *c, void *s, size_t n) {
-        return fin_recvfrom_on(on, fd, buffer, size, flags, from, from_size, c, s, n);
-    };
-    return detail::operation<decltype(start), fin_more_on>(start);
+    return detail::stored_first<fin_more_on, fin_recvfrom_on>(fd, buffer, size, flags, from, from_size);
 }
 // <fin/signals.h>, <fin/process.h>: the next signal; the end of a child.
 inline auto next(fin_signals &set, fin_signal_info &info) {

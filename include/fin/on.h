@@ -89,6 +89,10 @@ int fin_recvmsg_on(struct fin_more_on *on, int fd, struct msghdr *message, int f
 int fin_recvfrom_on(struct fin_more_on *on, int fd, void *buffer, size_t bytes, int flags, struct sockaddr *from,
                     socklen_t *from_size, fin_cont *cont, const void *state, size_t size);
 
+// As fin_connect (fin/socket.h): a wait that is cancelled leaves the socket as it was before.
+int fin_connect_on(struct fin_more_on *on, int fd, const struct sockaddr *address, socklen_t bytes, fin_cont *cont,
+                   const void *state, size_t size);
+
 // As fin_signals_next (fin/signals.h); *info is set when the continuation runs.
 struct fin_signals;
 struct fin_signal_info;

@@ -1,10 +1,12 @@
 // SPDX-License-Identifier: BSD-2-Clause
 // Finish blocks and limits of time of coroutines: co_await end() waits without a stack for all that was started in the
 // block, and throws what left it; a block that is left otherwise waits too. A cancel is of the block alone.
+#include <arpa/inet.h>
 #include <cstring>
 #include <stdexcept>
 #include <string>
 #include <sys/socket.h>
+#include <unistd.h>
 
 #include <fin/coro.hpp>
 
@@ -139,6 +141,25 @@ static fin::task<> around_others(int fd) {
     CHECK(co_await limit.end());
 }
 
+static fin::task<> connects() {
+    sockaddr_in address{};
+    socklen_t size = sizeof address;
+    address.sin_family = AF_INET;
+    address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+    int listener = socket(AF_INET, SOCK_STREAM, 0), fd = socket(AF_INET, SOCK_STREAM, 0);
+    CHECK_EQ(bind(listener, reinterpret_cast<sockaddr *>(&address), size), 0);
+    CHECK_EQ(getsockname(listener, reinterpret_cast<sockaddr *>(&address), &size), 0);
+    CHECK_EQ(listen(listener, 1), 0);
+    co::timeout limit(100 * FIN_S);
+    CHECK_EQ(co_await co::connect(fd, reinterpret_cast<sockaddr *>(&address), size), 0);
+    int peer = co_await co::accept(listener);
+    CHECK(!co_await limit.end());
+    CHECK_EQ(co_await co::send(fd, "x", 1), 1);
+    CHECK_EQ(co_await co::recv(peer, &address, 1), 1);
+    for (int each : {listener, fd, peer})
+        close(each);
+}
+
 // ---- exceptions
 
 static fin::task<> catches() {
@@ -234,6 +255,7 @@ int main() {
     });
     fin::finish([&](fin::scope &all) { all.async(in_time(fds[0], fds[1])); });
     fin::finish([&](fin::scope &all) { all.async(around_others(fds[1])); });
+    fin::finish([&](fin::scope &all) { all.async(connects()); });
     fin::finish([&](fin::scope &all) {
         all.async(deadlines());
         all.async(leaves_early(result));

@@ -238,7 +238,47 @@ static void last_child(void) {
     CHECK_EQ(fin_wait_nc(&child, NULL), 0);
 }
 
+// ---- connections to a listener that is full most of the time
+
+static struct sockaddr_un name;
+static socklen_t name_size;
+static int client;
+static unsigned connected, accepted;
+
+static void open_listener(void) {
+    fd[0] = unix_listen(&name, &name_size, 0);
+    fcntl(fd[0], F_SETFL, O_NONBLOCK);
+    connected = accepted = 0;
+}
+
+static void accept_one(void) {
+    int peer = accept4(fd[0], NULL, NULL, SOCK_CLOEXEC);
+    if (peer >= 0) {
+        accepted++;
+        close(peer);
+    }
+}
+
+WAIT(connect, (client = socket(AF_UNIX, SOCK_STREAM | (next_random(&seed) % 2 ? SOCK_NONBLOCK : 0), 0),
+               fin_connect_on(&on, client, (struct sockaddr *)&name, name_size, ENDED)))
+
+static void check_client(void) {
+    CHECK(result == 0 || result == -ECANCELED);
+    connected += outcome(result);
+    close(client);
+}
+
+static void close_listener(void) {
+    for (unsigned before = accepted + 1; before != accepted;) {
+        before = accepted;
+        accept_one();
+    }
+    CHECK_EQ(accepted, connected);
+    close(fd[0]);
+}
+
 static const struct race races[] = {
+    {"connect_on", open_listener, accept_one, do_connect, check_client, close_listener, 4},
     {"recvmsg_on", open_letters, send_letter, do_recvmsg, check_letter, close_letters, 1},
     {"recvfrom_on", open_datagrams, send_datagram, do_recvfrom, check_datagram, close_datagrams, 1},
     {"signals_next_on", open_numbered, send_numbered, do_signal, check_numbered, close_set, 1},
