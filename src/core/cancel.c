@@ -7,15 +7,29 @@
 #include "core/locks.h"
 #include "core/probe.h"
 
-static void run_items(void *block) {
-    struct fin_finish_block *b = block;
-    b->flags |= FIN_FINISH_CANCELLED;
-    // An item may add and remove others: only the head is ever looked at.
-    while (!fin_link_empty(&b->items)) {
+// Of an item that is a block. It is not called: no stack is as deep as blocks may be nested.
+static void nested(void *block) { (void)block; }
+
+// Those of a block inside before what is behind it in the list.
+static void run_items(struct fin_finish_block *outermost) {
+    struct fin_finish_block *b = outermost;
+    for (;;) {
+        b->flags |= FIN_FINISH_CANCELLED;
+        if (fin_link_empty(&b->items)) {
+            if (b == outermost)
+                return;
+            b = written_block(b->parent);
+            continue;
+        }
+        // An item may add and remove others: only the head is ever looked at.
         struct fin_cancel_item *item = (struct fin_cancel_item *)b->items.next;
         fin_link_remove(&item->link);
         item->link.next = NULL;
-        fin_rt(fin_self)->stats.cancelled += item->fn != run_items;
+        if (item->fn == nested) {
+            b = item->arg;
+            continue;
+        }
+        fin_rt(fin_self)->stats.cancelled++;
         item->fn(item->fn == fin_cont_cancel ? item : item->arg); // an explicit AWE has something else there
     }
 }
@@ -44,7 +58,7 @@ void fin_cancel_begin(struct fin_finish_block *b) {
         if (!known) {
             b->flags |= FIN_FINISH_LISTS;
             fin_link_init(&b->items);
-            b->inner = (struct fin_cancel_item){.fn = run_items, .arg = b};
+            b->inner = (struct fin_cancel_item){.fn = nested, .arg = b};
         }
         if (inside)
             fin_link_front(&b->items, &inside->inner.link);
