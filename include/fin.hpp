@@ -57,22 +57,23 @@ __attribute__((noinline, cold)) inline unsigned thrown_so_far() {
     return thrown(exceptions());
 }
 
-// An async while an exception is in flight: the exception stays the owner's, whether the owner goes on after the body or
-// before its end. So the async is eager. Out of line, to keep the other paths short.
-__attribute__((noinline, cold)) inline void eager_in_flight(fin_finish_block *block, void (*fn)(void *), void *arg) {
+// An async while an exception is in flight, which stays the owner's, whether that goes on after the body or before its end:
+// so the async is eager. Out of line, to keep the other paths short.
+__attribute__((noinline, cold)) inline void eager_in_flight(fin_finish_block *b, void (*fn)(void *), void *arg,
+                                                             uint32_t flags) {
     void **e = exceptions();
     void *caught = std::exchange(e[0], nullptr), *thrown = std::exchange(e[1], nullptr);
-    fin_eager_call_(block, fn, arg);
+    fin_eager_call_with_(b, fn, arg, flags);
     e = exceptions();
     e[0] = caught;
     e[1] = thrown;
 }
 
-__attribute__((always_inline)) inline void eager_call(fin_finish_block *block, void (*fn)(void *), void *arg) {
+__attribute__((always_inline)) inline void eager_call(fin_finish_block *b, void fn(void *), void *arg, uint32_t flags = 0) {
     if (fin_no_exceptions_(known_exceptions()))
-        fin_eager_call_(block, fn, arg);
+        fin_eager_call_with_(b, fn, arg, flags);
     else
-        eager_in_flight(block, fn, arg);
+        eager_in_flight(b, fn, arg, flags);
 }
 
 // The exception that left a body of a block, with FIN_FINISH_FAILED, lies behind what C knows of the block: in `block`
@@ -81,9 +82,7 @@ inline std::exception_ptr *error_of(fin_finish_block *b) { return reinterpret_ca
 
 __attribute__((noinline, cold)) inline std::exception_ptr take_error(fin_finish_block *b) noexcept {
     b->flags &= ~static_cast<uint32_t>(FIN_FINISH_FAILED);
-    std::exception_ptr error(std::move(*error_of(b)));
-    error_of(b)->~exception_ptr();
-    return error;
+    return std::exchange(*error_of(b), nullptr); // one that is empty has nothing to destroy
 }
 
 // A finish block, as a variable of the `for` that is the block: see FIN_FINISH_.
@@ -201,12 +200,13 @@ template <class Body> __attribute__((noinline)) void run(void *closure) noexcept
     }
 }
 
-template <class Body> __attribute__((always_inline)) inline void eager(fin_finish_block *owner, Body &&b) {
+template <class Body>
+__attribute__((always_inline)) inline void eager(fin_finish_block *owner, Body &&b, uint32_t flags = 0) {
     if constexpr (std::is_lvalue_reference_v<Body> || std::is_const_v<Body>) {
         std::decay_t<Body> copy(b);
-        eager(owner, std::move(copy));
+        eager(owner, std::move(copy), flags);
     } else {
-        eager_call(owner, &run<Body>, &b);
+        eager_call(owner, &run<Body>, &b, flags);
     }
 }
 
@@ -301,7 +301,7 @@ inline void cancel(fin_finish_block *b) { fin_cancel_block_(b); }
 struct elided_timeout : elided_block {
     elided_timeout(timeout_block::begin, uint64_t) : elided_block(0) {}
 };
-template <class Body> void eager(elided_block *, Body &&body) {
+template <class Body> void eager(elided_block *, Body &&body, uint32_t) {
     std::decay_t<Body> own(std::forward<Body>(body));
     invoke(own, 0);
 }
@@ -339,8 +339,9 @@ public:
     explicit scope(detail::scope_block &b) : block_(b.raw()) {}
     explicit scope(detail::raw_block *b) : block_(b) {}
 
-    // Runs body() at once; if it blocks, the caller goes on. The body has a stack of its own from the start.
-    template <class Body> void async(Body &&body) { detail::eager(block_, std::forward<Body>(body)); }
+    // Runs body() at once; if it blocks, the caller goes on. The body has a stack of its own from the start, and nothing is
+    // kept for it of the body that calls this: each may start the next one and end, for ever.
+    template <class Body> void async(Body &&body) { detail::eager(block_, std::forward<Body>(body), FIN_FINISH_APART); }
 
 #ifndef FIN_ELIDE
     // Starts a coroutine: <fin/coro.hpp>.

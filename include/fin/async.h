@@ -78,12 +78,12 @@ FIN_INLINE_ void fin_finish_leave_(struct fin_finish_block *b) {
 
 // Takes a spare stack and makes the pseudo-block at its top the current one. The body belongs to `block`, or to the current
 // block if `block` is NULL.
-FIN_INLINE_ struct fin_finish_block *fin_eager_begin_(struct fin_finish_block *block) {
+FIN_INLINE_ struct fin_finish_block *fin_eager_begin_(struct fin_finish_block *block, uint32_t flags) {
     struct fin_thread *t = fin_self; // there is one, as there is a block
     struct fin_finish_block *top = __builtin_expect(t->spares != 0, 1) ? t->spare[--t->spares] : fin_stack_more_(t);
     top->count = 0;
     top->away = t->current;
-    top->flags = FIN_FINISH_EAGER;
+    top->flags = FIN_FINISH_EAGER | flags;
     top->parent = block ? block : t->current;
     t->current = top;
     if (FIN_SANITIZED)
@@ -109,15 +109,20 @@ FIN_INLINE_ void fin_eager_end_(struct fin_finish_block *top) {
 #define FIN_CAT__(a, b) a##b
 #define FIN_CAT_(a, b) FIN_CAT__(a, b)
 
-FIN_INLINE_ void fin_eager_call_(struct fin_finish_block *block, void (*fn)(void *), void *arg) {
-    FIN_ARCH_EAGER_CALL_(fin_eager_begin_(block), fn, arg);
+// flags: FIN_FINISH_APART, or none.
+FIN_INLINE_ void fin_eager_call_with_(struct fin_finish_block *block, void (*fn)(void *), void *arg, uint32_t flags) {
+    FIN_ARCH_EAGER_CALL_(fin_eager_begin_(block, flags), fn, arg);
     if (FIN_SANITIZED)
         fin_track_landed_();
 }
 
+FIN_INLINE_ void fin_eager_call_(struct fin_finish_block *block, void (*fn)(void *), void *arg) {
+    fin_eager_call_with_(block, fn, arg, 0);
+}
+
 #define FIN_EAGER_HERE_(block, stmt)                                                                                        \
     do {                                                                                                                    \
-        FIN_ARCH_EAGER_HERE_(fin_eager_begin_((struct fin_finish_block *)(void *)(block)), stmt);                           \
+        FIN_ARCH_EAGER_HERE_(fin_eager_begin_((struct fin_finish_block *)(void *)(block), 0), stmt);                        \
         if (FIN_SANITIZED)                                                                                                  \
             fin_track_landed_();                                                                                            \
     } while (0)

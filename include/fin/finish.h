@@ -102,6 +102,7 @@ enum {
     FIN_FINISH_TIMED = 512,   // there may be a timer of fin_timeout or fin_deadline for it
     FIN_FINISH_ON = 1024,     // the block is that of a struct fin_finish_on
     FIN_FINISH_CLOSING = 2048, // and somebody waits until it is left: `waiter`
+    FIN_FINISH_APART = 4096,  // beside EAGER: the body finds nothing through the frames of the body around it
 };
 
 enum {

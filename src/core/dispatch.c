@@ -186,7 +186,7 @@ static void keep_outer_body(struct fin_runtime *rt, struct fin_finish_block *inn
     struct fin_finish_block *p = pending_of(inner->away);
     struct fin_body *outer = running_body(rt, p);
     inner->home_sp = NULL;
-    if (!outer || written_block(outer->block) != written_block(inner))
+    if (!outer || inner->flags & FIN_FINISH_APART || written_block(outer->block) != written_block(inner))
         return;
     if (p && !((uintptr_t)p->pending & FIN_PENDING_INNER)) {
         outer->inner = outer->ended = 0;
