@@ -33,8 +33,8 @@ static void end(struct fin_rpc *r, int why) {
 static void promote(struct fin_rpc *r) {
     if (r->reading)
         return;
-    for (struct waiting *w = r->first; w; w = w->next) {
-        if (w->awe && (!r->head || w->id == 0)) {
+    for (struct waiting *w = r->first; w && (!r->head || w->id == 0); w = w->next) {
+        if (w->awe) {
             wake(w);
             return;
         }

@@ -34,7 +34,8 @@ struct call {
 
 struct fin_rpc {
     struct fin_chan *chan;
-    struct waiting *first, *last;
+    struct waiting *first, *last;  // those that wait for requests, in the order of their arrival; then those for answers
+    struct waiting *last_accepts;  // of the former
     bool reading; // an AWE is in fin_chan_peek, or waits for what this thread sends; then it is
     struct waiting *reader;
     bool head; // a request is being peeked at, these are its
@@ -63,16 +64,21 @@ void fin_rpc_promote(struct fin_rpc *r);
 void fin_rpc_handle(struct fin_rpc *r, const void *bytes, size_t n);
 void fin_rpc_cancelled(void *waiting); // a cancel item
 static inline void fin_rpc_join(struct fin_rpc *r, struct waiting *w) {
-    w->next = NULL;
-    w->prev = r->last;
-    *(r->last ? &r->last->next : &r->first) = w;
-    r->last = w;
+    struct waiting *after = w->id == 0 ? r->last_accepts : r->last;
+    w->prev = after;
+    w->next = after ? after->next : r->first;
+    *(after ? &after->next : &r->first) = w;
+    *(w->next ? &w->next->prev : &r->last) = w;
+    if (w->id == 0)
+        r->last_accepts = w;
 }
 
 // Where it waits the caller promotes another.
 static inline void fin_rpc_unlink(struct fin_rpc *r, struct waiting *w) {
     *(w->prev ? &w->prev->next : &r->first) = w->next;
     *(w->next ? &w->next->prev : &r->last) = w->prev;
+    if (r->last_accepts == w)
+        r->last_accepts = w->prev;
 }
 
 // Has what this one waits for happened? A result wins over a cancel that came at the same time.
