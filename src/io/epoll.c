@@ -13,10 +13,14 @@
 
 #include "io/io.h"
 
+// Those who only look are all told what happens. Of those who take what is there (a connection, data) the first one is told:
+// what he leaves is told again, to the next, and many who wait cost no more than one.
 struct watch {
-    struct fin_link waiters;
+    struct fin_link lookers, takers;
     uint32_t events; // that they wait for, and maybe more
 };
+
+static bool nobody_waits(const struct watch *w) { return fin_link_empty(&w->lookers) && fin_link_empty(&w->takers); }
 
 static int watch_of(struct epoll *e, int fd, struct watch **out) {
     if (fd < 0)
@@ -38,7 +42,8 @@ static int watch_of(struct epoll *e, int fd, struct watch **out) {
         w = e->watch[fd] = malloc(sizeof *w);
         if (!w)
             return -ENOMEM;
-        fin_link_init(&w->waiters);
+        fin_link_init(&w->lookers);
+        fin_link_init(&w->takers);
         w->events = 0;
     }
     *out = w;
@@ -81,8 +86,8 @@ int fin_epoll_watch(struct ready_waiter *r, int fd) {
     int error = watch_of(&r->io->epoll, fd, &w);
     if (error)
         return error;
-    w->events = fin_link_empty(&w->waiters) ? r->events : w->events | r->events;
-    fin_link_back(&w->waiters, &r->link);
+    w->events = nobody_waits(w) ? r->events : w->events | r->events;
+    fin_link_back(r->looks ? &w->lookers : &w->takers, &r->link);
     error = arm(r->io, fd, w);
     if (error) {
         fin_link_remove(&r->link);
@@ -92,8 +97,8 @@ int fin_epoll_watch(struct ready_waiter *r, int fd) {
 }
 
 // 0: it may be ready.
-static FIN_BLOCKING int wait_ready(struct io *io, int fd, uint32_t events, bool nc) {
-    struct ready_waiter r = {.io = io, .events = events};
+static FIN_BLOCKING int wait_ready(struct io *io, int fd, uint32_t events, bool looks, bool nc) {
+    struct ready_waiter r = {.io = io, .events = events, .looks = looks};
     if (!nc) {
         fin_cancel_add(&r.waiter.item, fin_epoll_cancel, &r);
         if (fin_cancel_item_ran(&r.waiter.item))
@@ -111,22 +116,42 @@ static FIN_BLOCKING int wait_ready(struct io *io, int fd, uint32_t events, bool 
     return r.waiter.result;
 }
 
-// Those that wait for it try again. One without a stack does so here, and may be back at the end of the list.
+static uint32_t events_of(const struct fin_link *waiters) {
+    uint32_t events = 0;
+    for (struct fin_link *l = waiters->next; l != waiters; l = l->next)
+        events |= FIN_OF(struct ready_waiter, link, l)->events;
+    return events;
+}
+
+// Those that wait for one of these try again, or, of each, the first. One without a stack does so here, and may be back at
+// the end of the list. Was there any?
+static bool wake(struct fin_link *waiters, uint32_t events, bool all) {
+    bool any = false, more = !fin_link_empty(waiters);
+    for (struct fin_link *l = waiters->next, *last = waiters->prev, *next; more; l = next) {
+        struct ready_waiter *r = FIN_OF(struct ready_waiter, link, l);
+        uint32_t its = r->events | EPOLLERR | EPOLLHUP;
+        next = l->next;
+        more = l != last;
+        if (!(events & its))
+            continue;
+        any = true;
+        events &= all ? events : ~its;
+        more = more && events;
+        stop_waiting(r, 0);
+    }
+    return any;
+}
+
 static void ready(struct io *io, int fd, uint32_t events) {
     struct watch *w = fd < io->epoll.watches ? io->epoll.watch[fd] : NULL;
     if (!w)
         return;
-    bool more = !fin_link_empty(&w->waiters);
-    for (struct fin_link *l = w->waiters.next, *last = w->waiters.prev, *next; more; l = next) {
-        struct ready_waiter *r = FIN_OF(struct ready_waiter, link, l);
-        next = l->next;
-        more = l != last;
-        if (events & (r->events | EPOLLERR | EPOLLHUP))
-            stop_waiting(r, 0);
-    }
-    w->events = 0;
-    for (struct fin_link *l = w->waiters.next; l != &w->waiters; l = l->next)
-        w->events |= FIN_OF(struct ready_waiter, link, l)->events;
+    bool any = wake(&w->lookers, events, true);
+    any |= wake(&w->takers, events, events & (EPOLLERR | EPOLLHUP));
+    if (nobody_waits(w))
+        w->events = 0;
+    else if (!any) // what was more
+        w->events = events_of(&w->lookers) | events_of(&w->takers);
     if (w->events)
         arm(io, fd, w);
 }
@@ -174,8 +199,10 @@ static int close_it(struct io *io, int fd) {
     int r = fin_io_result(close(fd));
     fin_close_ends(fd, begun, true);
     struct watch *w = fd >= 0 && fd < io->epoll.watches ? io->epoll.watch[fd] : NULL;
-    while (w && !fin_link_empty(&w->waiters))
-        stop_waiting(FIN_OF(struct ready_waiter, link, w->waiters.next), -EBADF);
+    while (w && !nobody_waits(w)) {
+        struct fin_link *waiters = fin_link_empty(&w->lookers) ? &w->takers : &w->lookers;
+        stop_waiting(FIN_OF(struct ready_waiter, link, waiters->next), -EBADF);
+    }
     return r == -EINTR ? 0 : r;
 }
 
@@ -185,7 +212,7 @@ static FIN_BLOCKING int connect_it(struct io *io, const struct call *c) {
     if (r != -EINPROGRESS)
         return r;
     do {
-        r = wait_ready(io, c->fd, EPOLLOUT, c->nc);
+        r = wait_ready(io, c->fd, EPOLLOUT, false, c->nc);
         if (r != 0)
             return r == -ECANCELED ? fin_io_connect_ended(c) : r;
         r = fin_io_closed(c) ? -EBADF : fin_io_try(c, FIN_IO_SOCKET, true);
@@ -198,7 +225,7 @@ static FIN_BLOCKING int poll_it(struct io *io, const struct call *c) {
         int r = fin_io_ready_now(c->fd, (int)c->flags);
         if (r != 0)
             return r;
-        r = wait_ready(io, c->fd, c->flags, c->nc);
+        r = wait_ready(io, c->fd, c->flags, true, c->nc);
         if (r != 0)
             return r;
         if (fin_io_closed(c))
@@ -219,7 +246,7 @@ static FIN_BLOCKING int try_and_wait(struct io *io, const struct call *c, enum f
         if (again && fin_io_ready_now(c->fd, (int)events) > 0)
             r = fin_io_pause(c->nc);
         else
-            r = wait_ready(io, c->fd, events, c->nc);
+            r = wait_ready(io, c->fd, events, false, c->nc);
         if (r != 0)
             return r;
         if (fin_io_closed(c))
@@ -293,7 +320,7 @@ static void end(struct io *io) {
 
 static bool expects(const struct io *io) {
     for (int fd = 0; fd < io->epoll.watches; fd++)
-        if (io->epoll.watch[fd] && !fin_link_empty(&io->epoll.watch[fd]->waiters))
+        if (io->epoll.watch[fd] && !nobody_waits(io->epoll.watch[fd]))
             return true;
     return false;
 }

@@ -168,6 +168,7 @@ struct ready_waiter {
     struct fin_link link; // next is NULL where it waits no longer
     struct io *io;
     uint32_t events;
+    bool looks; // and takes nothing of what is ready
 };
 
 // accept.c: of an AWE that takes a connection with a continuation

@@ -189,7 +189,7 @@ static struct on_ready *prepare_ready(struct io *io, struct fin_on *storage, con
     on->call.since = fin_closes_now();
     on->then = then;
     on->kind = kind;
-    on->ready = (struct ready_waiter){.io = io, .events = events_of(c)};
+    on->ready = (struct ready_waiter){.io = io, .events = events_of(c), .looks = c->op == IORING_OP_POLL_ADD};
     return on;
 }
 
