@@ -150,7 +150,7 @@ void fin_find_work(void *arg) {
             fin_cont_feed(rt);
             continue;
         }
-        fin_stack_trim(rt);
+        const bool trims = fin_stack_trim(rt); // on, unless there is something to do by now
         // The flag goes up before the last look at the inbox and for alerts, and only we take it down: a waker that pushed
         // before that look is seen by it, one that pushed after it sees the flag. (models/sleep.pml, full.pml)
         __atomic_store_n(&rt->asleep, 1, __ATOMIC_SEQ_CST);
@@ -158,13 +158,14 @@ void fin_find_work(void *arg) {
         __atomic_thread_fence(__ATOMIC_SEQ_CST); // says the same again, for an emulator that lets the load pass the store
 #endif
         if (__atomic_load_n(&rt->inbox, __ATOMIC_SEQ_CST) == NULL && !__atomic_load_n(&rt->alerted, __ATOMIC_SEQ_CST)) {
-            rt->stats.slept++;
-            FIN_PROBE(sleep, rt->tid);
+            rt->stats.slept += !trims;
+            if (!trims)
+                FIN_PROBE(sleep, rt->tid);
             if (fin_traced(rt))
                 fin_trace_looks();
             if (rt->poller)
-                rt->poller->poll(rt->poller, true);
-            else
+                rt->poller->poll(rt->poller, !trims);
+            else if (!trims)
                 fin_host_sleep(rt);
         }
         __atomic_store_n(&rt->asleep, 0, __ATOMIC_RELAXED);

@@ -267,7 +267,7 @@ static inline bool fin_stack_has(const struct fin_runtime *rt, const struct fin_
 }
 bool fin_stack_is(const struct fin_runtime *rt, const struct fin_stack *s); // is it one of rt's?
 void fin_stack_each(struct fin_runtime *rt, void (*fn)(struct fin_runtime *rt, struct fin_stack *s));
-void fin_stack_trim(struct fin_runtime *rt);
+bool fin_stack_trim(struct fin_runtime *rt);
 void fin_stack_end(struct fin_runtime *rt);
 
 static inline size_t fin_stacks_spare(const struct fin_runtime *rt) { return rt->thread.spares + rt->colds; }

@@ -10,6 +10,7 @@ enum {
     COLOURS = 24, // times a cache line: what the colour takes of the first page
     HOT = 64,     // spare stacks that keep their memory while the thread sleeps
     OFTEN = 100,  // milliseconds
+    PORTION = 64, // a fraction of a millisecond
 };
 
 static size_t wanted; // by the program
@@ -112,30 +113,33 @@ struct fin_finish_block *fin_stack_more_(struct fin_thread *t) {
     return top;
 }
 
-// Gives the memory of the coldest spare stacks back. Called when the thread has nothing to run, on the scheduler stack. They
-// are kept apart, so one that is taken again is known to have memory, however many were in use between two calls. To touch
-// new memory costs more than what mostly runs on a stack: who takes them again at once keeps them until OFTEN is over.
-void fin_stack_trim(struct fin_runtime *rt) {
+// Gives the memory of a portion of the spare stacks back, not of the hottest. True: there is more to give. Called when the
+// thread has nothing to run, on the scheduler stack. They are kept apart, so one that is taken again is known to have
+// memory, however many were in use between two calls. To touch new memory costs more than what mostly runs on a stack: who
+// takes them again at once keeps them until OFTEN is over.
+bool fin_stack_trim(struct fin_runtime *rt) {
     size_t spares = rt->thread.spares;
     if (spares <= HOT)
-        return;
+        return false;
     uint64_t now = fin_host_ms();
     if (rt->warmed && now - rt->trimmed < OFTEN)
-        return;
+        return false;
     size_t page = fin_host_page_size();
     size_t keep = fin_tracking(rt) ? page : 0; // what describes a stack to sanitizers lies at its top
+    size_t count = spares - HOT < PORTION ? spares - HOT : PORTION, left = spares - count;
+    struct fin_finish_block **spare = rt->thread.spare;
     rt->warmed = false;
     rt->trimmed = now;
-    for (size_t i = 0; i < spares - HOT; i++) {
-        struct fin_finish_block *top = rt->thread.spare[i];
-        uintptr_t base = ((uintptr_t)top) & ~(uintptr_t)(rt->stack_size - 1);
+    for (size_t i = left - HOT; i < spares - HOT; i++) {
+        uintptr_t base = ((uintptr_t)spare[i]) & ~(uintptr_t)(rt->stack_size - 1);
         fin_host_release((void *)(base + page), rt->stack_size - page - keep);
-        rt->cold[rt->colds++] = top;
+        rt->cold[rt->colds++] = spare[i];
     }
-    for (size_t i = 0; i < HOT; i++)
-        rt->thread.spare[i] = rt->thread.spare[spares - HOT + i];
-    rt->thread.spares = HOT;
-    rt->stats.stacks_released += spares - HOT;
+    for (size_t i = left - HOT; i < left; i++)
+        spare[i] = spare[i + count];
+    rt->thread.spares = left;
+    rt->stats.stacks_released += count;
+    return left > HOT;
 }
 
 bool fin_stack_is(const struct fin_runtime *rt, const struct fin_stack *s) {
