@@ -23,8 +23,7 @@
 // exception leaves it, it is cancelled first.
 //
 // The constructor throws std::system_error where a block cannot be opened: EINVAL outside a coroutine or a continuation;
-// EBUSY inside a finish block of a function, and while a lambda that async has started in this step waits: co_await
-// fin::co::yield() first.
+// EBUSY inside a finish block of a function.
 #ifndef FIN_CO_FINISH_HPP
 #define FIN_CO_FINISH_HPP
 

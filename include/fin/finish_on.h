@@ -17,8 +17,8 @@
 //
 // All functions concern the calling thread. Errors: -EINVAL where no explicit AWE runs, or where f is not the block that it
 // opened last; -EBUSY inside a finish block of a function's frame, with a fin_cancel_item of the program's in a local
-// variable, or, for opening, while an async that was begun directly in this step waits: then wait first, for example with
-// fin_yield_on. C++20 coroutines have classes for this: fin::co::finish, fin::co::timeout (fin/co_finish.hpp).
+// variable, and, for opening, while an async waits that this step has begun in the block around. C++20 coroutines have
+// classes for this: fin::co::finish, fin::co::timeout (fin/co_finish.hpp).
 #ifndef FIN_FINISH_ON_H
 #define FIN_FINISH_ON_H
 

@@ -216,9 +216,10 @@ static bool refused() {
 static fin::task<> while_a_lambda_waits(fin::scope &s) {
     int n = 0;
     start(s, n);
-    CHECK(refused());
-    co_await co::yield();
     CHECK(!refused());
+    co::timeout limit(FIN_MS);
+    CHECK_EQ(co_await co::sleep(FIN_S), -ECANCELED);
+    CHECK(co_await limit.end());
     fin::finish([](fin::scope &) { CHECK(refused()); });
     while (n == 0)
         co_await co::sleep(1);
