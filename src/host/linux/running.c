@@ -35,12 +35,15 @@ static struct fin_running step_of(const struct fin_cont_record *e) {
     return r;
 }
 
+bool fin_running_is_coroutine(const void *cont) {
+    char name[64];
+    return strcmp(fin_symbol_at(cont, name, sizeof name), "fin::detail::continue_routine") == 0;
+}
+
 // A frame begins with where the coroutine goes on, whichever compiler made it.
 const void *fin_running_coroutine(const void *cont, const void *frame) {
-    char name[64];
     const void *at;
-    bool is = strcmp(fin_symbol_at(cont, name, sizeof name), "fin::detail::continue_routine") == 0;
-    return is && fin_host_read(&at, frame, sizeof at) && at ? at : cont;
+    return fin_running_is_coroutine(cont) && fin_host_read(&at, frame, sizeof at) && at ? at : cont;
 }
 
 const char *fin_running_name(const struct fin_running *r, char *buffer, size_t size) {

@@ -19,6 +19,8 @@ struct fin_running fin_running_body(struct fin_runtime *rt, const struct fin_bod
 
 // Writes the name of what `at` is in; of a coroutine its own, and not that of the continuation of them all. Returns buffer.
 const char *fin_running_name(const struct fin_running *r, char *buffer, size_t size);
+// Is it the continuation of all coroutines? Its name is looked up.
+bool fin_running_is_coroutine(const void *cont);
 // Where the coroutine goes on whose state begins with the address of its frame; `cont` if it is no coroutine's. Nothing in
 // memory is relied on.
 const void *fin_running_coroutine(const void *cont, const void *frame);

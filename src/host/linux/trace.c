@@ -69,10 +69,29 @@ static void over(struct fin_trace_ring *r, uint64_t at) {
     r->runs = false;
 }
 
+// A coroutine is known by where it goes on: its frame begins with that, and is there while it runs or is about to.
+static const void *code_of(struct fin_trace_ring *r, struct fin_running what) {
+    size_t i = (uintptr_t)what.at / 16 % (sizeof r->known / sizeof r->known[0]);
+    if (!what.at || !what.state)
+        return what.at;
+    if (r->known[i].cont != what.at) {
+        r->known[i].cont = what.at;
+        r->known[i].is_coroutine = fin_running_is_coroutine(what.at);
+    }
+    const void *at = r->known[i].is_coroutine ? *(const void *const *)what.state : NULL;
+    return at ? at : what.at;
+}
+
+// An explicit AWE has one track, that of its record, whether it waits with its stack or without.
+static const void *track_of(const struct fin_body *body) {
+    const struct fin_cont_record *e = running_record(body);
+    return e ? (const void *)e : body;
+}
+
 static void runs(struct fin_trace_ring *r, const void *who, struct fin_running what) {
     r->since = now();
     r->runs = true;
-    r->who = (struct fin_trace_event){.who = (uint64_t)(uintptr_t)who, .fn = what.at};
+    r->who = (struct fin_trace_event){.who = (uint64_t)(uintptr_t)who, .fn = code_of(r, what)};
     set_name(&r->who, what.name);
 }
 
@@ -92,7 +111,7 @@ void fin_trace_goes_on(struct fin_runtime *rt, const void *sp) {
     struct fin_finish_block *b = rt->thread.current, *p = pending_of(body_of(b) == sp ? outward(b) : b);
     const struct fin_body *body = running_body(rt, p);
     over(own, now());
-    runs(own, body, fin_running_body(rt, body, !p || (uintptr_t)p->pending & FIN_PENDING_NAMED));
+    runs(own, track_of(body), fin_running_body(rt, body, !p || (uintptr_t)p->pending & FIN_PENDING_NAMED));
 }
 
 void fin_trace_idle(struct fin_runtime *rt) {
@@ -101,15 +120,22 @@ void fin_trace_idle(struct fin_runtime *rt) {
         over(own, now());
 }
 
+static struct fin_running waits_with(const struct fin_cont_record *e) {
+    struct fin_running r = {0};
+    const void *state;
+    r.at = (const void *)(uintptr_t)fin_cont_of_program(e, &state);
+    memcpy(&r.state, state, sizeof r.state);
+    return r;
+}
+
 void fin_trace_resumes(struct fin_runtime *rt, const struct fin_awe *a) {
     if (!records(own))
         return;
     over(own, now());
-    const void *state;
     if (fin_state(a) & FIN_AWE_EXPLICIT)
-        runs(own, a, (struct fin_running){.at = (void *)(uintptr_t)fin_cont_of_program(record_of(a), &state)});
+        runs(own, a, waits_with(record_of(a)));
     else
-        runs(own, a->body, fin_running_body(rt, a->body, true));
+        runs(own, track_of(a->body), fin_running_body(rt, a->body, true));
     const struct fin_awe *expected = a;
     if (__atomic_compare_exchange_n(woken_place(a), &expected, NULL, false, __ATOMIC_RELAXED, __ATOMIC_RELAXED))
         add(own, FIN_TRACE_GOES_ON, own->since)->arg = (uint64_t)(uintptr_t)a;
@@ -195,7 +221,7 @@ void fin_trace_begin(struct fin_runtime *rt) {
     rt->watched |= FIN_WATCHED_TRACE;
     rt->stats.switches += rt->turn - rt->ticks;
     rt->turn = rt->ticks = 1;
-    runs(r, running_body(rt, pending_of(rt->thread.current)), fin_running(rt));
+    runs(r, track_of(running_body(rt, pending_of(rt->thread.current))), fin_running(rt));
 }
 
 static int finish(void) {

@@ -30,6 +30,10 @@ struct fin_trace_ring {
     uint64_t looked;      // when the thread last began to look for events
     bool runs;
     int tid;
+    struct {
+        const void *cont;
+        bool is_coroutine;
+    } known[16]; // continuations whose names have been looked up
     struct fin_trace_event who;
     struct fin_trace_event events[];
 };
