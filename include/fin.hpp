@@ -407,15 +407,15 @@ template <class Int> Int check(Int result) {
 
 namespace detail {
 
-template <class Result> struct holder {
+template <class Result, class = void> struct holder {
     std::optional<Result> result;
     template <class Body> void run(Body &body) { result.emplace(body()); }
     Result take() { return std::move(*result); }
 };
-template <class Result> struct holder<Result &> {
-    Result *result = nullptr;
-    template <class Body> void run(Body &body) { result = &body(); }
-    Result &take() { return *result; }
+template <class Result> struct holder<Result, std::enable_if_t<std::is_reference_v<Result>>> {
+    std::remove_reference_t<Result> *result = nullptr;
+    template <class Body> void run(Body &body) { result = [](auto &&r) { return __builtin_addressof(r); }(body()); }
+    Result take() { return static_cast<Result>(*result); }
 };
 template <> struct holder<void> {
     template <class Body> void run(Body &body) { body(); }

@@ -55,6 +55,9 @@ static fin::task<> results(int *done) {
         return n;
     });
     CHECK(&same == &n);
+    auto word = std::make_unique<int>(4);
+    auto moved = co_await co::with_stack([&]() -> std::unique_ptr<int> && { return std::move(word); });
+    CHECK(!word && *moved == 4);
     std::function<int()> any = [] { return fin_sleep(1); };
     CHECK_EQ(co_await co::with_stack(any), 0);
     fin_awe *none = co_await co::with_stack(fin_awe_self);

@@ -14,6 +14,12 @@ struct no_default {
     std::unique_ptr<int> value;
 };
 
+// Who asks for its address with & gets none.
+struct no_address {
+    int n = 7;
+    no_address *operator&() { return nullptr; }
+};
+
 static void results() {
     int n = 0;
     auto here = std::this_thread::get_id();
@@ -23,6 +29,11 @@ static void results() {
     fin::offload([&] { n = 3; });
     CHECK_EQ(n, 3);
     fin::offload([&]() -> int & { return n; }) = 4;
+    auto own = std::make_unique<int>(6);
+    auto moved = fin::offload([&]() -> std::unique_ptr<int> && { return std::move(own); });
+    CHECK(!own && *moved == 6);
+    no_address it;
+    CHECK_EQ(fin::offload([&]() -> no_address & { return it; }).n, 7);
     CHECK_EQ(n, 4);
     auto named = [&] { return ++n; };
     CHECK_EQ(fin::offload_nc(named), 5);
