@@ -4,10 +4,12 @@
 #ifndef FIN_ELIDE_H
 #define FIN_ELIDE_H
 
-#define FIN_ELIDED_FINISH_(label)                                                                                           \
+#define FIN_ELIDED_FINISH_(label) FIN_ELIDED_FOR_(1, label)
+#define FIN_ELIDED_TIMED_(time) FIN_ELIDED_FOR_(((void)(uint64_t)(time), 1), fin_no_label_)
+#define FIN_ELIDED_FOR_(once, label)                                                                                        \
     for (int fin_async_must_be_inside_fin_finish __attribute__((unused)) = 1,                                               \
              fin_cancel_must_be_inside_fin_finish __attribute__((unused)) = 1, label __attribute__((unused)) = 1,           \
-             fin_once_ = 1;                                                                                                 \
+             fin_once_ = (once);                                                                                            \
          fin_once_; fin_once_ = 0)
 #define FIN_ELIDED_CALL_(fn, arg) ((void)fin_async_must_be_inside_fin_finish, (fn)(arg))
 

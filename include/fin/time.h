@@ -93,8 +93,8 @@ FIN_INLINE_ void fin_timeout_leave_(struct fin_timeout_block *t) {
 #endif
 
 #if defined(FIN_ELIDE)
-#define fin_timeout(ns) FIN_ELIDED_FINISH_(fin_no_label_)
-#define fin_deadline(when) FIN_ELIDED_FINISH_(fin_no_label_)
+#define fin_timeout(ns) FIN_ELIDED_TIMED_(ns)
+#define fin_deadline(when) FIN_ELIDED_TIMED_(when)
 #define fin_timed_out() false
 #elif !defined(__cplusplus)
 // Two loops, because the names that fin_async and fin_cancel look for have another type than the variable that is cleaned

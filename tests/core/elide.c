@@ -9,6 +9,12 @@
 
 static void called(void *text) { LOG("%s ", (char *)text); }
 
+static int asked;
+static uint64_t no_time(void) {
+    asked++;
+    return 0;
+}
+
 static int leaves(void) {
     fin_finish {
         fin_async { return; };
@@ -43,13 +49,15 @@ int main(void) {
     }
     CHECK_EQ(sum, 6);
     CHECK_EQ(leaves(), 5);
-    fin_timeout(0) {
-        fin_deadline(0) {
+    uint64_t now = 0; // used nowhere else
+    fin_timeout(no_time()) {
+        fin_deadline(now + no_time()) {
             fin_async { CHECK(!fin_cancelled()); };
         }
         CHECK(!fin_timed_out());
     }
     CHECK(!fin_timed_out());
+    CHECK_EQ(asked, 2);
     CHECK_LOG("b0 e0 n0 b1 n1 b2 e2 n2 call eager eager_call ");
     return 0;
 }
