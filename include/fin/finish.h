@@ -78,7 +78,7 @@ struct fin_body {
     void *entry;                    // body function, or NULL where the body is a nested function
     const char *name;               // fin_set_name; not set while pending without FIN_PENDING_NAMED
     void *resume;                   // the address after the async, if the site leaves no return address on the stack
-    size_t inner;                   // asyncs directly inside the body that blocked and have not ended (finish.c), and a flag
+    size_t inner;                   // asyncs directly inside the body that blocked and have not ended (finish.c); plus items
     size_t ended;                   // whether the body itself has ended
 };
 

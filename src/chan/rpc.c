@@ -128,7 +128,7 @@ static FIN_BLOCKING void stop_here(struct waiting *w, bool nc) {
         fin_await(&w->awe);
     }
     if (!nc)
-        fin_cancel_item_remove(&item);
+        fin_cancel_remove(&item);
 }
 
 // The call's result, the length of a request that it was given, 0 for one that is at the head, or why there will be none.

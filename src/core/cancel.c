@@ -75,8 +75,8 @@ bool fin_cancelled_far(struct fin_finish_block *b) {
     return is;
 }
 
-// The body that runs must not give up its frames while the item is there. Which of its items still are it is looked for then
-// (fin_frames_have_items): here it is noted only that there was one.
+// The body that runs must not give up its frames while the item is there. Whether one still is is looked for then
+// (fin_frames_have_items), where more have been added than removed: a cancel takes them off its list, too.
 static void note_in_frames(struct fin_runtime *rt, const struct fin_cancel_item *item) {
     struct fin_finish_block *p = pending_of(rt->thread.current);
     struct fin_body *body = running_body(rt, p);
@@ -85,7 +85,15 @@ static void note_in_frames(struct fin_runtime *rt, const struct fin_cancel_item 
     if (p)
         p->pending = (void *)((uintptr_t)p->pending | FIN_PENDING_ITEMS);
     else
-        body->inner |= FIN_BODY_ITEMS;
+        body->inner += (body->inner & FIN_BODY_ITEMS) != FIN_BODY_ITEMS ? FIN_BODY_ITEM : 0;
+}
+
+// So that nothing is looked for where an AWE adds and removes one each time it waits.
+static void forget_in_frames(struct fin_runtime *rt, const struct fin_cancel_item *item) {
+    struct fin_body *body = rt->body;
+    size_t items = body && !pending_of(rt->thread.current) ? body->inner & FIN_BODY_ITEMS : 0;
+    if (items != 0 && items != FIN_BODY_ITEMS && lies_in_frames(rt, body, item))
+        body->inner -= FIN_BODY_ITEM;
 }
 
 bool fin_frames_have_items(const struct fin_runtime *rt, struct fin_body *body) {
@@ -118,12 +126,19 @@ void fin_cancel_item_add(struct fin_cancel_item *item, void (*fn)(void *), void 
     fin_cancel_add(item, fn, arg);
 }
 
-bool fin_cancel_item_remove(struct fin_cancel_item *item) {
+bool fin_cancel_remove(struct fin_cancel_item *item) {
     if (item->link.next == NULL)
         return false;
     fin_link_remove(&item->link);
     item->link.next = NULL;
     return true;
+}
+
+bool fin_cancel_item_remove(struct fin_cancel_item *item) {
+    bool was_there = fin_cancel_remove(item);
+    if (was_there)
+        forget_in_frames(fin_rt(fin_self), item);
+    return was_there;
 }
 
 // The block ends: it leaves the list of the one around it. Items that the program forgot become invalid with the block; they

@@ -47,7 +47,7 @@ struct fin_cont_record *fin_cont_record_new(struct fin_runtime *rt) {
 
 static void record_free(struct fin_runtime *rt, struct fin_cont_record *e) {
     e->state = 0;
-    fin_cancel_item_remove(item_of(e));
+    fin_cancel_remove(item_of(e));
     e->link.next = rt->cont_free;
     rt->cont_free = &e->link;
 }

@@ -23,8 +23,9 @@ void fin_find_work(void *rt);
 void fin_watch_switch(struct fin_runtime *rt, void *sp); // last before execution goes on there, not in an AWE
 void fin_core_async_done(struct fin_finish_block *block, struct fin_body *body);
 
-// In `inner` of a body that has blocked: FIN_PENDING_ITEMS of it.
-#define FIN_BODY_ITEMS ((size_t)1 << (8 * sizeof(size_t) - 1))
+// In `inner` of a body that has blocked: how many cancel items there may be in its frames; with all bits, any number.
+#define FIN_BODY_ITEM ((size_t)1 << (8 * sizeof(size_t) - 8))
+#define FIN_BODY_ITEMS (255 * FIN_BODY_ITEM)
 
 // Beside the kind: what resuming the AWE takes besides. It has C++ exceptions in flight; it goes on behind an async, and the
 // `pending` of its block is to be saved[0] again; an id names it; a sanitizer follows it; it is explicit, and then instead

@@ -21,7 +21,7 @@ static int step_here(struct fin_runtime *rt, struct fin_body **step) {
 
 // From here on it waits in the other block: its item is linked there when it does.
 static void move(struct fin_cont_record *e, struct fin_finish_block *to) {
-    fin_cancel_item_remove(item_of(e));
+    fin_cancel_remove(item_of(e));
     e->block = to;
 }
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
 // What the frames of AWEs own: an AWE that would give up its frames must own none of it. A lock has a place in a table of
 // the thread that took it, from when a function that takes it returns into a frame until it is unlocked, which any thread
-// may do. So has an entry of a queue that lies in a frame; of cancel items there only that there are some is known:
+// may do. So has an entry of a queue that lies in a frame; of cancel items there it is known how many there may be:
 // cancel.c.
 #ifndef FIN_CORE_LOCKS_H
 #define FIN_CORE_LOCKS_H

@@ -175,8 +175,9 @@ static inline FIN_BLOCKING void fin_let_others_run(void) {
 void fin_drain_until(struct fin_runtime *rt, const struct fin_awe *woken); // it is queued
 
 // cancel.c
-// fin_cancel_item_add of the library's own, which are removed before the program goes on: no frame keeps them.
+// As fin_cancel_item_add and _remove, of the library's own items, which go before the program goes on: no frame keeps them.
 void fin_cancel_add(struct fin_cancel_item *item, void (*fn)(void *), void *arg);
+bool fin_cancel_remove(struct fin_cancel_item *item);
 void fin_cancel_leave(struct fin_finish_block *b);
 void fin_cancel_begin(struct fin_finish_block *b); // its list of items comes into use
 

@@ -143,7 +143,7 @@ static FIN_BLOCKING int wait_for_one(struct fin_acceptor *a, bool nc) {
     fin_link_back(&a->takers, &t.link);
     fin_io_suspend(&t.waiter);
     if (!nc)
-        fin_cancel_item_remove(&t.waiter.item);
+        fin_cancel_remove(&t.waiter.item);
     if (t.waiter.result >= 0)
         fin_io_take(t.io, t.held);
     return t.waiter.result;

@@ -48,7 +48,7 @@ static FIN_BLOCKING int wait_for_buffer(struct fin_buffers *b, bool nc) {
     fin_link_back(&b->lacking, &l.link);
     fin_io_suspend(&l.waiter);
     if (!nc)
-        fin_cancel_item_remove(&l.waiter.item);
+        fin_cancel_remove(&l.waiter.item);
     return l.waiter.result;
 }
 

@@ -108,7 +108,7 @@ static FIN_BLOCKING int wait_ready(struct io *io, int fd, uint32_t events, bool 
     if (error == 0)
         fin_io_suspend(&r.waiter);
     if (!nc)
-        fin_cancel_item_remove(&r.waiter.item);
+        fin_cancel_remove(&r.waiter.item);
     if (error == -EPERM) // a file that is always ready, and for nothing else
         return events & (EPOLLIN | EPOLLOUT) ? 0 : -EINVAL;
     if (error)

@@ -207,7 +207,7 @@ static FIN_BLOCKING int run_chain(struct io *io, struct call *calls, struct fin_
             chain->steps[i].request.cancelled = chain->cancelled;
         }
         if (!calls->nc)
-            fin_cancel_item_remove(&chain->waiter.item);
+            fin_cancel_remove(&chain->waiter.item);
         good = results(chain, calls, steps, (int)all);
     }
     dispose(chain);

@@ -216,7 +216,7 @@ int fin_io_offload(struct io *io, void (*fn)(void *), void *arg, bool nc) {
     io->rt->stats.blocks[FIN_FOR_IO].with_stack++;
     fin_await_then(&job.waiter.awe, submit, &job);
     if (!nc)
-        fin_cancel_item_remove(&job.waiter.item);
+        fin_cancel_remove(&job.waiter.item);
     return job.waiter.result;
 }
 

@@ -73,7 +73,7 @@ static FIN_BLOCKING int wait_for_piece(struct fin_receiver *r, bool nc) {
     r->taker = &w;
     fin_io_suspend(&w);
     if (!nc)
-        fin_cancel_item_remove(&w.item);
+        fin_cancel_remove(&w.item);
     return w.result;
 }
 

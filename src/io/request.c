@@ -120,7 +120,7 @@ int fin_uring_run(struct io *io, const struct call *c, uint32_t *flags) {
     }
     int result = attempts(&r, c, uring_once(&r, c));
     if (!c->nc)
-        fin_cancel_item_remove(&r.waiter.item);
+        fin_cancel_remove(&r.waiter.item);
     *flags = r.flags;
     return FIN_LIKELY(result >= 0) ? result : fin_uring_failed(&r, c, result);
 }

@@ -195,7 +195,7 @@ static FIN_BLOCKING int sleep_until(uint64_t when, bool nc) {
     s.io->rt->stats.blocks[FIN_FOR_TIME].with_stack++;
     fin_await(&s.waiter.awe);
     if (!nc)
-        fin_cancel_item_remove(&s.waiter.item);
+        fin_cancel_remove(&s.waiter.item);
     return s.waiter.result;
 }
 

@@ -95,7 +95,7 @@ int fin_waiter_wait(struct fin_waiters *q, struct fin_waiter *w, enum fin_reason
     fin_here()->stats.blocks[reason].with_stack++;
     fin_await_then(&w->awe, stopped, w);
     if (w->cancellable)
-        fin_cancel_item_remove(&w->item);
+        fin_cancel_remove(&w->item);
     return w->result;
 }
 
