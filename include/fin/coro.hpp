@@ -113,11 +113,11 @@ template <class T> struct promise_of : task_promise {
     T take() { return std::move(*value); }
 };
 
-template <class T> struct promise_of<T &> : task_promise {
-    T *value = nullptr;
-    task<T &> get_return_object();
-    void return_value(T &v) noexcept { value = &v; }
-    T &take() noexcept { return *value; }
+template <class T> requires std::is_reference_v<T> struct promise_of<T> : task_promise {
+    std::remove_reference_t<T> *value = nullptr;
+    task<T> get_return_object();
+    void return_value(T v) noexcept { value = __builtin_addressof(v); }
+    T take() noexcept { return static_cast<T>(*value); }
 };
 
 template <> struct promise_of<void> : task_promise {
@@ -278,8 +278,8 @@ namespace detail {
 template <class T> task<T> promise_of<T>::get_return_object() {
     return task<T>(std::coroutine_handle<promise_of>::from_promise(*this));
 }
-template <class T> task<T &> promise_of<T &>::get_return_object() {
-    return task<T &>(std::coroutine_handle<promise_of>::from_promise(*this));
+template <class T> requires std::is_reference_v<T> task<T> promise_of<T>::get_return_object() {
+    return task<T>(std::coroutine_handle<promise_of>::from_promise(*this));
 }
 inline task<void> promise_of<void>::get_return_object() {
     return task<void>(std::coroutine_handle<promise_of>::from_promise(*this));

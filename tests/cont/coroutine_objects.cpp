@@ -178,11 +178,18 @@ static fin::task<std::string &> the_same(std::string &s) {
     co_return s;
 }
 
+static fin::task<std::string &&> the_same_to_move(std::string &s) {
+    co_await co::yield();
+    co_return std::move(s);
+}
+
 static fin::task<std::pair<int, std::string>> of_braces() { co_return {1, "one"}; }
 
 static fin::task<> takes(std::string &s) {
     std::string &same = co_await the_same(s);
     CHECK(&same == &s);
+    std::string kept = s, moved = co_await the_same_to_move(s);
+    CHECK(moved == kept && &moved != &s);
     CHECK((co_await of_braces() == std::pair<int, std::string>(1, "one")));
 }
 
