@@ -19,6 +19,9 @@
 //     if (was)
 //         fin_alert_enable();
 //
+// A handler of a monitored set comes before all others of its thread: where its calls of fin/chan.h need not wait they give
+// nobody a turn. Where they wait the computation goes on, until it ends or another alert interrupts it.
+//
 // The other side of a channel is not trusted here either: all that it can do is cause alerts for nothing. The signal is
 // SIGURG, which the library takes over when the first set is monitored; the signal's frame lies on the AWE's stack and takes
 // some kilobytes. AWEs that an alert runs must not change the thread's signal mask. After a fork the child has no monitored

@@ -140,6 +140,17 @@ void fin_waitset_given_back(struct fin_waitset *w, struct fin_waitset_holder_ *h
     fin_waitset_place(w, s);
 }
 
+// Before all others of the thread that monitors the set.
+static FIN_BLOCKING void serve_alert(fin_waitset_fn *fn, void *arg) {
+    struct fin_runtime *rt = fin_here();
+    struct fin_alert_served self = {rt->served, running_body(rt, pending_of(rt->thread.current))}, **at = &rt->served;
+    rt->served = &self;
+    fn(arg);
+    while (*at != &self)
+        at = &(*at)->next;
+    *at = self.next;
+}
+
 // Pre: s is on no list, and the latch is held. Post: it is not.
 void fin_waitset_call(struct fin_waitset *w, struct fin_waitset_source *s) {
     struct fin_waitset_holder_ h = {s, w, false};
@@ -149,9 +160,13 @@ void fin_waitset_call(struct fin_waitset *w, struct fin_waitset_source *s) {
     fin_waitset_enlist(w, s, ASIDE);
     if (s->chan)
         s->chan->in.ump.watched = false;
+    bool alerts = w->monitor == fin_here();
     fin_waitset_retain(w);
     fin_waitset_release(w);
-    fn(arg);
+    if (FIN_UNLIKELY(alerts))
+        serve_alert(fn, arg);
+    else
+        fn(arg);
     fin_latch_acquire(&w->waiters.latch);
     bool moved = h.moved;
     if (!moved)

@@ -222,7 +222,7 @@ static FIN_BLOCKING int await_here(struct ump_rx *rx, bool nc) {
 int fin_ump_await_message(struct ump_rx *rx, bool nc) {
     if (rx->alone)
         return await_here(rx, nc);
-    int r = look_awhile(came_message, rx, nc);
+    int r = fin_ump_arrived(rx) ? 0 : look_awhile(came_message, rx, nc);
     if (r == -ECANCELED)
         return r;
     if (r != 0 && !other_work(fin_here()))
@@ -268,7 +268,7 @@ int fin_ump_await_room(struct ump_tx *tx, uint32_t lines, bool nc) {
     struct wanted w = {tx, lines};
     if (ump_room(tx, lines))
         return 0;
-    int r = tx->alone ? -EAGAIN : look_awhile(came_room, &w, nc);
+    int r = came_room(&w) ? 0 : tx->alone ? -EAGAIN : look_awhile(came_room, &w, nc);
     if (r == -ECANCELED)
         return r;
     while (!came_room(&w)) {

@@ -135,6 +135,14 @@ void fin_look_now(struct fin_runtime *rt) {
     fin_link_remove(&running);
 }
 
+bool fin_serves_alert(struct fin_runtime *rt) {
+    const struct fin_body *body = running_body(rt, pending_of(rt->thread.current));
+    for (const struct fin_alert_served *s = rt->served; s; s = s->next)
+        if (s->body == body)
+            return true;
+    return false;
+}
+
 // On the scheduler stack: looks at the other sources of work, sleeps while there is none, then runs the first AWE.
 void fin_find_work(void *arg) {
     struct fin_runtime *rt = arg;

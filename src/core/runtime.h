@@ -87,6 +87,13 @@ struct fin_lines {
     struct fin_waitset_source *source[FIN_LINES];
 } __attribute__((aligned(64)));
 
+// In the frame of an AWE that handles what came with an alert, maybe before a computation that waits for no more than its
+// turn. This AWE gives none: it might never get it back.
+struct fin_alert_served {
+    struct fin_alert_served *next;
+    const struct fin_body *body; // NULL outside any
+};
+
 struct fin_runtime {
     struct fin_thread thread; // the part that headers see; first
     struct fin_link queue;    // AWEs that can run
@@ -145,6 +152,7 @@ struct fin_runtime {
     struct fin_finish_block *computing_block;
     void (*alert)(struct fin_runtime *rt);
     struct fin_waitset *monitored;
+    struct fin_alert_served *served;
     // A step (src/chan/step.c): so many of its next calls run plainly, of so many after it was tried last.
     void (*keeps_aborting)(void *state);
     unsigned plain_steps, plain_steps_of;
@@ -167,9 +175,13 @@ void fin_queue_pending(struct fin_runtime *rt, struct fin_finish_block *from);
 void fin_drain_inbox(struct fin_runtime *rt);
 void fin_look(struct fin_runtime *rt); // at other threads' and the kernel's events. Resumes nobody
 void fin_look_now(struct fin_runtime *rt); // the same where nobody is queued, and the thread does not sleep next
+bool fin_serves_alert(struct fin_runtime *rt); // does the running AWE?
 // Now and then for who never has to wait, however often he asks: events are handled, and all others have a turn.
 static inline FIN_BLOCKING void fin_let_others_run(void) {
-    fin_look_now(fin_here());
+    struct fin_runtime *rt = fin_here();
+    if (FIN_UNLIKELY(rt->served != NULL) && fin_serves_alert(rt))
+        return;
+    fin_look_now(rt);
     fin_yield();
 }
 void fin_drain_until(struct fin_runtime *rt, const struct fin_awe *woken); // it is queued
