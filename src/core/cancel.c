@@ -68,13 +68,6 @@ void fin_cancel_begin(struct fin_finish_block *b) {
     }
 }
 
-bool fin_cancelled_far(struct fin_finish_block *b) {
-    bool is = block_cancelled(b);
-    if (!is)
-        with_list(written_block(b));
-    return is;
-}
-
 // The body that runs must not give up its frames while the item is there. Whether one still is is looked for then
 // (fin_frames_have_items), where more have been added than removed: a cancel takes them off its list, too.
 static void note_in_frames(struct fin_runtime *rt, const struct fin_cancel_item *item) {

@@ -133,16 +133,10 @@ static inline bool block_is_being_cancelled(const struct fin_runtime *rt, const 
     return b != NULL;
 }
 
-// fin_cancelled, where each cycle counts. Of blocks nested deeply the lists come into use: then it is known nearby.
-bool fin_cancelled_far(struct fin_finish_block *b); // cancel.c
+// fin_cancelled, where each cycle counts.
 static inline bool cancelled_here(void) {
-    enum { NEAR = 16 };
     const struct fin_thread *t = fin_self;
-    const struct fin_finish_block *b = FIN_LIKELY(t != NULL) ? t->current : NULL;
-    for (int i = 0; b && i < NEAR; b = b->parent, i++)
-        if (b->flags & (FIN_FINISH_CANCELLED | FIN_FINISH_NC | FIN_FINISH_LISTS))
-            return b->flags & FIN_FINISH_CANCELLED;
-    return FIN_UNLIKELY(b != NULL) && fin_cancelled_far(t->current);
+    return FIN_LIKELY(t != NULL) && block_cancelled(t->current);
 }
 
 // The written block around the running AWE, where it is not cancelled and its list is in use; otherwise NULL.
