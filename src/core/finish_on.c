@@ -118,13 +118,14 @@ FIN_BLOCKING int fin_finish_close_wait(struct fin_finish_on *f) {
     return close_now(rt, f, step);
 }
 
+// The waiter runs next, as the owner of a block in a frame does: who may still start something in the block, from outside,
+// finds it open, or sees what the waiter does when it is over.
 void fin_finish_on_left(struct fin_runtime *rt, struct fin_finish_block *b) {
     struct fin_finish_on *f = on_of(b);
     if (b->count != f->left)
         return;
     b->flags &= ~(uint32_t)FIN_FINISH_CLOSING;
     if (f->left == 0)
-        fin_cont_done(rt, f->waiter, end_block(rt, b));
-    else
-        fin_schedule_own(rt, f->waiter);
+        fin_cont_result(f->waiter, end_block(rt, b));
+    fin_schedule_decided_front(f->waiter);
 }

@@ -94,6 +94,37 @@ static fin::task<> bodies() {
     CHECK_EQ(n, 3);
 }
 
+// Whoever is outside may start something until the block is over: also between the end of the last and that.
+static fin::task<> ends_at_once(int &left) {
+    left--;
+    co_return;
+}
+static fin::task<> closes(co::finish *&out, int &left, int &at_end) {
+    co::finish block;
+    out = &block;
+    block.async(ends_at_once(left));
+    co_await block.end();
+    out = nullptr;
+    at_end = left;
+    co_await co::sleep(FIN_MS);
+}
+static fin::task<> starts_one_more(co::finish *&block, int &left) {
+    while (left > 0)
+        co_await co::yield();
+    if (block)
+        block->async(ends_at_once(++left));
+}
+static void started_late() {
+    co::finish *block = nullptr;
+    int left = 1, at_end = 1;
+    fin::finish([&](fin::scope &s) {
+        s.async(closes(block, left, at_end));
+        fin_yield();
+        s.async(starts_one_more(block, left));
+    });
+    CHECK(left == 0 && at_end == 0);
+}
+
 // ---- time
 
 static fin::task<> in_time(int quick, int silent) {
@@ -249,6 +280,7 @@ int main() {
     CHECK_EQ(socketpair(AF_UNIX, SOCK_STREAM, 0, fds), 0);
     CHECK(refused());
     ends();
+    started_late();
     steps s;
     fin::finish([&](fin::scope &all) {
         all.async(bodies());
