@@ -178,6 +178,43 @@ static void many_alike(void) {
     }
 }
 
+// Openers of blocks without stacks: one waits with a stack for who waits for its mutex, one without for another opener.
+static struct fin_finish_on with_stack, outer, inner;
+
+static void wants_a(void *state, int result) {
+    (void)result;
+    fin_mutex_lock_nc(&a);
+    fin_block_on(never, state, 0);
+}
+
+static void closes_with_a(void *state, int result) {
+    (void)state, (void)result;
+    fin_mutex_lock_nc(&a);
+    fin_finish_open(&with_stack);
+    fin_async_cont_beside(wants_a, NULL, 0);
+    fin_finish_close_wait(&with_stack);
+}
+
+static void is_in_both(void *state, int result) {
+    (void)result;
+    fin_finish_open(&inner);
+    fin_block_on(never, state, 0);
+}
+
+static void closes(void *state, int result) {
+    (void)result;
+    fin_finish_open(&outer);
+    fin_async_cont_beside(is_in_both, NULL, 0);
+    fin_finish_close_on(&outer, never, state, 0);
+}
+
+static void blocks_without_stacks(void) {
+    fin_finish {
+        fin_async_cont(closes_with_a, NULL, 0);
+        fin_async_cont(closes, NULL, 0);
+    }
+}
+
 static struct fin_awe *waits_with_it;
 
 static void is_given_a_stack(void *state, int result) {
@@ -282,6 +319,10 @@ static struct scenario scenarios[] = {
     {.run = before_its_first_async,
      .said = {"nothing can wake process", "entry locks_a", "held by 2", "at the end of a finish block, for 1\n",
               "a cycle: 1 waits for 2 waits for 1\n"}},
+    {.run = blocks_without_stacks,
+     .said = {"continuation closes_with_a, thread", "at the end of a finish block, for 3\n",
+              "at the end of a finish block, for 1, 4\n", "at the end of a finish block, for 5\n",
+              "a cycle: 1 waits for 3 waits for 1\n"}},
     {.run = nobody_says_what_with,
      .said = {"nothing can wake process", "AWE \"unnamed\", thread", "for fin_cont_set, after fin_stack_handoff\n"}},
     {.run = many_alike,

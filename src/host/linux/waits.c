@@ -7,6 +7,8 @@
 #include <string.h>
 #include <unistd.h>
 
+#include <fin/finish_on.h>
+
 #include "chan/host.h"
 #include "core/cont.h"
 #include "core/dispatch.h"
@@ -21,6 +23,7 @@ struct node {
     struct fin_runtime *rt;
     struct fin_awe awe;
     bool at_end, explicit, is_mutex;
+    const struct fin_finish_block *closes; // the block without a stack that it is at the end of
     const void *cont, *frame;    // of an explicit one; what its state begins with
     const void *coroutine;       // where that goes on
     unsigned alike;              // others that wait with the same, for the same
@@ -170,6 +173,28 @@ static void collect(struct fin_runtime *rt) {
     add_owners(rt, rt->thread.current);
 }
 
+static void is_at_end(const struct fin_awe *waiter, const struct fin_finish_block *of) {
+    for (struct node *n = nodes; n < nodes + count; n++) {
+        if (n->at != waiter)
+            continue;
+        n->at_end = true;
+        n->is_mutex = false;
+        n->closes = of;
+    }
+}
+
+// Who waits at the end of a block without a stack is found by those in the block.
+static void find_closers(void) {
+    struct fin_finish_block b;
+    struct fin_finish_on f;
+    for (int i = 0; i < count; i++) {
+        const struct fin_finish_block *at = nodes[i].awe.block;
+        for (int depth = 0; at && depth < MOST && READ(b, at); at = b.parent, depth++)
+            if (b.flags & FIN_FINISH_CLOSING && READ(f, at))
+                is_at_end(f.waiter, at);
+    }
+}
+
 // ---- the graph
 
 static const struct fin_finish_block *block_of(const struct fin_awe *owner) {
@@ -188,6 +213,16 @@ static const void *identity(const struct node *n) {
     return step ? body.resume : n->awe.body;
 }
 
+// In a block without a stack its opener does not count, but in the one around that.
+static const struct fin_finish_block *counts_in(const struct fin_finish_block *b, const void *awe) {
+    struct fin_finish_block block;
+    struct fin_finish_on f;
+    for (int depth = 0; b && depth < MOST && READ(block, b) && block.flags & FIN_FINISH_ON; b = block.parent, depth++)
+        if (!READ(f, b) || f.opener != awe)
+            break;
+    return b;
+}
+
 // Is `of` what n waits for: the holder of its mutex, or an async of the finish block that it is at the end of?
 static bool waits_for(const struct node *n, const struct node *of) {
     struct fin_body body;
@@ -196,14 +231,14 @@ static bool waits_for(const struct node *n, const struct node *of) {
         return n->holder && identity(of) == n->holder;
     if (!n->at_end)
         return false;
-    const struct fin_finish_block *mine = block_of(n->at), *b = of->awe.block;
+    const struct fin_finish_block *mine = n->closes ? n->closes : block_of(n->at), *b = of->awe.block;
     if (of->explicit)
-        return b == mine;
+        return counts_in(b, of->at) == mine;
     if (!of->awe.body || !READ(body, of->awe.body) || of == n)
         return false;
     for (b = body.block; b && READ(block, b) && block.flags & FIN_FINISH_EAGER; b = block.parent) {
     }
-    return b == mine;
+    return counts_in(b, identity(of)) == mine;
 }
 
 // Prints the first cycle that is found from nodes[i] on. `path`: the nodes on the way there.
@@ -326,6 +361,7 @@ __attribute__((no_sanitize("thread"))) void fin_stuck_print(long ms) {
     for (struct fin_runtime *rt = __atomic_load_n(&fin_runtimes, __ATOMIC_ACQUIRE); rt; rt = rt->next)
         if (__atomic_load_n(&rt->in_use, __ATOMIC_ACQUIRE))
             collect(rt);
+    find_closers();
     fprintf(stderr,
             "fin: nothing can wake process %d (FIN_STUCK_MS=%ld): all threads sleep, and expect no I/O and no timer\n",
             getpid(), ms);
