@@ -34,7 +34,6 @@ struct fin_finish_on {
     struct fin_awe *opener; // who is in the block without having been started in it
     struct fin_awe *waiter; // while it is being closed
     uint32_t left;          // what is counted in the block when that is over
-    int result;
     uint64_t timer[9];
 };
 
