@@ -6,6 +6,9 @@
 
 #include "core/cont.h"
 
+// What counts in a block in which its opener is alone, and runs.
+enum { OPENER_AND_STEP = 2 };
+
 static struct fin_finish_on *on_of(struct fin_finish_block *b) { return (struct fin_finish_on *)(void *)b; }
 
 // The step that runs, at the base of its stack. What its frames own belongs to the block that they began in.
@@ -35,7 +38,7 @@ static int open_block(struct fin_finish_on *f, uint32_t flags) {
     struct fin_cont_record *e = body->resume;
     f->block.pending = f->block.away = f->block.home_sp = NULL;
     f->block.flags = FIN_FINISH_ON | FIN_FINISH_CLEAN | flags;
-    f->block.count = 2;
+    f->block.count = OPENER_AND_STEP;
     f->block.parent = e->block;
     f->opener = awe_of(e);
     e->block->count--;
@@ -68,8 +71,6 @@ static bool close_now(struct fin_runtime *rt, struct fin_finish_on *f, struct fi
     around->count++;
     return end_block(rt, &f->block);
 }
-
-enum { OPENER_AND_STEP = 2 };
 
 int fin_finish_close(struct fin_finish_on *f) {
     struct fin_runtime *rt = fin_here();
