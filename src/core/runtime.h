@@ -142,7 +142,8 @@ struct fin_runtime {
     uint32_t expects;                                    // asleep, it waits for more than other threads: fin_host_stuck
     uint32_t futex;
     int32_t tid;
-    struct fin_runtime *next; // all that ever existed; none is freed, so that a late waker finds one
+    struct fin_runtime *next;  // all that ever existed; none is freed, so that a late waker finds one
+    struct fin_runtime *below; // of those that no thread uses
 
     // Alerts (htm 4.2.2): the one line that senders touch. `alerted`: something is to be handled. `computing`: what runs
     // may be interrupted for it, if it is still the body and the block that said so. `alert` handles it, without running an

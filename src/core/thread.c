@@ -10,14 +10,43 @@ __thread struct fin_thread *fin_self __attribute__((tls_model("initial-exec")));
 struct fin_runtime *fin_runtimes;
 uint32_t fin_runtime_count;
 
+// A stack of those that no thread uses: the page where the first one lies, and in the bits above that a count of changes, so
+// that who takes one notices if it was taken, and given back, since it was looked at.
+static uint64_t unused;
+enum { PAGE_SHIFT = 12, PAGE_BITS = 52 - PAGE_SHIFT };
+#define PAGES (((uint64_t)1 << PAGE_BITS) - 1)
+
+static struct fin_runtime *first_of(uint64_t stack) { return (struct fin_runtime *)((stack & PAGES) << PAGE_SHIFT); }
+
+static uint64_t changed(uint64_t stack, const struct fin_runtime *first) {
+    return ((stack & ~PAGES) + PAGES + 1) | (uintptr_t)first >> PAGE_SHIFT;
+}
+
+static struct fin_runtime *take_unused(void) {
+    uint64_t was = __atomic_load_n(&unused, __ATOMIC_ACQUIRE);
+    struct fin_runtime *rt;
+    while ((rt = first_of(was)) && !__atomic_compare_exchange_n(&unused, &was,
+                                                                changed(was, __atomic_load_n(&rt->below, __ATOMIC_RELAXED)),
+                                                                false, __ATOMIC_ACQUIRE, __ATOMIC_ACQUIRE)) {
+    }
+    return rt;
+}
+
+static void give_back(struct fin_runtime *rt) {
+    uint64_t was = __atomic_load_n(&unused, __ATOMIC_RELAXED);
+    do {
+        __atomic_store_n(&rt->below, first_of(was), __ATOMIC_RELAXED);
+    } while (!__atomic_compare_exchange_n(&unused, &was, changed(was, rt), false, __ATOMIC_RELEASE, __ATOMIC_RELAXED));
+}
+
 // A runtime that no thread uses, or a new one. They are never freed: a waker may still look at one whose thread has ended.
 static struct fin_runtime *claim_runtime(void) {
-    for (struct fin_runtime *rt = __atomic_load_n(&fin_runtimes, __ATOMIC_ACQUIRE); rt; rt = rt->next) {
-        uint32_t unused = 0;
-        if (__atomic_compare_exchange_n(&rt->in_use, &unused, 1, false, __ATOMIC_ACQ_REL, __ATOMIC_RELAXED))
-            return rt;
+    struct fin_runtime *rt = take_unused();
+    if (rt) {
+        __atomic_store_n(&rt->in_use, 1, __ATOMIC_RELAXED);
+        return rt;
     }
-    struct fin_runtime *rt = fin_host_map(sizeof *rt, 0);
+    rt = fin_host_map(sizeof *rt, 0);
     if (!rt)
         return NULL;
     uint32_t number = __atomic_fetch_add(&fin_runtime_count, 1, __ATOMIC_RELAXED);
@@ -109,6 +138,7 @@ void fin_runtime_end(struct fin_runtime *rt) {
     fin_holds_end(rt);
     __atomic_store_n(&rt->inbox, NULL, __ATOMIC_RELAXED);
     __atomic_store_n(&rt->in_use, 0, __ATOMIC_RELEASE);
+    give_back(rt);
 }
 
 void fin_runtime_wake(struct fin_runtime *rt) {
