@@ -144,6 +144,7 @@ struct fin_runtime {
     int32_t tid;
     struct fin_runtime *next;  // all that ever existed; none is freed, so that a late waker finds one
     struct fin_runtime *below; // of those that no thread uses
+    struct fin_poller *kept;   // of its threads that have ended: a late waker may find that, too
 
     // Alerts (htm 4.2.2): the one line that senders touch. `alerted`: something is to be handled. `computing`: what runs
     // may be interrupted for it, if it is still the body and the block that said so. `alert` handles it, without running an

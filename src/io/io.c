@@ -16,25 +16,22 @@
 
 static struct io *ios; // all that ever existed
 
-static struct io *claim(void) {
-    for (struct io *io = __atomic_load_n(&ios, __ATOMIC_ACQUIRE); io; io = io->next) {
-        uint32_t unused = 0;
-        if (__atomic_compare_exchange_n(&io->in_use, &unused, 1, false, __ATOMIC_ACQ_REL, __ATOMIC_RELAXED))
-            return io;
-    }
+// The threads that have a runtime one after the other have the same.
+static struct io *io_of(struct fin_runtime *rt) {
+    if (rt->kept)
+        return (struct io *)rt->kept;
     struct io *io = aligned_alloc(_Alignof(struct io), sizeof *io);
     if (!io)
         return NULL;
     memset(io, 0, sizeof *io);
-    io->in_use = 1;
+    io->rt = rt;
     io->wake_fd = io->fd = -1;
+    rt->kept = &io->poller;
     io->next = __atomic_load_n(&ios, __ATOMIC_RELAXED);
     while (!__atomic_compare_exchange_n(&ios, &io->next, io, true, __ATOMIC_RELEASE, __ATOMIC_RELAXED)) {
     }
     return io;
 }
-
-static void give_back(struct io *io) { __atomic_store_n(&io->in_use, 0, __ATOMIC_RELEASE); }
 
 static void look(struct fin_poller *p, bool wait) {
     struct io *io = (struct io *)p;
@@ -61,7 +58,21 @@ static void wake(struct fin_poller *p) {
         fin_host_die("a thread cannot be woken: the program has closed a descriptor that is not its own");
 }
 
+void fin_io_wake(struct io *io) { wake(&io->poller); }
+
 void fin_io_woken(struct io *io) { __atomic_store_n(&io->woken, 0, __ATOMIC_SEQ_CST); }
+
+// From here on a late waker finds the flag up, and writes nothing. Who has put it up before does, maybe in a moment: the
+// read waits for that, and comes behind all writes. (models/late.pml)
+static void close_wake(struct io *io) {
+    eventfd_t value;
+    if (__atomic_exchange_n(&io->woken, 1, __ATOMIC_SEQ_CST) == 0)
+        eventfd_write(io->wake_fd, 1);
+    while (eventfd_read(io->wake_fd, &value) != 0 && errno == EINTR) {
+    }
+    close(io->wake_fd);
+    io->wake_fd = -1;
+}
 
 uint32_t fin_hold(struct held *h, int fd) {
     if (h->free == h->room) {
@@ -112,7 +123,7 @@ static void end(struct fin_poller *p) {
     fin_cont_lost(io->rt, close_lost);
     free(io->files);
     io->files = NULL;
-    give_back(io);
+    close_wake(io);
 }
 
 // The value of kernel.io_uring_disabled, or 0 where there is none: Linux 6.6.
@@ -189,6 +200,7 @@ static void forget_parent(void) {
             fin_uring_forked(io);
         close(io->wake_fd);
         close(io->fd);
+        io->rt->kept = NULL;
         ios = io->next;
         io->next = of_parents;
         of_parents = io;
@@ -206,24 +218,23 @@ int fin_io_watch_forks(void) {
 
 static int begin(struct fin_runtime *rt) {
     int error = fin_io_watch_forks();
-    struct io *io = error ? NULL : claim();
+    struct io *io = error ? NULL : io_of(rt);
     if (!io)
         return -ENOMEM;
+    io->wake_fd = eventfd(0, EFD_CLOEXEC);
     if (io->wake_fd < 0)
-        io->wake_fd = eventfd(0, EFD_CLOEXEC);
-    error = io->wake_fd < 0 ? -errno : 0;
+        return -errno;
     if (!io->poller.wake) // once: a late waker of the thread that had it before may be reading
         io->poller = (struct fin_poller){.poll = look, .wake = wake, .end = end, .left = fin_timed_left};
-    io->rt = rt;
+    fin_io_woken(io); // a late waker writes from here on, which is an event too many
     io->timers = (struct timers){0};
     io->slack = 0;
     io->ending = false;
     io->can = (struct can){0};
     fin_link_init(&io->owned);
-    if (error == 0)
-        error = choose(io);
+    error = choose(io);
     if (error != 0) {
-        give_back(io);
+        close_wake(io);
         return error;
     }
     // A waker that finds no poller has pushed before this thread's next look at the inbox, which comes before it sleeps:

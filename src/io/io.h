@@ -117,8 +117,8 @@ struct held {
     uint32_t room, free;
 };
 
-// The I/O of a thread. It is never freed, and its wake_fd never closed, because a waker may be late: the next thread that
-// takes it over may find itself woken for nothing.
+// The I/O of a thread. It is never freed, because a waker may be late: the next thread that has the same runtime takes it
+// over, and may find itself woken for nothing.
 struct io {
     struct fin_poller poller; // first
     struct fin_runtime *rt;
@@ -144,8 +144,7 @@ struct io {
     int fd; // of the ring or the epoll, -1 while there is none
     struct io *next;
     int wake_fd;
-    uint32_t in_use;
-    uint32_t woken __attribute__((aligned(64))); // wake_fd has been written and not read since
+    uint32_t woken __attribute__((aligned(64))); // who puts this up writes wake_fd, and who reads that lowers it
 };
 
 // An object of the program that is of use on this thread only.
@@ -251,6 +250,7 @@ static inline void fin_io_resume(struct io *io, struct waiter *w, int result) { 
     else
         fin_on_completed(io, w);
 }
+void fin_io_wake(struct io *io);              // any thread
 void fin_io_woken(struct io *io);             // wake_fd was read
 uint32_t fin_io_events(const struct call *c); // what it waits for; 0 where it is not to wait
 // What a cancelled connect comes to: 0 where the socket is connected all the same, or -ECANCELED.

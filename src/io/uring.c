@@ -360,14 +360,14 @@ static void drop_unseen(struct io_uring_sq *sq) {
     }
 }
 
-// Nothing may be in flight when the memory of the thread goes away, and no read of wake_fd when another thread takes it
-// over. Where AWEs are left that wait, all is cancelled, and again what was between two places: kernels before 5.19 cannot,
-// and leave that to the ring's own end.
+// Nothing may be in flight when the memory of the thread goes away, and no read of wake_fd: who closes it might wait for
+// what that has taken (models/late.pml). Where AWEs are left that wait, all is cancelled, and again what was between two
+// places: kernels before 5.19 cannot, and leave that to the ring's own end.
 static void end(struct io *io) {
     struct uring *u = &io->uring;
     drop_unseen(&u->ring.sq);
     if (u->wake_armed)
-        eventfd_write(io->wake_fd, 1);
+        fin_io_wake(io);
     while (u->wake_armed)
         enter(io, -1);
     for (unsigned tries = 0; u->in_flight && io->can.cancel_all; tries += tries < MOST_TRIES) {

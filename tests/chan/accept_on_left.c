@@ -67,8 +67,7 @@ int main(void) {
     alarm(60);
     snprintf(name, sizeof name, "@accept_on_left-%d", (int)getpid());
     CHECK_EQ(fin_chan_listen(&l, name, NULL), 0);
-    one(0);
-    one(0); // what wakes a thread is the next one's; by now this one has its own
+    one(0); // by now this thread has what wakes it
     int before = open_descriptors();
     for (int yields = 0; yields < YIELDS; yields++)
         one(yields);

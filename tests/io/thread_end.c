@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// Threads that end after I/O leave no descriptors behind beyond those of the first, which the next ones take over; also one
-// that ends in the middle of its finish block, with requests in flight.
+// Threads that end after I/O leave no descriptors behind: many that were there at a time, too, and one that ends in the
+// middle of its finish block, with requests in flight.
 #include <pthread.h>
 
 #include "net.h"
@@ -50,10 +50,31 @@ static void run_thread(void *(*fn)(void *)) {
     CHECK_EQ(pthread_join(t, NULL), 0);
 }
 
+enum { AT_A_TIME = 50 };
+
+static void *waits_for_all(void *barrier) {
+    CHECK_EQ(fin_sleep(1), 0);
+    pthread_barrier_wait(barrier);
+    return NULL;
+}
+
+static void run_many(void) {
+    pthread_t t[AT_A_TIME];
+    pthread_barrier_t barrier;
+    CHECK_EQ(pthread_barrier_init(&barrier, NULL, AT_A_TIME), 0);
+    for (int i = 0; i < AT_A_TIME; i++)
+        CHECK_EQ(pthread_create(&t[i], NULL, waits_for_all, &barrier), 0);
+    for (int i = 0; i < AT_A_TIME; i++)
+        CHECK_EQ(pthread_join(t[i], NULL), 0);
+    pthread_barrier_destroy(&barrier);
+}
+
 int main(void) {
     stream_pair(fd);
-    run_thread(does_some);
     int before = open_descriptors();
+    run_thread(does_some);
+    run_many();
+    CHECK_EQ(open_descriptors(), before);
     for (int i = 0; i < 100; i++)
         run_thread(does_some);
     CHECK_EQ(open_descriptors(), before);
