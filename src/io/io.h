@@ -135,6 +135,8 @@ struct io {
     struct can can;
     struct fin_link owned;    // objects of the program
     struct held held, opened; // opened: by the pool, under its lock
+    struct fin_link jobs;     // in the pool's queue, and how many it runs: under its lock
+    unsigned jobs_begun;
     struct message *message;  // one that nobody uses, or NULL
     struct files *files;      // registered ones, or NULL
     union {

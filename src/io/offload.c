@@ -14,7 +14,8 @@ enum { DEFAULT_THREADS = 32, MOST_THREADS = 4096, IDLE_SECONDS = 5 };
 
 struct job {
     struct waiter waiter;
-    struct fin_link link; // next is NULL once it is not in the queue
+    struct fin_link link;   // next is NULL once it is not in the queue
+    struct fin_link beside; // those of its thread that are
     unsigned process;     // whose queue that is, by pool.process
     struct io *io;
     void (*fn)(void *);
@@ -22,8 +23,7 @@ struct job {
 };
 
 struct worker {
-    struct worker *next, *next_idle;
-    struct io *serves; // whose job it runs
+    struct worker *next_idle;
     pthread_cond_t call;
     bool called;
 };
@@ -31,7 +31,7 @@ struct worker {
 static struct {
     pthread_mutex_t lock;
     struct fin_link queue;
-    struct worker *workers, *idle;
+    struct worker *idle;
     unsigned threads, most; // threads: also those that are being started; most is 0 until it is known
     unsigned process;       // how many forks there were from the first one to this one
     unsigned leaving;       // threads that end, and wait in `served`
@@ -46,7 +46,7 @@ static void unlock(void) { pthread_mutex_unlock(&pool.lock); }
 void fin_offload_forked(void) {
     fin_link_init(&pool.queue);
     pool.process++;
-    pool.workers = pool.idle = NULL;
+    pool.idle = NULL;
     pool.threads = pool.leaving = 0;
     pthread_mutex_init(&pool.lock, NULL);
     pthread_cond_init(&pool.served, NULL);
@@ -95,21 +95,31 @@ static bool wait_for_call(struct worker *w) {
     return false;
 }
 
-// False in the child of a fork that the job has made: the thread is all there is of the process, and nobody's any more.
-static bool serve(struct worker *w) {
-    const unsigned process = pool.process;
-    struct job *job = FIN_OF(struct job, link, pool.queue.next);
+static void leave_queue(struct job *job) {
     fin_link_remove(&job->link);
+    fin_link_remove(&job->beside);
     job->link.next = NULL;
-    w->serves = job->io;
+}
+
+static struct job *first_in_queue(void) {
+    struct job *job = FIN_OF(struct job, link, pool.queue.next);
+    leave_queue(job);
+    return job;
+}
+
+// False in the child of a fork that the job has made: the thread is all there is of the process, and nobody's any more.
+static bool serve(void) {
+    const unsigned process = pool.process;
+    struct job *job = first_in_queue();
+    struct io *io = job->io;
+    io->jobs_begun++;
     unlock();
     job->fn(job->arg);
     if (pool.process != process)
         return false;
     fin_schedule_decided(job->waiter.awe); // the job is gone
     lock();
-    w->serves = NULL;
-    if (pool.leaving)
+    if (--io->jobs_begun == 0 && pool.leaving)
         pthread_cond_broadcast(&pool.served);
     return true;
 }
@@ -123,20 +133,14 @@ static void *work(void *unused) {
     pthread_condattr_destroy(&monotonic);
     pthread_setname_np(pthread_self(), "fin-offload");
     lock();
-    w.next = pool.workers;
-    pool.workers = &w;
     while (pool.threads <= most()) {
         if (fin_link_empty(&pool.queue)) {
             if (!wait_for_call(&w))
                 break;
-        } else if (!serve(&w)) {
+        } else if (!serve()) {
             return unused;
         }
     }
-    struct worker **p = &pool.workers;
-    while (*p != &w)
-        p = &(*p)->next;
-    *p = w.next;
     pool.threads--;
     if (!fin_link_empty(&pool.queue))
         call_one(); // in its place
@@ -170,9 +174,7 @@ static void not_started(int error) {
     lock();
     if (--pool.threads == 0) {
         while (!fin_link_empty(&pool.queue)) {
-            struct job *job = FIN_OF(struct job, link, pool.queue.next);
-            fin_link_remove(&job->link);
-            job->link.next = NULL;
+            struct job *job = first_in_queue();
             job->waiter.result = error;
             fin_schedule_decided(job->waiter.awe);
         }
@@ -186,6 +188,7 @@ static void submit(void *arg) {
     lock();
     job->process = pool.process;
     fin_link_back(&pool.queue, &job->link);
+    fin_link_back(&job->io->jobs, &job->beside);
     bool more = !call_one() && pool.threads < most();
     pool.threads += more;
     unlock();
@@ -199,7 +202,7 @@ static void cancel(void *arg) {
     lock();
     bool waits = job->link.next != NULL;
     if (waits && job->process == pool.process)
-        fin_link_remove(&job->link);
+        leave_queue(job);
     job->link.next = NULL;
     unlock();
     if (waits)
@@ -220,18 +223,9 @@ int fin_io_offload(struct io *io, void (*fn)(void *), void *arg, bool nc) {
     return job.waiter.result;
 }
 
-static bool served(const struct io *io) {
-    for (struct worker *w = pool.workers; w; w = w->next)
-        if (w->serves == io)
-            return true;
-    return false;
-}
-
 bool fin_io_offload_expects(struct io *io) {
     lock();
-    bool found = served(io);
-    for (struct fin_link *l = pool.queue.next; l != &pool.queue && !found; l = l->next)
-        found = FIN_OF(struct job, link, l)->io == io;
+    bool found = io->jobs_begun > 0 || !fin_link_empty(&io->jobs);
     unlock();
     return found;
 }
@@ -251,13 +245,10 @@ void fin_io_take_opened(struct io *io, uint32_t place) {
 
 void fin_io_offload_end(struct io *io) {
     lock();
-    for (struct fin_link *l = pool.queue.next, *next; l != &pool.queue; l = next) {
-        next = l->next;
-        if (FIN_OF(struct job, link, l)->io == io)
-            fin_link_remove(l);
-    }
+    while (!fin_link_empty(&io->jobs))
+        leave_queue(FIN_OF(struct job, beside, io->jobs.next));
     pool.leaving++;
-    while (served(io))
+    while (io->jobs_begun > 0)
         pthread_cond_wait(&pool.served, &pool.lock);
     pool.leaving--;
     unlock();
