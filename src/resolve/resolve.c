@@ -29,11 +29,16 @@
 #include "forks.h"
 #include "resolve/answer.h"
 
+struct queries { // in the order in which they came
+    struct query *first, *last;
+};
+
 struct resolver {
     ares_channel channel;
     int epoll;
     unsigned process; // whose it is, by `forks`: the child of a fork has its parent's sockets
-    struct query *first, *driver;
+    struct queries asked, answered; // those whose callers wait, and of these the ones that need not any more
+    struct query *driver;
     struct fin_finish_block *wait; // of the driver
     uint64_t until;                // so long at most
     unsigned begun, under_way;  // queries: ever; now, also abandoned ones
@@ -43,7 +48,7 @@ struct resolver {
 };
 
 struct query {
-    struct query *next, **at; // of those whose callers wait
+    struct query *next, *prev; // of those that are asked or answered
     struct fin_sem turn;      // posted when it is done or made the driver
     struct resolver *by;
     unsigned number;
@@ -61,6 +66,20 @@ static unsigned forks; // from the first process to this one
 // wait there until they are cancelled, as for other I/O of the parent.
 static bool is_parents(const struct resolver *r) { return r->process != forks; }
 
+static bool in_use(const struct resolver *r) { return r->asked.first || r->answered.first || r->alone; }
+
+static void join(struct queries *all, struct query *q) {
+    q->prev = all->last;
+    q->next = NULL;
+    *(q->prev ? &q->prev->next : &all->first) = q;
+    all->last = q;
+}
+
+static void part(struct queries *all, struct query *q) {
+    *(q->prev ? &q->prev->next : &all->first) = q->next;
+    *(q->next ? &q->next->prev : &all->last) = q->prev;
+}
+
 static void drop(struct query *q) {
     if (q->found)
         ares_freeaddrinfo(q->found);
@@ -77,6 +96,8 @@ static void answered(void *query, int status, int timeouts, struct ares_addrinfo
         return;
     }
     q->done = true;
+    part(&q->by->asked, q);
+    join(&q->by->answered, q);
     q->company |= q->by->begun != q->number;
     q->status = status;
     fin_sem_post(&q->turn);
@@ -93,35 +114,22 @@ static void watch(void *resolver, ares_socket_t fd, int in, int out) {
         epoll_ctl(r->epoll, EPOLL_CTL_ADD, fd, &e); // where that fails the query times out
 }
 
-static void join(struct resolver *r, struct query *q) {
-    q->next = r->first;
-    q->at = &r->first;
-    if (q->next)
-        q->next->at = &q->next;
-    r->first = q;
-}
-
 // The driver leaves: the one who waits longest is next.
 static void leave(struct resolver *r, struct query *q) {
-    *q->at = q->next;
-    if (q->next)
-        q->next->at = q->at;
+    part(q->done ? &r->answered : &r->asked, q);
     if (r->driver != q)
         return;
-    r->driver = NULL;
-    for (struct query *other = r->first; other; other = other->next)
-        if (!other->done)
-            r->driver = other;
+    r->driver = r->asked.first;
     if (r->driver)
         fin_sem_post(&r->driver->turn);
 }
 
 static void dispose(struct resolver *r) {
-    for (struct query *q = r->first, *next; q; q = next) { // a thread that ends in the middle
-        next = q->next;
+    for (struct query *q = r->asked.first; q; q = q->next) // a thread that ends in the middle
         q->abandoned = true;
-        if (q->done)
-            drop(q);
+    for (struct query *q = r->answered.first, *next; q; q = next) {
+        next = q->next;
+        drop(q);
     }
     ares_destroy(r->channel);
     close(r->epoll);
@@ -149,7 +157,7 @@ static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static void forget_parent(void) {
     pthread_mutex_init(&lock, NULL);
     forks++;
-    if (mine && !mine->first && !mine->alone) { // while the numbers of its descriptors are these
+    if (mine && !in_use(mine)) { // while the numbers of its descriptors are these
         pthread_setspecific(key, NULL);
         dispose(mine);
         mine = NULL;
@@ -238,7 +246,7 @@ static int begin(const struct fin_resolve_config *c) {
 }
 
 int fin_resolve_configure(const struct fin_resolve_config *config) {
-    return mine && (mine->first || mine->alone) && !is_parents(mine) ? -EBUSY : begin(config);
+    return mine && in_use(mine) && !is_parents(mine) ? -EBUSY : begin(config);
 }
 
 // When c-ares has something to do, whatever comes. It rounds down to a millisecond, and within the last one would be asked
@@ -296,7 +304,7 @@ static FIN_BLOCKING int look_up(struct resolver *r, const char *host, const stru
     if (!q)
         return -ENOMEM;
     fin_sem_init(&q->turn, 0);
-    join(r, q);
+    join(&r->asked, q);
     q->by = r;
     q->number = ++r->begun;
     q->company = r->under_way++ > 0;
@@ -305,7 +313,7 @@ static FIN_BLOCKING int look_up(struct resolver *r, const char *host, const stru
     int error = await(r, q);
     if (!q->done) {
         q->abandoned = true;
-        if (!r->first)
+        if (!r->asked.first)
             ares_cancel(r->channel); // nobody waits: all that is left is abandoned
         return error;
     }
