@@ -10,6 +10,14 @@
 // Of an item that is a block. It is not called: no stack is as deep as blocks may be nested.
 static void nested(void *block) { (void)block; }
 
+// Of an item that is counted in the body whose frames it lies in: its function's address has the other half's highest bit.
+#define COUNTED ((uintptr_t)1 << (8 * sizeof(uintptr_t) - 1))
+typedef void item_fn(void *);
+static item_fn *turned(item_fn *fn) { return (item_fn *)((uintptr_t)fn ^ COUNTED); }
+static bool is_counted(const struct fin_cancel_item *item) {
+    return ((uintptr_t)item->fn ^ (uintptr_t)nested) & COUNTED;
+}
+
 // Those of a block inside before what is behind it in the list.
 static void run_items(struct fin_finish_block *outermost) {
     struct fin_finish_block *b = outermost;
@@ -25,6 +33,7 @@ static void run_items(struct fin_finish_block *outermost) {
         struct fin_cancel_item *item = (struct fin_cancel_item *)b->items.next;
         fin_link_remove(&item->link);
         item->link.next = NULL;
+        item->fn = is_counted(item) ? turned(item->fn) : item->fn;
         if (item->fn == nested) {
             b = item->arg;
             continue;
@@ -70,20 +79,22 @@ void fin_cancel_begin(struct fin_finish_block *b) {
 
 // The body that runs must not give up its frames while the item is there. Whether one still is is looked for then
 // (fin_frames_have_items), where more have been added than removed: a cancel takes them off its list, too.
-static void note_in_frames(struct fin_runtime *rt, const struct fin_cancel_item *item) {
+static bool note_in_frames(struct fin_runtime *rt, const struct fin_cancel_item *item) {
     struct fin_finish_block *p = pending_of(rt->thread.current);
     struct fin_body *body = running_body(rt, p);
     if (!body || !lies_in_frames(rt, body, item))
-        return;
+        return false;
     if (p)
         p->pending = (void *)((uintptr_t)p->pending | FIN_PENDING_ITEMS);
     else
         body->inner += (body->inner & FIN_BODY_ITEMS) != FIN_BODY_ITEMS ? FIN_BODY_ITEM : 0;
+    return true;
 }
 
-// So that nothing is looked for where an AWE adds and removes one each time it waits.
+// So that nothing is looked for where an AWE adds and removes one each time it waits. What another AWE has added was not
+// counted here.
 static void forget_in_frames(struct fin_runtime *rt, const struct fin_cancel_item *item) {
-    struct fin_body *body = rt->body;
+    struct fin_body *body = is_counted(item) ? rt->body : NULL;
     size_t items = body && !pending_of(rt->thread.current) ? body->inner & FIN_BODY_ITEMS : 0;
     if (items != 0 && items != FIN_BODY_ITEMS && lies_in_frames(rt, body, item))
         body->inner -= FIN_BODY_ITEM;
@@ -115,8 +126,10 @@ void fin_cancel_add(struct fin_cancel_item *item, void (*fn)(void *), void *arg)
 }
 
 void fin_cancel_item_add(struct fin_cancel_item *item, void (*fn)(void *), void *arg) {
-    note_in_frames(fin_here(), item);
+    bool counted = note_in_frames(fin_here(), item);
     fin_cancel_add(item, fn, arg);
+    if (counted)
+        item->fn = turned(fn);
 }
 
 bool fin_cancel_remove(struct fin_cancel_item *item) {

@@ -62,6 +62,45 @@ static void leaves_one(void *state, int result) {
     CHECK(!"refused");
 }
 
+// An item of another AWE in its frame is not counted there, so it takes nothing off the count when it goes.
+static struct fin_cancel_item *theirs;
+static bool added;
+
+static void has_anothers(void *state, int result) {
+    struct fin_cancel_item mine, other;
+    (void)state;
+    (void)result;
+    theirs = &other;
+    while (!added)
+        fin_yield();
+    fin_cancel_item_add(&mine, nothing, NULL);
+    CHECK(fin_cancel_item_remove(&other));
+    CHECK_EQ(fin_block_on(end, NULL, 0), -EBUSY);
+    refused = true;
+    CHECK(fin_cancel_item_remove(&mine));
+    fin_block_on(end, NULL, 0);
+    CHECK(!"refused");
+}
+
+static void in_anothers_frame(void) {
+    refused = false;
+    fin_finish {
+        CHECK(fin_async_cont(has_anothers, NULL, 0));
+        fin_async {
+            while (!theirs)
+                fin_yield();
+            fin_cancel_item_add(theirs, nothing, NULL);
+            added = true;
+        };
+        fin_yield();
+        while (!added)
+            fin_yield();
+        fin_yield();
+        fin_cancel();
+    }
+    CHECK(refused);
+}
+
 int main(void) {
     fin_finish_as(all) {
         for (int i = 0; i < IDLE; i++)
@@ -77,5 +116,6 @@ int main(void) {
             fin_yield();
         fin_cancel_as(more);
     }
+    in_anothers_frame();
     return 0;
 }
