@@ -182,7 +182,7 @@ __attribute__((noinline, cold)) inline void failed() noexcept {
     while (b->flags & FIN_FINISH_EAGER)
         b = b->parent;
     if (!(b->flags & FIN_FINISH_CXX))
-        std::terminate();
+        not_kept(b->flags & FIN_FINISH_ON ? "one of fin_finish_open or fin_timeout_open, which is open" : "one of C");
     if (!(b->flags & FIN_FINISH_FAILED)) {
         new (error_of(b)) std::exception_ptr(std::current_exception());
         b->flags |= FIN_FINISH_FAILED;

@@ -14,6 +14,7 @@
 
 #include <cstdio>
 #include <cstdlib>
+#include <exception>
 #include <utility>
 
 // In place of `try` and `catch (...)`.
@@ -34,6 +35,12 @@ template <class Exception, class... What> [[noreturn]] inline void raise(What &&
     std::fprintf(stderr, "fin: %s\n", Exception(std::forward<What>(what)...).what());
     std::abort();
 #endif
+}
+
+// In a catch clause; what exception it is says C++.
+[[noreturn]] __attribute__((noinline, cold)) inline void not_kept(const char *block) noexcept {
+    std::fprintf(stderr, "fin: an exception leaves a step or an async, and its finish block cannot keep it: %s\n", block);
+    std::terminate();
 }
 
 } // namespace fin::detail
