@@ -7,6 +7,7 @@ import struct
 # <fin/finish.h>, <fin/awe.h>
 AWE_WAITS, AWE_KIND, AWE_EXPLICIT = 0xa7, 0x70, 0x80
 KINDS = {0x10: 'queued', 0x20: 'suspended', 0x30: 'woken', 0x40: 'saved', 0x50: 'busy'}
+RECORD_AT_END = 3  # src/core/cont.h
 FINISH_CLEAN, FINISH_EAGER, FINISH_WAITING, FINISH_CONT = 4, 16, 32, 64
 PENDING_NAMED, PENDING_FLAGS = 2, 7
 MOST = 1000000  # AWEs looked at in a list
@@ -184,6 +185,8 @@ class Runtime:
         state = state or kind or f'0x{bits:x}?'
         if bits & AWE_EXPLICIT:
             cont, data = self.explicit_at(at)
+            if state == 'busy' and look.half(at + where['record.cancellable']) == RECORD_AT_END:
+                state = 'finish'
             yield Awe(self.tid, state, self.cont_name(cont, data), '', ident, (cont, 0, 0, 0), data)
         else:
             context = tuple(word(name) for name in ('context.ip', 'context.sp', 'context.fp', 'bx'))

@@ -22,7 +22,8 @@ struct fin_cont_record {
     uint32_t state, id;
     struct fin_runtime *owner; // or inbox
     int result;                // bx
-    uint32_t cancellable;      // a cancel ends the wait; where another has, false, or DESCRIPTOR: which the result is
+    uint32_t cancellable;      // a cancel ends the wait; where another has, false, or DESCRIPTOR: which the result is. Or
+                               // AT_END
     char data[FIN_CONT_STATE]; // saved
 };
 
@@ -42,7 +43,8 @@ static inline struct fin_cancel_item *item_of(struct fin_cont_record *e) {
     return (struct fin_cancel_item *)(void *)&e->item;
 }
 
-enum { DESCRIPTOR = 2 };
+// AT_END: it waits at the end of a block without a stack, which no cancel ends. For who looks from outside.
+enum { DESCRIPTOR = 2, AT_END = 3 };
 
 // Records lie in these, behind the head, which is as large as one.
 struct fin_cont_slab {

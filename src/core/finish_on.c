@@ -99,6 +99,7 @@ int fin_finish_close_on(struct fin_finish_on *f, fin_cont *cont, const void *sta
     f->block.flags |= FIN_FINISH_CLOSING;
     f->waiter = awe_of(l.e);
     f->left = 0;
+    l.e->cancellable = AT_END;
     expose_as(l.rt, l.e, FIN_AWE_BUSY); // no cancel comes here: its item is on no list
     fin_cont_leave_to_next(l.rt, l.body, FIN_FOR_FINISH);
     return 0;

@@ -26,6 +26,7 @@ const struct fin_look_ fin_look_ = {
         AT("slot.awe", fin_id_slot, awe), {"slot.size", sizeof(struct fin_id_slot)},
         {"awe.size", sizeof(struct fin_awe)}, {"runtime.size", sizeof(struct fin_runtime)},
         {"record.size", sizeof(struct fin_cont_record)}, AT("record.data", fin_cont_record, data),
+        AT("record.cancellable", fin_cont_record, cancellable),
         AT("kept.cont", fin_kept, cont), AT("kept.state", fin_kept, state), {"", 0},
     },
 };

@@ -11,7 +11,7 @@ import tempfile
 import time
 
 ROWS = [(1, 'suspended', 'suspends'), (1, 'saved', 'saves_itself'), (1, 'suspended', 'goes_on'), (1, 'busy', 'message_came'),
-        (100, 'busy', 'waits_for_a_semaphore'), (1, 'finish', 'owns_a_block'), (1, 'busy', 'reads'),
+        (100, 'busy', 'waits_for_a_semaphore'), (1, 'finish', 'owns_a_block'), (1, 'busy', 'reads'), (1, 'finish', 'closed'),
         (1, 'finish', '-')]
 
 
@@ -51,7 +51,7 @@ def look(script, program, remove=False):
                 if time.monotonic() > end:
                     sys.exit(text + '\nnot all is there')
                 _, text = top(script, '--once', process.pid)
-            if '107 AWEs' not in text or 'channel mapping' not in text or 'asleep' not in text:
+            if '109 AWEs' not in text or 'channel mapping' not in text or 'asleep' not in text:
                 sys.exit(text + '\nthe first lines are not true')
             _, text = top(script, '--once', '--awes', process.pid)
             if text.count('waits_for_a_semaphore') != 100 or not re.search(r'suspends .* the one ', text):

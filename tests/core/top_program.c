@@ -46,6 +46,30 @@ static void message_came(void *state, int result) {
 // The library waits in its stead.
 static void receives(void *chan) { fin_chan_recv_on(chan, &byte, 1, &receiving, message_came, NULL, 0); }
 
+// Without a stack, at the end of a finish block.
+static struct fin_finish_on block;
+
+static void ends(void *state, int result) {
+    (void)state, (void)result;
+    fin_cont_end();
+}
+
+static void closed(void *state, int result) { ends(state, result); }
+
+static void is_inside(void *state, int result) {
+    (void)result;
+    fin_sem_wait_on(&never, *(struct fin_sync_on **)state, ends, NULL, 0);
+}
+
+static void closes(void *state, int result) {
+    static struct fin_sync_on on;
+    struct fin_sync_on *at = &on;
+    (void)state, (void)result;
+    CHECK_EQ(fin_finish_open(&block), 0);
+    CHECK(fin_async_cont_beside(is_inside, &at, sizeof at));
+    fin_finish_close_on(&block, closed, NULL, 0);
+}
+
 static void reads(void *arg) {
     char c;
     *(int *)arg = fin_read(STDIN_FILENO, &c, 1);
@@ -62,6 +86,7 @@ int main(void) {
         fin_async_call(has_no_stack, NULL);
         fin_async_call(receives, a);
         fin_async_eager_call(owns_a_block, NULL);
+        CHECK(fin_async_cont(closes, NULL, 0));
         puts("ready");
         fflush(stdout);
         fin_finish {

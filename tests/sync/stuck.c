@@ -215,6 +215,26 @@ static void blocks_without_stacks(void) {
     }
 }
 
+// Two wait with the same, each at the end of a block of its own.
+static struct fin_finish_on blocks[2];
+
+static void closes_one(void *state, int result) {
+    struct fin_finish_on *f = *(struct fin_finish_on **)state;
+    (void)result;
+    fin_finish_open(f);
+    fin_async_cont_beside(goes_on, NULL, 0);
+    fin_finish_close_on(f, never, &f, sizeof f);
+}
+
+static void blocks_closed_alike(void) {
+    fin_finish {
+        for (int i = 0; i < 2; i++) {
+            struct fin_finish_on *f = &blocks[i];
+            fin_async_cont(closes_one, &f, sizeof f);
+        }
+    }
+}
+
 static struct fin_awe *waits_with_it;
 
 static void is_given_a_stack(void *state, int result) {
@@ -323,6 +343,9 @@ static struct scenario scenarios[] = {
      .said = {"continuation closes_with_a, thread", "at the end of a finish block, for 3\n",
               "at the end of a finish block, for 1, 4\n", "at the end of a finish block, for 5\n",
               "a cycle: 1 waits for 3 waits for 1\n"}},
+    {.run = blocks_closed_alike,
+     .said = {"at the end of a finish block, for 4\n", "at the end of a finish block, for 1, 3\n",
+              "at the end of a finish block, for 5\n"}},
     {.run = nobody_says_what_with,
      .said = {"nothing can wake process", "AWE \"unnamed\", thread", "for fin_cont_set, after fin_stack_handoff\n"}},
     {.run = many_alike,

@@ -131,7 +131,7 @@ static void add_explicit(struct fin_runtime *rt, const struct fin_awe *at, const
     size_t near = e->link.next != &at->link ? NEAR : 0;
     find_object(n, (const char *)e->link.next - near, (const char *)e->link.next + near);
     count--; // until that is known
-    if (!fin_holds_any(rt, at) && is_like_another(n))
+    if (!fin_holds_any(rt, at) && e->cancellable != AT_END && is_like_another(n)) // each is at the end of a block of its own
         return;
     count++;
     const void *coroutine = n->cont ? fin_running_coroutine(n->cont, n->frame) : NULL;
