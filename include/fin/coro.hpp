@@ -382,6 +382,12 @@ inline auto recvmsg(int fd, msghdr &message, int flags = 0) {
 inline auto recvfrom(int fd, void *buffer, size_t size, int flags, sockaddr *from, socklen_t *from_size) {
     return detail::stored_first<fin_more_on, fin_recvfrom_on>(fd, buffer, size, flags, from, from_size);
 }
+inline auto sendmsg(int fd, const msghdr &message, int flags = 0) {
+    return detail::stored_first<fin_more_on, fin_sendmsg_on>(fd, &message, flags);
+}
+inline auto sendto(int fd, const void *data, size_t size, int flags, const sockaddr *to, socklen_t to_size) {
+    return detail::stored_first<fin_more_on, fin_sendto_on>(fd, data, size, flags, to, to_size);
+}
 // <fin/signals.h>, <fin/process.h>: the next signal; the end of a child.
 inline auto next(fin_signals &set, fin_signal_info &info) {
     return detail::stored_last<fin_more_on, fin_signals_next_on>(&set, &info);

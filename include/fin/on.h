@@ -89,6 +89,13 @@ int fin_recvmsg_on(struct fin_more_on *on, int fd, struct msghdr *message, int f
 int fin_recvfrom_on(struct fin_more_on *on, int fd, void *buffer, size_t bytes, int flags, struct sockaddr *from,
                     socklen_t *from_size, fin_cont *cont, const void *state, size_t size);
 
+// As fin_sendmsg and fin_sendto (fin/socket.h): *message, what it points to, the data and *to are read until the
+// continuation runs.
+int fin_sendmsg_on(struct fin_more_on *on, int fd, const struct msghdr *message, int flags, fin_cont *cont,
+                   const void *state, size_t size);
+int fin_sendto_on(struct fin_more_on *on, int fd, const void *data, size_t bytes, int flags, const struct sockaddr *to,
+                  socklen_t to_size, fin_cont *cont, const void *state, size_t size);
+
 // As fin_connect (fin/socket.h): a wait that is cancelled leaves the socket as it was before.
 int fin_connect_on(struct fin_more_on *on, int fd, const struct sockaddr *address, socklen_t bytes, fin_cont *cont,
                    const void *state, size_t size);

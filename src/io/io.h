@@ -303,6 +303,7 @@ static inline enum fin_io_kind fin_io_kind_of(int fd) {
 }
 int fin_io_try(const struct call *c, enum fin_io_kind kind, bool waited);
 int fin_io_ready_now(int fd, int events);
+bool fin_io_poll_tells_room(int fd, bool waited); // for a message that found none
 // Of a file: true where the call is done, with its result in *done. Otherwise `rest` is left to do, after a count of *done.
 bool fin_io_try_file(struct io *io, const struct call *c, struct call *rest, int *done);
 

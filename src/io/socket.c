@@ -19,7 +19,7 @@ static FIN_BLOCKING int room(int fd, bool nc) {
 }
 
 // A poll does not tell of the room of a peer that is named by each message, and of what is ready for ever it tells nothing.
-static bool poll_tells(int fd, bool waited) {
+bool fin_io_poll_tells_room(int fd, bool waited) {
     bool named = fin_socket_option(fd, SO_DOMAIN) == AF_UNIX && fin_socket_option(fd, SO_TYPE) != SOCK_STREAM;
     return !named && !(waited && fin_io_ready_now(fin_io_descriptor(fd), POLLOUT) > 0);
 }
@@ -40,7 +40,7 @@ static FIN_BLOCKING ssize_t send_message(int fd, const struct msghdr *m, int fla
     bool waited = false;
     c.fd = fd = plain; // whatever becomes of a registered number meanwhile
     for (uint64_t ns = 10 * FIN_US; n == -EAGAIN; ns += ns < FIN_MS ? ns : 0) {
-        int error = poll_tells(fd, waited) ? room(fd, nc) : rest(ns, nc);
+        int error = fin_io_poll_tells_room(fd, waited) ? room(fd, nc) : rest(ns, nc);
         n = error ? error : run_again(c);
         waited = true;
     }

@@ -51,6 +51,18 @@ static fin::task<> takes_message() {
         CHECK(memcmp(half[0], "data", 4) == 0 && memcmp(half[1], "gram", 4) == 0);
 }
 
+static fin::task<> sends_both() {
+    static char text[] = "datagram";
+    iovec all = {text, 8};
+    msghdr m{};
+    m.msg_name = &addresses[1];
+    m.msg_namelen = sizeof addresses[1];
+    m.msg_iov = &all;
+    m.msg_iovlen = 1;
+    CHECK_EQ(co_await co::sendto(udp[1], text, 8, 0, reinterpret_cast<sockaddr *>(&addresses[0]), sizeof addresses[0]), 8);
+    CHECK_EQ(co_await co::sendmsg(udp[0], m), 8);
+}
+
 static fin::task<> takes_signal() {
     fin_signal_info info;
     if (comes(co_await co::next(signals, info)))
@@ -123,8 +135,6 @@ static void open_all() {
 }
 
 static void let_all_come() {
-    CHECK_EQ(sendto(udp[1], "datagram", 8, 0, reinterpret_cast<sockaddr *>(&addresses[0]), sizeof addresses[0]), 8);
-    CHECK_EQ(sendto(udp[0], "datagram", 8, 0, reinterpret_cast<sockaddr *>(&addresses[1]), sizeof addresses[1]), 8);
     CHECK_EQ(raise(SIGUSR1), 0);
     CHECK_EQ(fin_chan_send(ends[1], "x", 1), 0);
     fin_chan *client;
@@ -146,6 +156,7 @@ int main() {
     fin_finish {
         add_all([&](fin::task<> t) { fin_async_task(std::move(t)); });
         fin_yield();
+        fin_async_task(sends_both());
         let_all_come();
         close(input);
     }

@@ -152,6 +152,82 @@ static void close_datagrams(void) {
     close_two();
 }
 
+// ---- messages to a peer that is full: one whose room a poll tells of, and one that is named by each message
+
+static struct sockaddr_un reader;
+static socklen_t reader_size;
+static bool named;
+
+static int small_socket(void) {
+    int s = socket(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC, 0);
+    CHECK(s >= 0);
+    CHECK_EQ(setsockopt(s, SOL_SOCKET, SO_SNDBUF, &(int){4096}, sizeof(int)), 0);
+    return s;
+}
+
+static bool send_at_once(void) {
+    return (named ? sendto(fd[0], &sent, sizeof sent, MSG_DONTWAIT, (struct sockaddr *)&reader, reader_size)
+                  : send(fd[0], &sent, sizeof sent, MSG_DONTWAIT)) > 0;
+}
+
+static void fill(void) {
+    while (send_at_once())
+        sent++;
+}
+
+static void open_full(void) {
+    CHECK_EQ(socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, fd), 0);
+    CHECK_EQ(setsockopt(fd[0], SOL_SOCKET, SO_SNDBUF, &(int){4096}, sizeof(int)), 0);
+    sent = received = 0;
+    named = false;
+    fill();
+}
+
+static void open_full_named(void) {
+    fd[0] = small_socket();
+    fd[1] = socket(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC, 0);
+    reader = (struct sockaddr_un){.sun_family = AF_UNIX};
+    CHECK_EQ(bind(fd[1], (struct sockaddr *)&reader, sizeof reader.sun_family), 0);
+    reader_size = sizeof reader;
+    CHECK_EQ(getsockname(fd[1], (struct sockaddr *)&reader, &reader_size), 0);
+    sent = received = 0;
+    named = true;
+    fill();
+}
+
+static bool take_one(void) {
+    if (recv(fd[1], &number, sizeof number, MSG_DONTWAIT) <= 0)
+        return false;
+    CHECK_EQ(number, received++);
+    return true;
+}
+
+static void take_some(void) {
+    for (int n = 0; n < 8 && take_one(); n++) {
+    }
+}
+
+WAIT(sendmsg, (letter.number = sent, blank(&letter)->msg_controllen = 0, letter.m.msg_control = NULL,
+               fin_sendmsg_on(&on, fd[0], &letter.m, 0, ENDED)))
+WAIT(sendto, (letter.number = sent,
+              fin_sendto_on(&on, fd[0], &letter.number, sizeof letter.number, 0, (struct sockaddr *)&reader, reader_size,
+                            ENDED)))
+
+static void check_sent(void) {
+    if (outcome(result)) {
+        CHECK_EQ(result, sizeof sent);
+        sent++;
+    }
+    fill();
+}
+
+static void close_full(void) {
+    while (take_one()) {
+    }
+    CHECK_EQ(received, sent);
+    close_two();
+}
+
 // ---- signals: numbered ones, or one that stands for all that came before it is read
 
 static struct fin_signals set;
@@ -281,6 +357,8 @@ static const struct race races[] = {
     {"connect_on", open_listener, accept_one, do_connect, check_client, close_listener, 4},
     {"recvmsg_on", open_letters, send_letter, do_recvmsg, check_letter, close_letters, 1},
     {"recvfrom_on", open_datagrams, send_datagram, do_recvfrom, check_datagram, close_datagrams, 1},
+    {"sendmsg_on", open_full, take_some, do_sendmsg, check_sent, close_full, 1},
+    {"sendto_on", open_full_named, take_some, do_sendto, check_sent, close_full, 2},
     {"signals_next_on", open_numbered, send_numbered, do_signal, check_numbered, close_set, 1},
     {"signals_next_on, one", open_ordinary, send_ordinary, do_signal, check_ordinary, close_set, 1},
     {"wait_on", start_child, end_child, do_child, check_child, last_child, 4},

@@ -195,6 +195,81 @@ static void with_descriptors(void) {
     until_open_descriptors(before);
 }
 
+// ---- sent
+
+static struct {
+    struct fin_more_on on;
+    struct sockaddr_in to;
+    struct msghdr m;
+    struct iovec v;
+    int fd, flags, result;
+} sender;
+
+static void sent(void *state, int n) {
+    (void)state;
+    sender.result = n;
+    fin_cont_end();
+}
+
+static void sends_to(void *state, int unused) {
+    (void)state, (void)unused;
+    fin_sendto_on(&sender.on, sender.fd, "abc", 3, sender.flags, (struct sockaddr *)&sender.to, sizeof sender.to, sent, NULL,
+                  0);
+    CHECK(false);
+}
+
+static void sends_message(void *state, int unused) {
+    (void)state, (void)unused;
+    fin_sendmsg_on(&sender.on, sender.fd, &sender.m, sender.flags, sent, NULL, 0);
+    CHECK(false);
+}
+
+static int sends(void (*how)(void *, int), int fd, int flags) {
+    sender.fd = fd;
+    sender.flags = flags;
+    sender.result = 1 << 30;
+    fin_finish {
+        CHECK(fin_async_cont(how, NULL, 0) != NULL);
+    }
+    return sender.result;
+}
+
+static void sending(void) {
+    static char much[300000], got[sizeof much];
+    char text[8];
+    int pair[2], n, udp = socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC, 0);
+    socklen_t size = sizeof sender.to;
+    sender.to = (struct sockaddr_in){.sin_family = AF_INET, .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
+    CHECK_EQ(bind(udp, (struct sockaddr *)&sender.to, sizeof sender.to), 0);
+    CHECK_EQ(getsockname(udp, (struct sockaddr *)&sender.to, &size), 0);
+    CHECK_EQ(sends(sends_to, udp, 0), 3);
+    CHECK_EQ(recv(udp, text, sizeof text, 0), 3);
+    CHECK_EQ(sends(sends_to, -1, 0), -EBADF);
+    close(udp);
+    stream_pair(pair);
+    number_bytes(much, sizeof much, 0);
+    sender.v = (struct iovec){much, sizeof much};
+    sender.m = (struct msghdr){.msg_iov = &sender.v, .msg_iovlen = 1};
+    int first = sends(sends_message, pair[0], MSG_DONTWAIT);
+    while (sends(sends_message, pair[0], MSG_DONTWAIT) > 0) {
+    }
+    CHECK_EQ(sender.result, -EAGAIN);
+    CHECK(first > 0);
+    fin_finish {
+        fin_async {
+            CHECK_EQ(fin_sleep(FIN_MS), 0); // it waits by now
+            while (recv(pair[1], got, sizeof got, MSG_DONTWAIT) > 0) {
+            }
+        };
+        CHECK(sends(sends_message, pair[0], 0) > 0);
+    }
+    while ((n = (int)recv(pair[1], got, sizeof got, MSG_DONTWAIT)) > 0)
+        check_numbers(got, (size_t)n, 0);
+    close(pair[1]);
+    CHECK_EQ(sends(sends_message, pair[0], 0), -EPIPE);
+    close(pair[0]);
+}
+
 // ---- what is refused
 
 static int refused;
@@ -218,8 +293,11 @@ static void asks_too_much(void *state, int unused) {
     CHECK_EQ(fin_recvmsg_on(&r->on, r->fd, &m, 0, never, much, sizeof much), -E2BIG);
     CHECK_EQ(fin_recvmsg_on(&r->on, r->fd, &m, 0, NULL, NULL, 0), -EINVAL);
     CHECK_EQ(fin_recvfrom_on(&r->on, r->fd, r->text, 1, 0, NULL, NULL, never, much, sizeof much), -E2BIG);
+    CHECK_EQ(fin_sendmsg_on(&r->on, r->fd, &m, 0, never, much, sizeof much), -E2BIG);
+    CHECK_EQ(fin_sendto_on(&r->on, r->fd, r->text, 1, 0, NULL, 0, NULL, NULL, 0), -EINVAL);
     fin_finish {
         CHECK_EQ(fin_recvmsg_on(&r->on, r->fd, &m, 0, never, NULL, 0), -EBUSY);
+        CHECK_EQ(fin_sendmsg_on(&r->on, r->fd, &m, 0, never, NULL, 0), -EBUSY);
     }
     m.msg_controllen = (typeof(m.msg_controllen))-8;
     if (sizeof m.msg_controllen == sizeof(size_t)) // with musl it is no more than there may be
@@ -233,6 +311,7 @@ int main(void) {
     CHECK_EQ(fin_recvmsg_on(&one.on, 0, &one.m, 0, never, NULL, 0), -EINVAL); // not an AWE that could
     CHECK_EQ(fin_recvfrom_on(&one.on, 0, one.text, 1, 0, NULL, NULL, never, NULL, 0), -EINVAL);
     from();
+    sending();
     with_descriptors();
     fin_finish {
         CHECK(fin_async_cont(asks_too_much, &r, sizeof r) != NULL);
