@@ -2,8 +2,8 @@
 // A submission queue that is full: to make room what is in it goes down and completions come up, in the middle of whatever
 // needed the room: the start of a request, a cancellation, the look for events, the dispatch of a completion.
 //
-// It stands for: fin_uring_place (src/io/uring.h); fin_uring_make_room, enter, reap, dispatch_one, look, fin_uring_send_cancel
-// (src/io/uring.c); fin_find_work (src/core/dispatch.c).
+// It stands for: fin_uring_place (src/io/uring.h); fin_uring_make_room, take_ends, enter, reap, dispatch_one, look,
+// fin_uring_send_cancel (src/io/uring.c); fin_find_work (src/core/dispatch.c).
 //
 // AWEs of one thread wait for a request each, one after the other. Number 0 is cancelled once. The others have
 // no stack: where their first requests complete they start the next at that place. Nobody else wakes the thread.

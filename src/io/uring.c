@@ -48,16 +48,24 @@ static void cancel_again_at(struct request *r, uint64_t when) {
     fin_timer_add(r->io, &r->again, when, try_again);
 }
 
-// A poll is removed, which takes it out of the kernel's table at once. What is cancelled stays there until its end is worked
-// on, of which a system call does no more than twenty (Linux 6.18): of many that are cancelled together each would be looked
-// for behind all before it. What makes room for the entry may meet the end of the request, which then has to wait for the
-// cancellation's.
+// What is cancelled stays in the kernel's table until its end is worked on, of which a system call does no more than twenty
+// (Linux 6.18). Of many that are cancelled together each would be looked for behind all before it: those that went down come
+// to their ends before more do.
+static void take_ends(struct io *io) {
+    struct io_uring_sq *sq = &io->uring.ring.sq;
+    enter(io, 0);
+    for (unsigned n = *sq->kring_entries; n > 0 && *sq->kflags & IORING_SQ_TASKRUN; n--)
+        enter(io, 0);
+}
+
+// What makes room for the entry may meet the end of the request, which then has to wait for the cancellation's.
 void fin_uring_send_cancel(struct request *r) {
     r->pending |= CANCEL;
     cancel_again_at(r, UINT64_MAX);
+    if (io_uring_sq_space_left(&r->io->uring.ring) == 0)
+        take_ends(r->io);
     struct io_uring_sqe *e = fin_uring_entry(r->io);
-    bool polls = (r->tag & TO_KIND) == TO_REQUEST && r->call->op == IORING_OP_POLL_ADD;
-    e->opcode = polls ? IORING_OP_POLL_REMOVE : IORING_OP_ASYNC_CANCEL;
+    e->opcode = IORING_OP_ASYNC_CANCEL;
     e->fd = -1;
     e->addr = (uint64_t)(uintptr_t)r | r->tag;
     e->user_data = (uint64_t)(uintptr_t)r | ((r->tag & TO_KIND) + 1u);
@@ -359,8 +367,7 @@ static void wait_until(struct io *io, uint64_t until) {
 static void drop_unseen(struct io_uring_sq *sq) {
     for (unsigned i = *sq->khead; i != sq->sqe_tail; i++) {
         struct io_uring_sqe *e = &sq->sqes[i & *sq->kring_mask];
-        if (e->opcode != IORING_OP_CLOSE && e->opcode != IORING_OP_ASYNC_CANCEL && e->opcode != IORING_OP_POLL_REMOVE &&
-            e->user_data != TO_WAKE)
+        if (e->opcode != IORING_OP_CLOSE && e->opcode != IORING_OP_ASYNC_CANCEL && e->user_data != TO_WAKE)
             make_nothing(e);
     }
 }
