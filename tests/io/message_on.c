@@ -247,6 +247,7 @@ static void sending(void) {
     CHECK_EQ(sends(sends_to, -1, 0), -EBADF);
     close(udp);
     stream_pair(pair);
+    const int there = pair[1]; // blocks capture no arrays
     number_bytes(much, sizeof much, 0);
     sender.v = (struct iovec){much, sizeof much};
     sender.m = (struct msghdr){.msg_iov = &sender.v, .msg_iovlen = 1};
@@ -258,7 +259,7 @@ static void sending(void) {
     fin_finish {
         fin_async {
             CHECK_EQ(fin_sleep(FIN_MS), 0); // it waits by now
-            while (recv(pair[1], got, sizeof got, MSG_DONTWAIT) > 0) {
+            while (recv(there, got, sizeof got, MSG_DONTWAIT) > 0) {
             }
         };
         CHECK(sends(sends_message, pair[0], 0) > 0);
