@@ -156,8 +156,11 @@ static void no_longer_for_another(void) {
 
 static unsigned volatile turn;
 
-static void send_after(void *meanwhile) {
-    (void)meanwhile;
+// Also where the thread that steps is kept from running: the message comes once it no longer looks at lines.
+static void send_after(void *steps) {
+    const struct fin_runtime *rt = steps;
+    while (__atomic_load_n(&rt->lines.on, __ATOMIC_RELAXED))
+        CHECK_EQ(fin_sleep_nc(FIN_MS / 10), 0);
     CHECK_EQ(fin_sleep_nc(2 * FIN_MS), 0);
     unsigned number = turn;
     CHECK_EQ(fin_chan_send_nc(far[0], &number, sizeof number), 0);
@@ -170,7 +173,7 @@ static void then(void (*does)(void)) {
         one_step();
         CHECK_EQ(lines(), 1);
         turn = sent[0]++;
-        CHECK_EQ(fin_thread_start(&sender, send_after, NULL), 0);
+        CHECK_EQ(fin_thread_start(&sender, send_after, fin_here()), 0);
         does();
         fin_thread_join_nc(&sender);
         CHECK_EQ(handled, sent[0]);
