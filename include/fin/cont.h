@@ -14,12 +14,14 @@
 // open finish blocks, start asyncs, and block as any function does; it keeps its stack while it blocks in that way.
 //
 // Functions that do not return on success return a negative errno when they are refused, as execve does; then nothing has
-// happened. -EINVAL outside any async body, or without a continuation; -E2BIG for more state than there is room for; -EBUSY
-// if the frames that would be lost still own something: a finish block begun in this body, a fin_mutex that they locked, a
-// fin_cancel_item that lies in one of them and that they added, an entry of a fin_queue that lies in one of them and that
-// they entered, or a C++ exception in flight; -ENOMEM. (To keep a mutex, lock it with fin_mutex_lock_on, see fin/sync_on.h.
-// A mutex that an AWE leaves locked at its end, for another to unlock, may count as locked by a later AWE of the thread
-// until it is unlocked. Fin does not know of what is not its own: a pthread_mutex_t, memory, a file.)
+// happened. -EINVAL outside any async body, or without a continuation; -E2BIG for more state than there is room for;
+// -ENOMEM; -EBUSY if the frames that would be lost still own something: a finish block begun in this body, a fin_mutex that
+// they locked, a fin_cancel_item that lies in one of them and that they added, an entry of a fin_queue that lies in one of
+// them and that they entered, or a C++ exception in flight; or if a function of the library's is among them, which has
+// called the program back: a handler of a waitset, the function that serves a request. (To keep a mutex, lock it with
+// fin_mutex_lock_on, see fin/sync_on.h. A mutex that an AWE leaves locked at its end, for another to unlock, may count as
+// locked by a later AWE of the thread until it is unlocked. Fin does not know of what is not its own: a pthread_mutex_t,
+// memory, a file.)
 //
 // All functions here concern the calling thread and wait for nothing else, unless their comments say so.
 #ifndef FIN_CONT_H

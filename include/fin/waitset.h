@@ -14,9 +14,10 @@
 //
 // A handler receives with any of the calls of fin/chan.h. It may block, start work of its own, send, and remove, move or
 // close its channel. Before it returns it must release what it peeks at, and any receiving that it started must have ended.
-// It must not throw. Nobody else may wait at a channel that is in a set: that is -EBUSY. fin_chan_try_recv and
-// fin_chan_try_peek are allowed at any time; but since the AWEs that dispatch look at the channel, on another thread than
-// theirs only if it is FIN_CHAN_SHARED. What comes while a message is being peeked at is an event once that is released.
+// It must not throw; its AWE may end in it (THCFinish), which counts as its return. Nobody else may wait at a channel that
+// is in a set: that is -EBUSY. fin_chan_try_recv and fin_chan_try_peek are allowed at any time; but since the AWEs that
+// dispatch look at the channel, on another thread than theirs only if it is FIN_CHAN_SHARED. What comes while a message is
+// being peeked at is an event once that is released.
 //
 // Anything else that there is to wait for becomes an event through a source, which any thread or AWE may trigger:
 //

@@ -72,21 +72,15 @@ static inline ssize_t take_long(struct ump_rx *rx, uint64_t header, void *buffer
     return (ssize_t)ump_taken(rx, ump_size(header));
 }
 
-// Of an end that is quick, so nobody has the turn.
-static FIN_BLOCKING __attribute__((noinline)) ssize_t acknowledge_in_turn(struct fin_chan *c, size_t size) {
+static FIN_BLOCKING __attribute__((noinline)) ssize_t acknowledge(struct fin_chan *c, size_t size) {
     fin_ump_acknowledge(&c->in.ump, size);
-    if (c->in.ump.owes) {
-        c->in.turn.mutex.locked = true;
-        in_not_quick(c);
-        fin_ump_pay(&c->in.ump.owes);
-        in_give(c);
-    }
+    turn_let_others_run(&c->in.turn, &c->in.ump.owes);
     return (ssize_t)size;
 }
 
 // These may block.
 static inline FIN_BLOCKING ssize_t received(struct fin_chan *c, size_t size) {
-    return ump_go_on(&c->in.ump, size) ? acknowledge_in_turn(c, size) : (ssize_t)size;
+    return ump_go_on(&c->in.ump, size) ? acknowledge(c, size) : (ssize_t)size;
 }
 
 static inline FIN_BLOCKING ssize_t receive_line(struct fin_chan *c, uint64_t header, void *buffer) {
@@ -214,10 +208,10 @@ static FIN_BLOCKING ssize_t recv_any(struct fin_chan *c, const struct place *p, 
         in_leave(c);
     if (r != -EAGAIN && r != -EDEADLK)
         return r;
+    turn_let_others_run(&c->in.turn, &c->in.ump.owes);
     r = in_take(c, nc);
     if (r != 0)
         return r;
-    ump_let_others_run(&c->in.ump.owes);
     r = fin_ump_await_message(&c->in.ump, nc);
     if (r == 0)
         r = take_there(c, p);
@@ -291,10 +285,10 @@ static inline const char *bytes_peeked(const struct fin_chan *c) {
 }
 
 static FIN_BLOCKING ssize_t peek(struct fin_chan *c, const void **bytes, bool nc) {
+    turn_let_others_run(&c->in.turn, &c->in.ump.owes);
     int r = in_take(c, nc);
     if (r != 0)
         return r;
-    ump_let_others_run(&c->in.ump.owes);
     r = fin_ump_await_message(&c->in.ump, nc);
     if (r == 0)
         r = next_header(c, &c->in.peeked);

@@ -5,11 +5,12 @@
 #include <poll.h>
 #include <sys/eventfd.h>
 
+#include <fin/async.h>
 #include <fin/cancel.h>
 #include <fin/io.h>
 
 #include "chan/waitset.h"
-#include "core/dispatch.h"
+#include "core/cont.h"
 
 enum { TURNS = 16 }; // events between two turns of others
 
@@ -140,41 +141,47 @@ void fin_waitset_given_back(struct fin_waitset *w, struct fin_waitset_holder_ *h
     fin_waitset_place(w, s);
 }
 
-// Before all others of the thread that monitors the set.
-static FIN_BLOCKING void serve_alert(fin_waitset_fn *fn, void *arg) {
-    struct fin_runtime *rt = fin_here();
-    struct fin_alert_served self = {rt->served, running_body(rt, pending_of(rt->thread.current))}, **at = &rt->served;
-    rt->served = &self;
-    fn(arg);
-    while (*at != &self)
-        at = &(*at)->next;
-    *at = self.next;
+// The handler has returned, or its AWE has ended there.
+static void handled(struct fin_called *called) {
+    struct fin_waitset_holder_ *h = (struct fin_waitset_holder_ *)(void *)called;
+    struct fin_waitset *w = h->events;
+    fin_latch_acquire(&w->waiters.latch);
+    bool moved = h->moved;
+    if (!moved)
+        fin_waitset_given_back(w, h);
+    fin_waitset_release(w);
+    if (moved)
+        fin_waitset_return(h);
+    fin_waitset_drop(w);
 }
 
-// Pre: s is on no list, and the latch is held. Post: it is not.
+// The finish block keeps an explicit AWE from giving up this stack, and from ending.
+static FIN_BLOCKING __attribute__((noinline)) void call_in_block(fin_waitset_fn *fn, void *arg) {
+    fin_finish {
+        fn(arg);
+    }
+}
+
+// Pre: s is on no list, and the latch is held. Post: it is not. In a set that the thread monitors s is first.
 void fin_waitset_call(struct fin_waitset *w, struct fin_waitset_source *s) {
-    struct fin_waitset_holder_ h = {s, w, false};
+    bool alerts = w->monitor == fin_here();
+    struct fin_waitset_holder_ h = {
+        .called = {.left = handled, .serves_alert = alerts}, .source = s, .set = w, .events = w,
+    };
     fin_waitset_fn *fn = s->fn;
     void *arg = s->arg;
     s->held = &h;
     fin_waitset_enlist(w, s, ASIDE);
     if (s->chan)
         s->chan->in.ump.watched = false;
-    bool alerts = w->monitor == fin_here();
-    fin_waitset_retain(w);
     fin_waitset_release(w);
-    if (FIN_UNLIKELY(alerts))
-        serve_alert(fn, arg);
+    fin_called_begin(&h.called);
+    if (FIN_UNLIKELY(running_record(here(fin_here())) != NULL))
+        call_in_block(fn, arg);
     else
         fn(arg);
-    fin_latch_acquire(&w->waiters.latch);
-    bool moved = h.moved;
-    if (!moved)
-        fin_waitset_given_back(w, &h);
-    fin_waitset_release(w);
-    if (moved)
-        fin_waitset_return(&h);
-    fin_waitset_drop(w);
+    fin_called_end(&h.called);
+    handled(&h.called);
 }
 
 static FIN_BLOCKING int dispatch_one(struct fin_waitset *w, bool nc) {
@@ -183,7 +190,8 @@ static FIN_BLOCKING int dispatch_one(struct fin_waitset *w, bool nc) {
     int r = await(w, nc, &s);
     if (r == 0)
         fin_waitset_call(w, s);
-    fin_waitset_drop(w);
+    else
+        fin_waitset_drop(w);
     return r;
 }
 
@@ -194,6 +202,7 @@ int fin_waitset_dispatch_nonblock(struct fin_waitset *w) {
     fin_latch_acquire(&w->waiters.latch);
     struct fin_waitset_source *s = w->closed ? NULL : fin_waitset_find(w, true);
     if (s) {
+        fin_waitset_retain(w);
         fin_waitset_call(w, s);
         return 0;
     }

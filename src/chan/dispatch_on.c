@@ -14,10 +14,7 @@ static int end(struct chan_on *on, int result) {
 // thread monitors has precedence: an alert finds only those in line.
 static FIN_BLOCKING void call(struct chan_on *on, struct fin_waitset_source *s) {
     bool monitors = on->set->monitor == fin_here();
-    fin_finish { // in which it cannot give up this stack, or end the AWE
-        fin_waitset_call(on->set, s);
-    }
-    fin_waitset_drop(on->set);
+    fin_waitset_call(on->set, s);
     (monitors ? fin_cont_call_first : fin_cont_call)(on->kept.cont, on->kept.state, on->kept.size, 0);
     fin_host_die("a handler that fin_waitset_dispatch_on called left a mutex locked, an entry in a queue, or an "
                  "exception in flight");

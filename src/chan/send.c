@@ -124,10 +124,10 @@ static FIN_BLOCKING int send_any(struct fin_chan *c, const struct message *m, bo
     int r = m->count || ump_owes(&c->out.ump.owes) ? -EAGAIN : try_put(c, m);
     if (r != -EAGAIN)
         return r;
+    turn_let_others_run(&c->out.turn, &c->out.ump.owes);
     r = out_take(c, nc);
     if (r != 0)
         return r;
-    ump_let_others_run(&c->out.ump.owes);
     r = put_waiting(c, m, nc);
     fin_chan_out_give(c);
     return r;
@@ -276,10 +276,10 @@ static FIN_BLOCKING __attribute__((noinline)) int reserve_slowly(struct fin_chan
     struct ump_tx *tx = &c->out.ump;
     if (size > c->out.most)
         return -EMSGSIZE;
+    turn_let_others_run(&c->out.turn, &c->out.ump.owes);
     int r = out_take(c, nc);
     if (r != 0)
         return r;
-    ump_let_others_run(&c->out.ump.owes);
     r = fin_ump_await_room(tx, ump_lines(size), nc);
     if (r != 0) {
         fin_chan_out_give(c);

@@ -17,22 +17,40 @@ struct serving {
     int error;
 };
 
+struct served {
+    struct fin_called called; // first
+    struct serving *s;
+    uint64_t on_stack[ON_STACK / 8];
+    void *request; // on_stack, or memory of its own
+};
+
+// Its function has returned, or its AWE has ended there.
+static void answered(struct fin_called *called) {
+    struct served *o = (struct served *)(void *)called;
+    if (o->request != o->on_stack)
+        free(o->request);
+    fin_sem_post(&o->s->room);
+}
+
 // The request moves to this async's own stack, where it fits.
 static void serve_one(void *arg) {
     struct serving *s = arg;
     struct fin_rpc *r = s->rpc;
-    uint64_t on_stack[ON_STACK / 8];
+    struct served o;
     uint32_t id;
-    void *request = r->size <= sizeof on_stack ? on_stack : malloc(r->size);
-    if (!request) {
+    o.request = r->size <= sizeof o.on_stack ? o.on_stack : malloc(r->size);
+    if (!o.request) {
         s->error = -ENOMEM;
         return;
     }
-    ssize_t n = fin_rpc_take_head(r, request, r->size, &id);
-    s->fn(r, id, request, (size_t)n, s->arg);
-    if (request != on_stack)
-        free(request);
-    fin_sem_post(&s->room);
+    o.s = s;
+    o.called.left = answered;
+    o.called.serves_alert = false;
+    ssize_t n = fin_rpc_take_head(r, o.request, r->size, &id);
+    fin_called_begin(&o.called);
+    s->fn(r, id, o.request, (size_t)n, s->arg);
+    fin_called_end(&o.called);
+    answered(&o.called);
 }
 
 // 0: there is room for a request, and there is one, unless another AWE took it meanwhile. In a block that has been cancelled

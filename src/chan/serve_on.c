@@ -68,20 +68,34 @@ static int wait_for_work(struct rpc_on *on, fin_cont *then) {
     return fin_cont_suspend(FIN_FOR_MESSAGE, then, &on, sizeof on, NULL, waits, on);
 }
 
-// The finish block keeps fn from giving up this stack.
-static FIN_INNER FIN_BLOCKING void work(void *state, int result) {
-    struct request *q = *(struct request **)state;
+struct served {
+    struct fin_called called; // first
+    struct request *request;
+};
+
+// Its function has returned, or its AWE has ended there.
+static void answered(struct fin_called *called) {
+    struct request *q = ((struct served *)(void *)called)->request;
     struct rpc_on *on = q->on;
-    (void)result;
-    fin_finish {
-        on->fn(on->rpc, q->id, q->bytes, q->size, on->arg);
-    }
     request_free(on->rpc, q);
     on->running--;
     if (on->waits && (on->error == 0 || on->running == 0)) {
         fin_schedule_decided(on->waits);
         on->waits = NULL;
     }
+}
+
+// The finish block keeps fn from giving up this stack.
+static FIN_INNER FIN_BLOCKING void work(void *state, int result) {
+    struct request *q = *(struct request **)state;
+    struct served o = {{.left = answered}, q};
+    (void)result;
+    fin_called_begin(&o.called);
+    fin_finish {
+        q->on->fn(q->on->rpc, q->id, q->bytes, q->size, q->on->arg);
+    }
+    fin_called_end(&o.called);
+    answered(&o.called);
     fin_cont_end();
 }
 

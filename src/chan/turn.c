@@ -25,6 +25,19 @@ int fin_turn_take(struct turn *t, bool nc) {
     return 0;
 }
 
+static void comes(struct turn *t, unsigned more) {
+    fin_latch_acquire(&t->mutex.waiters.latch);
+    t->coming += more;
+    fin_latch_release(&t->mutex.waiters.latch);
+}
+
+void fin_turn_pay(struct turn *t, bool *owes) {
+    __atomic_store_n(owes, false, __ATOMIC_RELAXED);
+    comes(t, 1);
+    fin_let_others_run();
+    comes(t, -1u);
+}
+
 // Where the end is not shared, or the first one waits with a continuation, it is handed over.
 void fin_turn_give(struct turn *t) {
     struct fin_waiters *q = &t->mutex.waiters;

@@ -12,11 +12,12 @@
 #include <fin/cancel.h>
 #include <fin/sync.h>
 
+#include "chan/ump.h"
 #include "core/runtime.h"
 
 struct turn {
     bool shared;
-    unsigned coming; // how many have been told that it is nobody's, and have not come yet; the latch guards it
+    unsigned coming; // how many will come for it: they have been told that it is nobody's, or pay; the latch guards it
     struct fin_mutex mutex;
 };
 
@@ -32,6 +33,14 @@ static inline bool turn_enter(struct turn *t) {
     if (t->shared)
         fin_latch_release(&t->mutex.waiters.latch);
     return false;
+}
+
+// Others of the thread run, as is owed to them. Without the turn: those of other threads need not wait meanwhile. Nobody
+// closes the end.
+FIN_BLOCKING void fin_turn_pay(struct turn *t, bool *owes);
+static inline FIN_BLOCKING void turn_let_others_run(struct turn *t, bool *owes) {
+    if (ump_owes(owes))
+        fin_turn_pay(t, owes);
 }
 
 static inline void turn_leave(struct turn *t) {

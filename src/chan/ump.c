@@ -96,11 +96,6 @@ size_t fin_ump_acknowledge(struct ump_rx *rx, size_t size) {
     return size;
 }
 
-void fin_ump_pay(bool *owes) {
-    __atomic_store_n(owes, false, __ATOMIC_RELAXED);
-    fin_let_others_run();
-}
-
 bool fin_ump_arrived(struct ump_rx *rx) { return ump_look(rx) != 0 || rx->broken; }
 
 int fin_ump_end_of(const struct ump_rx *rx) {

@@ -251,13 +251,6 @@ bool fin_ump_is_due(uint64_t *others_ran, uint64_t now, uint32_t lines);
 // Any thread may look at a shared end.
 static inline bool ump_owes(const bool *owes) { return __builtin_expect(__atomic_load_n(owes, __ATOMIC_RELAXED), 0); }
 
-// With the turn, so that nobody closes the end meanwhile.
-FIN_BLOCKING void fin_ump_pay(bool *owes);
-static inline FIN_BLOCKING void ump_let_others_run(bool *owes) {
-    if (ump_owes(owes))
-        fin_ump_pay(owes);
-}
-
 // The message there, whose size is returned, was taken.
 static inline size_t ump_taken(struct ump_rx *rx, size_t size) {
     return ump_go_on(rx, size) ? fin_ump_acknowledge(rx, size) : size;

@@ -109,7 +109,7 @@ static int add(struct fin_waitset *w, struct fin_waitset_source *s, fin_waitset_
     fin_latch_acquire(&fin_waitset_changes);
     fin_latch_acquire(own_latch(s));
     fin_latch_acquire(&w->waiters.latch);
-    if (!s->set && !(s->chan && s->chan->in.turn.mutex.locked))
+    if (!s->set && !(s->chan && turn_in_use(&s->chan->in.turn)))
         r = enter(w, s);
     if (r == 0) {
         s->fn = fn;
@@ -207,7 +207,9 @@ static int transfer(struct fin_waitset *from, struct fin_waitset *to, struct fin
     }
     fin_waitset_enlist(to, s, ASIDE);
     s->held = h;
-    *h = (struct fin_waitset_holder_){s, to, true};
+    h->source = s;
+    h->set = to;
+    h->moved = true;
     fin_waitset_retain(to);
     return 0;
 }

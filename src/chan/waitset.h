@@ -45,11 +45,12 @@ struct fin_waitset {
 
 extern struct fin_latch fin_waitset_changes;
 
-// In the frame of who calls a handler. The set is the one that the member is in by now; where it was moved the holder is a
-// user of that one, too.
+// In the frame of who calls a handler, and is a user of the set that the event is of. The set is the one that the member is
+// in by now; where it was moved the holder is a user of that one, too.
 struct fin_waitset_holder_ {
+    struct fin_called called; // first
     struct fin_waitset_source *source; // NULL: it has been removed
-    struct fin_waitset *set;
+    struct fin_waitset *set, *events;
     bool moved;
 };
 
@@ -88,7 +89,7 @@ void fin_waitset_release(struct fin_waitset *w); // the latch
 
 // The next event's, off its list; NULL: there is none. `all`: of those whose senders ring, too, without waiting for that.
 struct fin_waitset_source *fin_waitset_find(struct fin_waitset *w, bool all);
-// Calls its handler; without the latch afterwards.
+// Calls its handler; without the latch afterwards, and no longer a user of the set: for the caller.
 FIN_BLOCKING void fin_waitset_call(struct fin_waitset *w, struct fin_waitset_source *s);
 void fin_waitset_arm_all(struct fin_waitset *w);
 // The next of those who sleep, where somebody is to be woken, no longer one of them; or NULL.

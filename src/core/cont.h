@@ -140,6 +140,8 @@ static inline __attribute__((always_inline)) int refusal(struct fin_runtime *rt,
         return -E2BIG;
     if (rt->thread.current != body->block || exception_in_flight(rt) || holds_locks(rt, body))
         return -EBUSY;
+    if (!running_record(body) && fin_is_called(rt, body)) // who calls for an explicit AWE opens a block
+        return -EBUSY;
     return has_had_items(body) && fin_frames_have_items(rt, body) ? -EBUSY : 0;
 }
 

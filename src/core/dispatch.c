@@ -137,8 +137,8 @@ void fin_look_now(struct fin_runtime *rt) {
 
 bool fin_serves_alert(struct fin_runtime *rt) {
     const struct fin_body *body = running_body(rt, pending_of(rt->thread.current));
-    for (const struct fin_alert_served *s = rt->served; s; s = s->next)
-        if (s->body == body)
+    for (const struct fin_link *l = rt->called.next; l != &rt->called; l = l->next)
+        if (FIN_CALLED_OF(l)->serves_alert && FIN_CALLED_OF(l)->body == body)
             return true;
     return false;
 }

@@ -160,6 +160,28 @@ static inline struct fin_body *running_body(struct fin_runtime *rt, struct fin_f
     return FIN_UNLIKELY(pending != NULL) ? body_of(pending) : rt->body;
 }
 
+// Before and after the library calls a function of the program's for the running AWE. Pre of the first: `left` is set, and
+// `serves_alert`.
+static inline void fin_called_begin(struct fin_called *c) {
+    struct fin_runtime *rt = fin_here();
+    c->block = rt->thread.current;
+    c->body = running_body(rt, pending_of(c->block));
+    rt->served += c->serves_alert;
+    fin_link_front(&rt->called, &c->link);
+}
+static inline void fin_called_end(struct fin_called *c) {
+    fin_rt(fin_self)->served -= c->serves_alert;
+    fin_link_remove(&c->link);
+}
+
+// Is it in such a function of that body's?
+static inline bool fin_is_called(const struct fin_runtime *rt, const struct fin_body *body) {
+    for (const struct fin_link *l = rt->called.next; l != &rt->called; l = l->next)
+        if (FIN_CALLED_OF(l)->body == body)
+            return true;
+    return false;
+}
+
 // Describes the AWE that stops. Returns the innermost block with a pending async: its owner goes on, if there is one.
 static inline struct fin_finish_block *stop(struct fin_runtime *rt, struct fin_awe *a, uint32_t kind) {
     struct fin_finish_block *b = rt->thread.current, *p = NULL;

@@ -26,6 +26,18 @@ static void forget_exceptions(struct fin_runtime *rt) {
         e[0] = e[1] = NULL;
 }
 
+// The functions that the library called in the innermost block, and that do not return.
+static void leave_called(struct fin_runtime *rt, const struct fin_body *body) {
+    for (struct fin_link *l = rt->called.next, *next; l != &rt->called; l = next) {
+        struct fin_called *c = FIN_CALLED_OF(l);
+        next = l->next;
+        if (c->body != body || c->block != rt->thread.current)
+            continue;
+        fin_called_end(c);
+        c->left(c);
+    }
+}
+
 FIN_BLOCKING void fin_end_(void) {
     struct fin_runtime *rt = fin_here();
     struct fin_body *body = running_body(rt, pending_of(rt->thread.current));
@@ -34,7 +46,7 @@ FIN_BLOCKING void fin_end_(void) {
         fin_await(&never);
     }
     struct fin_finish_block *block = body->block, *left = NULL;
-    while (rt->thread.current != block)
+    for (leave_called(rt, body); rt->thread.current != block; leave_called(rt, body))
         left = end_block(rt->thread.current, left);
     for (struct fin_finish_block *next; left; left = next) {
         next = left->parent;

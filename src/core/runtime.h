@@ -87,11 +87,16 @@ struct fin_lines {
     struct fin_waitset_source *source[FIN_LINES];
 } __attribute__((aligned(64)));
 
-// In the frame of an AWE that handles what came with an alert, maybe before a computation that waits for no more than its
-// turn. This AWE gives none: it might never get it back.
-struct fin_alert_served {
-    struct fin_alert_served *next;
-    const struct fin_body *body; // NULL outside any
+// In the frame of an AWE of which the library has called a function of the program's: of that AWE, until the function
+// returns. Where the AWE ends in there, `left` does what was to follow.
+struct fin_called {
+    struct fin_link link;
+    const struct fin_body *body;    // NULL outside any
+    struct fin_finish_block *block; // current then
+    void (*left)(struct fin_called *called);
+    // It handles what came with an alert, maybe before a computation that waits for no more than its turn. This AWE gives
+    // none: it might never get it back.
+    bool serves_alert;
 };
 
 struct fin_runtime {
@@ -104,6 +109,7 @@ struct fin_runtime {
     uint32_t watched;             // FIN_WATCHED_...
     uint64_t finish_waits;        // a counter of `stats`, on a line that is in use
     const char *name;             // of what runs outside any async
+    struct fin_link called;       // of struct fin_called, the latest first
     struct fin_finish_block root; // what `current` is outside any finish block
     struct fin_link suspended;
     struct fin_poller *poller;
@@ -154,7 +160,7 @@ struct fin_runtime {
     struct fin_finish_block *computing_block;
     void (*alert)(struct fin_runtime *rt);
     struct fin_waitset *monitored;
-    struct fin_alert_served *served;
+    uint32_t served; // of `called`, those with serves_alert
     // A step (src/chan/step.c): so many of its next calls run plainly, of so many after it was tried last.
     void (*keeps_aborting)(void *state);
     unsigned plain_steps, plain_steps_of;
@@ -169,6 +175,7 @@ extern uint32_t fin_runtime_count;
 static inline struct fin_runtime *fin_rt(struct fin_thread *t) { return (struct fin_runtime *)t; }
 static inline struct fin_runtime *fin_here(void) { return (struct fin_runtime *)fin_thread_here_(); }
 
+#define FIN_CALLED_OF(l) ((struct fin_called *)((char *)(l) - offsetof(struct fin_called, link)))
 #define FIN_AWE_OF(l) ((struct fin_awe *)((char *)(l) - offsetof(struct fin_awe, link)))
 
 // dispatch.c
@@ -181,7 +188,7 @@ bool fin_serves_alert(struct fin_runtime *rt); // does the running AWE?
 // Now and then for who never has to wait, however often he asks: events are handled, and all others have a turn.
 static inline FIN_BLOCKING void fin_let_others_run(void) {
     struct fin_runtime *rt = fin_here();
-    if (FIN_UNLIKELY(rt->served != NULL) && fin_serves_alert(rt))
+    if (FIN_UNLIKELY(rt->served != 0) && fin_serves_alert(rt))
         return;
     fin_look_now(rt);
     fin_yield();

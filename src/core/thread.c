@@ -101,7 +101,8 @@ struct fin_thread *fin_thread_begin_(void) {
     rt->waits_for = FIN_FOR_IO;
     fin_id_begin(rt);
     rt->body = NULL;
-    rt->served = NULL;
+    fin_link_init(&rt->called);
+    rt->served = 0;
     rt->name = NULL;
     rt->inner[0] = __start_fin_inner;
     rt->inner[1] = __stop_fin_inner;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-2-Clause
 // Who sends or receives without ever having to wait, as the other side is that quick, keeps nobody of its thread from
-// running, neither a timer: for each kind of end, and each way to receive.
+// running, neither a timer, nor from using the same end: for each kind of end, and each way to receive.
 #include "others.h"
 
 static struct fin_chan *a, *b;
@@ -92,13 +92,25 @@ static void cannot_close(void *end) {
     }
 }
 
-static void is_not_closed(void (*step)(int), struct fin_chan **end, unsigned flags) {
+// And can use it: what does not wait never has to.
+static void uses(void *end) {
+    fin_yield(); // until somebody is in a call
+    while (!over) {
+        CHECK_EQ(fin_chan_try_send(a, message, 8), 0);
+        if (end == &b)
+            CHECK_EQ(fin_chan_try_recv(b, got, sizeof got), 8);
+        turns++;
+        fin_yield();
+    }
+}
+
+static void beside(void (*other)(void *), void (*step)(int), struct fin_chan **end, unsigned flags) {
     const struct fin_chan_options options = {.flags = flags};
     CHECK_EQ(fin_chan_pair(&a, &b, &options), 0);
     over = false;
     turns = 0;
     fin_finish {
-        fin_async_call(cannot_close, end);
+        fin_async_call(other, end);
         for (int i = 0; i < ROUNDS; i++)
             step(i);
         over = true;
@@ -126,14 +138,21 @@ int main(void) {
         goes_on(ways[i].name, ways[i].step, ways[i].least, FIN_CHAN_SHARED);
     }
     for (unsigned flags = 0; flags <= FIN_CHAN_SHARED; flags += FIN_CHAN_SHARED) {
-        is_not_closed(sends, &a, flags);
-        is_not_closed(sends_long, &a, flags);
-        is_not_closed(reserves, &a, flags);
-        is_not_closed(peeks, &b, flags);
-        is_not_closed(receives_descriptors, &b, flags);
-        is_not_closed(receives, &b, flags);
-        is_not_closed(receives_nc, &b, flags);
-        is_not_closed(receives_long, &b, flags);
+        beside(cannot_close, sends, &a, flags);
+        beside(cannot_close, sends_long, &a, flags);
+        beside(cannot_close, reserves, &a, flags);
+        beside(cannot_close, peeks, &b, flags);
+        beside(cannot_close, receives_descriptors, &b, flags);
+        beside(cannot_close, receives, &b, flags);
+        beside(cannot_close, receives_nc, &b, flags);
+        beside(cannot_close, receives_long, &b, flags);
+        beside(uses, sends, &a, flags);
+        beside(uses, sends_long, &a, flags);
+        beside(uses, reserves, &a, flags);
+        beside(uses, peeks, &b, flags);
+        beside(uses, receives_descriptors, &b, flags);
+        beside(uses, receives, &b, flags);
+        beside(uses, receives_nc, &b, flags);
     }
     return 0;
 }
