@@ -3,12 +3,12 @@
 #include <poll.h>
 #include <stdlib.h>
 #include <sys/socket.h>
-#include <time.h>
 #include <unistd.h>
 
 #include <fin.h>
 
 #include "check.h"
+#include "growth.h"
 
 static struct fin_on *on;
 static int pair[2], cancelled;
@@ -34,13 +34,9 @@ static void receives(void *state, int unused) {
     CHECK(false);
 }
 
-static double cpu_seconds(void) {
-    struct timespec t;
-    clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &t);
-    return (double)t.tv_sec + (double)t.tv_nsec / 1e9;
-}
+static fin_cont *waits;
 
-static double seconds_of(fin_cont *waits, int many) {
+static double seconds_of(int many) {
     double begin = 0;
     cancelled = 0;
     fin_finish {
@@ -54,20 +50,14 @@ static double seconds_of(fin_cont *waits, int many) {
     return cpu_seconds() - begin;
 }
 
-static void grows_as_their_number(const char *name, fin_cont *waits, int many) {
-    seconds_of(waits, many / 4);
-    double quarter = seconds_of(waits, many / 4), all = seconds_of(waits, many);
-    if (getenv("FIN_SHOW"))
-        printf("%s: %d: %.4f s, %d: %.4f s\n", name, many / 4, quarter, many, all);
-    CHECK(all < 12 * quarter);
-}
-
 int main(void) {
     const int many = 60000;
     CHECK_EQ(socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, pair), 0);
     CHECK((on = malloc((size_t)many * sizeof *on)) != NULL);
-    grows_as_their_number("polls", polls, many);
-    grows_as_their_number("receives", receives, many);
+    waits = polls;
+    CHECK(costs_less_than(12, seconds_of, many / 4, many));
+    waits = receives;
+    CHECK(costs_less_than(12, seconds_of, many / 4, many));
     free(on);
     close(pair[0]);
     close(pair[1]);
