@@ -118,7 +118,8 @@ static void forget(const void **places, size_t count, const void *holder, const 
     }
 }
 
-static const char nobody, nobody_of_this_thread;
+// Who has a lock that nobody will unlock. At even addresses: the lowest bit of a holder is FIN_HOLD_NO_LOCK.
+static _Alignas(2) const char nobody, nobody_of_this_thread;
 
 void fin_holds_forget(struct fin_runtime *rt, const void *holder) {
     forget(rt->holds, FIN_HOLDS, holder, &nobody_of_this_thread);

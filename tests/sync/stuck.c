@@ -317,6 +317,20 @@ static void a_lock_at_exit(void) {
     exit(0);
 }
 
+static void ends_with_a_lock(void *state, int result) {
+    (void)state;
+    (void)result;
+    fin_mutex_lock_nc(&a);
+    fin_cont_end();
+}
+
+static void a_lock_left_without_a_stack(void) {
+    fin_finish {
+        fin_async_cont(ends_with_a_lock, NULL, 0);
+    }
+    exit(0);
+}
+
 static struct scenario scenarios[] = {
     {.run = two_mutexes,
      .said = {"nothing can wake process", "AWE \"left\", entry a_then_b", "for the mutex", "held by 3",
@@ -355,6 +369,7 @@ static struct scenario scenarios[] = {
      .said = {" ends, and 1 mutex that its AWEs locked is still locked\n",
               " ends, and 1 mutex that its AWEs locked is still locked\n"}},
     {.run = a_lock_at_exit, .said = {" calls exit, and 2 mutexes that its AWEs locked are still locked\n"}},
+    {.run = a_lock_left_without_a_stack, .said = {" calls exit, and 1 mutex that its AWEs locked is still locked\n"}},
     {.run = a_timer},
     {.run = a_read},
     {.run = the_pool},
