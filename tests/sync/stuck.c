@@ -258,6 +258,24 @@ static void nobody_says_what_with(void) {
     }
 }
 
+static void waits_for_the_event(void *unused) {
+    (void)unused;
+    fin_event_await_nc(&event, 1);
+}
+
+static void sleeps_a_moment(void *unused) {
+    (void)unused;
+    CHECK_EQ(fin_sleep(FIN_MS), 0);
+}
+
+static void after_one_that_expected(void) {
+    struct fin_thread_handle t;
+    CHECK_EQ(fin_thread_start(&t, sleeps_a_moment, NULL), 0);
+    fin_thread_join_nc(&t);
+    CHECK_EQ(fin_thread_start(&t, waits_for_the_event, NULL), 0); // which has that one's runtime
+    fin_thread_join_nc(&t);
+}
+
 // ---- those who are woken
 
 static void a_timer(void) {
@@ -370,6 +388,7 @@ static struct scenario scenarios[] = {
               " ends, and 1 mutex that its AWEs locked is still locked\n"}},
     {.run = a_lock_at_exit, .said = {" calls exit, and 2 mutexes that its AWEs locked are still locked\n"}},
     {.run = a_lock_left_without_a_stack, .said = {" calls exit, and 1 mutex that its AWEs locked is still locked\n"}},
+    {.run = after_one_that_expected, .said = {"nothing can wake process", "waits for the object"}},
     {.run = a_timer},
     {.run = a_read},
     {.run = the_pool},
