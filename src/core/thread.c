@@ -104,6 +104,7 @@ struct fin_thread *fin_thread_begin_(void) {
     rt->body = NULL;
     fin_link_init(&rt->called);
     rt->served = 0;
+    __atomic_store_n(&rt->computing, 0, __ATOMIC_RELAXED); // who alerted the thread before may be late
     rt->name = NULL;
     rt->inner[0] = __start_fin_inner;
     rt->inner[1] = __stop_fin_inner;
