@@ -125,11 +125,9 @@ static FIN_INNER FIN_BLOCKING void arrived(void *state, int result) {
 int fin_chan_accept_on(struct fin_chan_listener *l, struct fin_chan **out, struct fin_chan_on *storage, fin_cont *cont,
                        const void *state, size_t size) {
     struct accept_on *w = (struct accept_on *)(void *)storage;
-    int r = fin_cont_begin(cont, size, true);
-    if (r < 0)
-        return r;
-    if (r > 0)
-        return fin_cont_call(cont, state, size, -ECANCELED);
+    int error = fin_cont_may_wait(cont, state, size);
+    if (error)
+        return error;
     fin_keep(&w->kept, cont, state, size);
     w->listener = l;
     w->out = out;

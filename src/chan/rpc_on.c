@@ -269,9 +269,9 @@ int fin_rpc_call_on(struct fin_rpc *r, const void *request, size_t size, void *a
 
 int fin_rpc_recv_on(struct fin_rpc *r, uint32_t id, void *answer, size_t room, struct fin_rpc_on *storage, fin_cont *cont,
                     const void *state, size_t state_size) {
-    int begun = fin_cont_begin(cont, state_size, true);
-    if (begun != 0)
-        return begun < 0 ? begun : fin_cont_call(cont, state, state_size, -ECANCELED);
+    int error = fin_cont_may_wait(cont, state, state_size);
+    if (error)
+        return error;
     const struct waiting w = {.id = id, .buffer = answer, .room = room, .keep = true};
     struct rpc_on *on = begin(storage, r, &w, cont, state, state_size);
     on->what = RECV;
@@ -283,9 +283,9 @@ int fin_rpc_recv_on(struct fin_rpc *r, uint32_t id, void *answer, size_t room, s
 static __attribute__((noinline)) int accept_slowly(struct fin_rpc *r, void *request, size_t room, uint32_t *id,
                                                    struct fin_rpc_on *storage, fin_cont *cont, const void *state,
                                                    size_t state_size) {
-    int begun = fin_cont_begin(cont, state_size, true);
-    if (begun != 0)
-        return begun < 0 ? begun : fin_cont_call(cont, state, state_size, -ECANCELED);
+    int error = fin_cont_may_wait(cont, state, state_size);
+    if (error)
+        return error;
     struct rpc_on *on = begin(storage, r, &(struct waiting){.buffer = request, .room = room}, cont, state, state_size);
     on->what = ACCEPT;
     on->id = id;

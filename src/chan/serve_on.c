@@ -176,9 +176,9 @@ int fin_rpc_serve_next(struct rpc_on *on, ssize_t n, unsigned turn) {
 
 int fin_rpc_serve_on(struct fin_rpc *r, fin_rpc_fn *fn, void *arg, struct fin_rpc_on *storage, fin_cont *cont,
                      const void *state, size_t state_size) {
-    int begun = fin_cont_begin(cont, state_size, true);
-    if (begun != 0)
-        return begun < 0 ? begun : fin_cont_call(cont, state, state_size, -ECANCELED);
+    int error = fin_cont_may_wait(cont, state, state_size);
+    if (error)
+        return error;
     struct rpc_on *on = begin(storage, r, &(struct waiting){.id = 0}, cont, state, state_size);
     on->what = SERVE;
     on->fn = fn;

@@ -236,6 +236,11 @@ int fin_cont_call_first(fin_cont *cont, const void *state, size_t size, int resu
 int fin_cont_call_descriptor(fin_cont *cont, const void *state, size_t size, int fd);
 // It gives up its stack, and its continuation runs soon, with that result.
 int fin_cont_go_on(enum fin_reason reason, fin_cont *cont, const void *state, size_t size, int result);
+// fin_cont_begin of a wait that a cancel ends: 0 or -errno. In a cancelled block the continuation runs instead.
+static inline int fin_cont_may_wait(fin_cont *cont, const void *state, size_t size) {
+    int begun = fin_cont_begin(cont, size, true);
+    return begun == FIN_CONT_CANCELLED ? fin_cont_call(cont, state, size, -ECANCELED) : begun;
+}
 
 // As fin_suspend and fin_suspend_then, for waits of the library's: the program cannot end them, with whatever address. By
 // one of the two below, by fin_schedule_decided, or by fin_hand_over.

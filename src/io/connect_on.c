@@ -63,11 +63,9 @@ static FIN_INNER void rested(void *state, int r) {
 int fin_connect_on(struct fin_more_on *storage, int fd, const struct sockaddr *address, socklen_t bytes, fin_cont *cont,
                    const void *state, size_t size) {
     struct connect_on *w = (struct connect_on *)(void *)storage;
-    int begun = fin_cont_begin(cont, size, true);
-    if (begun < 0)
-        return begun;
-    if (begun > 0)
-        return fin_cont_call(cont, state, size, -ECANCELED);
+    int error = fin_cont_may_wait(cont, state, size);
+    if (error)
+        return error;
     fin_keep(&w->kept, cont, state, size);
     w->call = (struct call){.op = IORING_OP_CONNECT, .fd = fd, .addr = address, .off = bytes, .since = fin_closes_now()};
     return begin(w);

@@ -38,11 +38,9 @@ int fin_recvmsg_on(struct fin_more_on *storage, int fd, struct msghdr *m, int fl
     if (!m || !m->msg_control || !m->msg_controllen)
         return fin_on_call(&w->on, &c, cont, state, size);
     struct io *io;
-    int begun = fin_cont_begin(cont, size, true), error = begun < 0 ? begun : fin_io_here(&io);
-    if (error)
+    int error = fin_cont_may_wait(cont, state, size);
+    if (error || (error = fin_io_here(&io)) != 0)
         return error;
-    if (begun > 0)
-        return fin_cont_call(cont, state, size, -ECANCELED);
     fin_keep(&w->kept, cont, state, size);
     w->to = m;
     w->own = fin_message_new(io, m);
@@ -65,11 +63,9 @@ static FIN_INNER void received_from(void *state, int n) {
 int fin_recvfrom_on(struct fin_more_on *storage, int fd, void *buffer, size_t bytes, int flags, struct sockaddr *from,
                     socklen_t *from_size, fin_cont *cont, const void *state, size_t size) {
     struct message_on *w = (struct message_on *)(void *)storage;
-    int begun = fin_cont_begin(cont, size, true);
-    if (begun < 0)
-        return begun;
-    if (begun > 0)
-        return fin_cont_call(cont, state, size, -ECANCELED);
+    int error = fin_cont_may_wait(cont, state, size);
+    if (error)
+        return error;
     fin_keep(&w->kept, cont, state, size);
     w->v = (struct iovec){buffer, fin_io_most(bytes)};
     w->m = (struct msghdr){.msg_name = from, .msg_iov = &w->v, .msg_iovlen = 1};

@@ -115,11 +115,11 @@ static FIN_INNER void ended(void *state, int result) {
 int fin_wait_on(struct fin_process *p, int *status, struct fin_more_on *storage, fin_cont *cont, const void *state,
                 size_t size) {
     struct process_on *w = (struct process_on *)(void *)storage;
-    int begun = fin_cont_begin(cont, size, true);
-    if (begun < 0)
-        return begun;
-    if (begun > 0 || !claim(p))
-        return fin_cont_call(cont, state, size, begun > 0 ? -ECANCELED : -EBUSY);
+    int error = fin_cont_may_wait(cont, state, size);
+    if (error)
+        return error;
+    if (!claim(p))
+        return fin_cont_call(cont, state, size, -EBUSY);
     if (p->fd < 0)
         return fin_cont_call(cont, state, size, waited(p, -ECHILD));
     fin_keep(&w->kept, cont, state, size);

@@ -67,15 +67,10 @@ static int begin(struct send_on *w, int fd, int flags, fin_cont *cont, const voi
     return fin_on_call(&w->on, &c, sent, &w, sizeof w);
 }
 
-static int may_wait(fin_cont *cont, const void *state, size_t size) {
-    int begun = fin_cont_begin(cont, size, true);
-    return begun > 0 ? fin_cont_call(cont, state, size, -ECANCELED) : begun;
-}
-
 int fin_sendmsg_on(struct fin_more_on *storage, int fd, const struct msghdr *m, int flags, fin_cont *cont, const void *state,
                    size_t size) {
     struct send_on *w = (struct send_on *)(void *)storage;
-    int error = may_wait(cont, state, size);
+    int error = fin_cont_may_wait(cont, state, size);
     if (error)
         return error;
     w->message = m;
@@ -85,7 +80,7 @@ int fin_sendmsg_on(struct fin_more_on *storage, int fd, const struct msghdr *m, 
 int fin_sendto_on(struct fin_more_on *storage, int fd, const void *data, size_t bytes, int flags, const struct sockaddr *to,
                   socklen_t to_size, fin_cont *cont, const void *state, size_t size) {
     struct send_on *w = (struct send_on *)(void *)storage;
-    int error = may_wait(cont, state, size);
+    int error = fin_cont_may_wait(cont, state, size);
     if (error)
         return error;
     w->v = (struct iovec){(void *)(uintptr_t)data, fin_io_most(bytes)};

@@ -283,11 +283,11 @@ static FIN_INNER void arrived(void *state, int r) {
 int fin_signals_next_on(struct fin_signals *s, struct fin_signal_info *info, struct fin_more_on *storage, fin_cont *cont,
                         const void *state, size_t size) {
     struct signals_on *w = (struct signals_on *)(void *)storage;
-    int begun = fin_cont_begin(cont, size, true);
-    if (begun < 0)
-        return begun;
-    if (begun > 0 || !s->set || !s->set->in_use)
-        return fin_cont_call(cont, state, size, begun > 0 ? -ECANCELED : -EBADF);
+    int error = fin_cont_may_wait(cont, state, size);
+    if (error)
+        return error;
+    if (!s->set || !s->set->in_use)
+        return fin_cont_call(cont, state, size, -EBADF);
     fin_keep(&w->kept, cont, state, size);
     w->set = s->set;
     w->info = info;
