@@ -254,8 +254,8 @@ static __attribute__((noinline)) int block_on(fin_cont *cont, const void *state,
 // One that has waited before, and owns nothing but its stack: then no call is made that returns, and no register saved.
 int fin_block_on(fin_cont *cont, const void *state, size_t size) {
     struct fin_runtime *rt = fin_rt(fin_self);
-    struct fin_cont_record *e = FIN_LIKELY(rt != NULL) && may_set_plain(cont, size) ? running_plain(rt) : NULL;
-    if (FIN_UNLIKELY(!e || !e->item.link.next))
+    struct fin_cont_record *e = begin_plain(rt, cont, size);
+    if (FIN_UNLIKELY(!e))
         return block_on(cont, state, size, true, NULL);
     set_plain(e, cont, state, size);
     e->cancellable = true;
@@ -341,7 +341,7 @@ static __attribute__((noinline)) int call_slowly(fin_cont *cont, const void *sta
 
 int fin_cont_call(fin_cont *cont, const void *state, size_t size, int result) {
     struct fin_runtime *rt = fin_rt(fin_self);
-    struct fin_cont_record *e = FIN_LIKELY(rt != NULL) && may_set_plain(cont, size) ? running_plain(rt) : NULL;
+    struct fin_cont_record *e = leaves_plain(rt, cont, size);
     return FIN_LIKELY(e && may_call_plain(rt)) ? call_plain(rt, e, cont, state, size, result)
                                                : call_slowly(cont, state, size, result);
 }
@@ -372,7 +372,7 @@ static __attribute__((noinline)) int begin_slowly(fin_cont *cont, size_t size, b
 // One that waits in a loop has been asked all of that before.
 int fin_cont_begin(fin_cont *cont, size_t size, bool cancellable) {
     struct fin_runtime *rt = fin_rt(fin_self);
-    struct fin_cont_record *e = FIN_LIKELY(rt != NULL) && may_set_plain(cont, size) ? running_plain(rt) : NULL;
+    struct fin_cont_record *e = leaves_plain(rt, cont, size);
     if (FIN_UNLIKELY(!e))
         return begin_slowly(cont, size, cancellable);
     return !cancellable || e->item.link.next || fin_cont_link_item(e) ? 0 : FIN_CONT_CANCELLED;

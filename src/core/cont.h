@@ -173,9 +173,14 @@ static inline bool may_set_plain(fin_cont *cont, size_t size) {
     return FIN_LIKELY(cont && size <= FIN_CONT_STATE && size % sizeof(uint64_t) == 0);
 }
 
-// The one that runs, where it could wait at once, and nothing has cancelled it: fin_cont_begin, the quick half.
+// The one that runs, where it could go on with such a continuation at once; or NULL.
+static inline struct fin_cont_record *leaves_plain(const struct fin_runtime *rt, fin_cont *cont, size_t size) {
+    return FIN_LIKELY(rt != NULL) && may_set_plain(cont, size) ? running_plain(rt) : NULL;
+}
+
+// The same where it could wait, too, and nothing has cancelled it: fin_cont_begin, the quick half.
 static inline struct fin_cont_record *begin_plain(const struct fin_runtime *rt, fin_cont *cont, size_t size) {
-    struct fin_cont_record *e = FIN_LIKELY(rt != NULL) && may_set_plain(cont, size) ? running_plain(rt) : NULL;
+    struct fin_cont_record *e = leaves_plain(rt, cont, size);
     return e && FIN_LIKELY(e->item.link.next != NULL) ? e : NULL;
 }
 
@@ -251,7 +256,8 @@ struct leaving {
 static inline __attribute__((always_inline)) int stop_with(struct leaving *l, fin_cont *cont, const void *state,
                                                            size_t size) {
     l->rt = fin_rt(fin_self);
-    if (FIN_LIKELY(l->rt != NULL) && may_set_plain(cont, size) && (l->e = running_plain(l->rt)) != NULL) {
+    l->e = leaves_plain(l->rt, cont, size);
+    if (FIN_LIKELY(l->e != NULL)) {
         l->body = (struct fin_body *)l->rt->thread.current - 1;
         set_plain(l->e, cont, state, size);
         return 0;
