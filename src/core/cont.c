@@ -329,9 +329,7 @@ static inline int call_with(fin_cont *cont, const void *state, size_t size, int 
         queue_at(l.rt, l.e, result, front);
         fin_cont_leave_to_next(l.rt, l.body, FIN_FOR_TURN);
     }
-    l.e->result = result;
-    l.body->entry = (void *)cont;
-    fin_arch_on_stack(l.body, fin_cont_step, l.e);
+    next_step(l.body, l.e, cont, result);
     return 0;
 }
 

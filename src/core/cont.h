@@ -187,14 +187,20 @@ static inline struct fin_cont_record *begin_plain(const struct fin_runtime *rt, 
 // May its next step begin on its stack? Not where others are to have a turn first. Pre: running_plain().
 static inline bool may_call_plain(const struct fin_runtime *rt) { return FIN_LIKELY(!fin_tracking(rt) && rt->ticks > 1); }
 
-static inline int call_plain(struct fin_runtime *rt, struct fin_cont_record *e, fin_cont *cont, const void *state,
-                             size_t size, int result) {
-    struct fin_body *body = (struct fin_body *)rt->thread.current - 1;
-    rt->ticks--;
-    set_plain(e, cont, state, size);
+// The step that runs is over, and the next one of the same AWE begins at the base of its stack. Pre: its state is set.
+static inline __attribute__((always_inline)) void next_step(struct fin_body *body, struct fin_cont_record *e, fin_cont *cont,
+                                                            int result) {
+    e->cont = cont;
     e->result = result;
     body->entry = (void *)cont;
     fin_arch_on_stack(body, fin_cont_step, e);
+}
+
+static inline int call_plain(struct fin_runtime *rt, struct fin_cont_record *e, fin_cont *cont, const void *state,
+                             size_t size, int result) {
+    rt->ticks--;
+    set_plain(e, cont, state, size);
+    next_step((struct fin_body *)rt->thread.current - 1, e, cont, result);
     return 0;
 }
 

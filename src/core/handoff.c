@@ -183,15 +183,13 @@ static __attribute__((noinline)) int call_slowly(fin_cont *cont, int result) {
     int error = e ? refusal(rt, body, cont, 0) : -EINVAL;
     if (error || body->inner)
         return error ? error : -EBUSY;
-    e->cont = cont;
-    e->result = result;
     if (fin_tracking(rt)) { // which wants to see a stack begin anew
+        e->cont = cont;
         queue_at(rt, e, result, true);
         fin_cont_leave(rt, body);
         return 0;
     }
-    body->entry = (void *)cont;
-    fin_arch_on_stack(body, fin_cont_step, e);
+    next_step(body, e, cont, result);
     return 0;
 }
 
@@ -200,11 +198,7 @@ int fin_call_continuation(fin_cont *cont, int result) {
     struct fin_cont_record *e = FIN_LIKELY(rt != NULL) ? running_plain(rt) : NULL;
     if (FIN_UNLIKELY(!e || !cont))
         return call_slowly(cont, result);
-    struct fin_body *body = (struct fin_body *)rt->thread.current - 1;
-    e->cont = cont;
-    e->result = result;
-    body->entry = (void *)cont;
-    fin_arch_on_stack(body, fin_cont_step, e);
+    next_step((struct fin_body *)rt->thread.current - 1, e, cont, result);
     return 0;
 }
 
