@@ -105,7 +105,7 @@ static void handle_alert(struct fin_runtime *rt) {
 
 void fin_watch_switch(struct fin_runtime *rt, void *sp) {
     if (fin_traced(rt) && sp == rt->thread.scheduler)
-        fin_trace_idle(rt);
+        fin_trace_idle();
     else if (fin_traced(rt))
         fin_trace_goes_on(rt, sp);
     if (fin_tracking(rt))

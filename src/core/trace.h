@@ -10,7 +10,7 @@
 void fin_trace_begin(struct fin_runtime *rt);                           // a thread begins
 void fin_trace_blocked(struct fin_runtime *rt, struct fin_body *body);  // its async was pending; the owner goes on next
 void fin_trace_goes_on(struct fin_runtime *rt, const void *sp);         // there, where `current` and `body` of rt are
-void fin_trace_idle(struct fin_runtime *rt);                            // the scheduler runs
+void fin_trace_idle(void);                                              // the scheduler runs, or the thread ends
 void fin_trace_resumes(struct fin_runtime *rt, const struct fin_awe *a);
 void fin_trace_woken(struct fin_runtime *rt, const struct fin_awe *a); // rt: of the caller, or NULL
 void fin_trace_looks(void);                                             // for events

@@ -114,8 +114,7 @@ void fin_trace_goes_on(struct fin_runtime *rt, const void *sp) {
     runs(own, track_of(body), fin_running_body(rt, body, !p || (uintptr_t)p->pending & FIN_PENDING_NAMED));
 }
 
-void fin_trace_idle(struct fin_runtime *rt) {
-    (void)rt;
+void fin_trace_idle(void) {
     if (records(own))
         over(own, now());
 }
