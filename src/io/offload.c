@@ -4,11 +4,11 @@
 // in, first out: the others grow old and end.
 #define _GNU_SOURCE
 #include <pthread.h>
-#include <signal.h>
 #include <stdlib.h>
 #include <time.h>
 
 #include "io/io.h"
+#include "own_thread.h"
 
 enum { DEFAULT_THREADS = 32, MOST_THREADS = 4096, IDLE_SECONDS = 5 };
 
@@ -149,26 +149,6 @@ static void *work(void *unused) {
     return unused;
 }
 
-// Signals are for the program's threads, but for those that a thread's own fault raises.
-static int start_thread(void) {
-    static const int own[] = {SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGTRAP, SIGSYS, SIGABRT};
-    sigset_t blocked, before;
-    pthread_t thread;
-    pthread_attr_t detached;
-    sigfillset(&blocked);
-    for (size_t i = 0; i < sizeof own / sizeof *own; i++)
-        sigdelset(&blocked, own[i]);
-    int error = pthread_attr_init(&detached);
-    if (error)
-        return -error;
-    pthread_attr_setdetachstate(&detached, PTHREAD_CREATE_DETACHED);
-    pthread_sigmask(SIG_SETMASK, &blocked, &before);
-    error = pthread_create(&thread, &detached, work, NULL);
-    pthread_sigmask(SIG_SETMASK, &before, NULL);
-    pthread_attr_destroy(&detached);
-    return -error;
-}
-
 // Without any thread nothing that waits would ever begin.
 static void not_started(int error) {
     lock();
@@ -192,7 +172,7 @@ static void submit(void *arg) {
     bool more = !call_one() && pool.threads < most();
     pool.threads += more;
     unlock();
-    int error = more ? start_thread() : 0;
+    int error = more ? fin_own_thread(work) : 0;
     if (error)
         not_started(error);
 }
@@ -283,7 +263,7 @@ int fin_offload_threads(unsigned want) {
     pool.threads += more;
     unlock();
     for (; more; more--) {
-        int error = start_thread();
+        int error = fin_own_thread(work);
         if (error)
             not_started(error);
     }

@@ -21,6 +21,7 @@
 #include "file_limit.h"
 #include "io/io.h"
 #include "io/reap.h"
+#include "own_thread.h"
 #include "io/libc.h"
 
 #ifndef P_PIDFD
@@ -174,22 +175,13 @@ static void *reap_abandoned(void *unused) {
 }
 
 static int start_reaper(void) {
-    pthread_attr_t attributes;
-    sigset_t all, before;
-    pthread_t t;
     reaper.epoll = epoll_create1(EPOLL_CLOEXEC);
     if (reaper.epoll < 0)
         return -errno;
-    sigfillset(&all);
-    pthread_attr_init(&attributes);
-    pthread_attr_setdetachstate(&attributes, PTHREAD_CREATE_DETACHED);
-    pthread_sigmask(SIG_SETMASK, &all, &before);
-    int error = pthread_create(&t, &attributes, reap_abandoned, NULL);
-    pthread_sigmask(SIG_SETMASK, &before, NULL);
-    pthread_attr_destroy(&attributes);
+    int error = fin_own_thread(reap_abandoned);
     if (error)
         close(reaper.epoll);
-    return -error;
+    return error;
 }
 
 int fin_abandon(struct fin_process *p) {

@@ -7,7 +7,6 @@
 #define _GNU_SOURCE
 #include <fcntl.h>
 #include <pthread.h>
-#include <signal.h>
 #include <stdbool.h>
 #include <sys/socket.h>
 #include <time.h>
@@ -15,6 +14,7 @@
 
 #include "descriptors.h"
 #include "forks.h"
+#include "own_thread.h"
 
 enum { MOST = 256 };            // that wait: not all numbers of the process; what comes beyond is closed by who has it
 enum { SOME = 8, PATIENCE_MS = 5 }; // with so many the thread is given time, unless it stands still
@@ -64,18 +64,8 @@ static void *close_all(void *unused) {
     return unused;
 }
 
-// With the lock. The thread takes no signals.
-static bool start(void) {
-    sigset_t all, before;
-    pthread_t t;
-    sigfillset(&all);
-    pthread_sigmask(SIG_SETMASK, &all, &before);
-    waiting.runs = pthread_create(&t, NULL, close_all, NULL) == 0;
-    pthread_sigmask(SIG_SETMASK, &before, NULL);
-    if (waiting.runs)
-        pthread_detach(t);
-    return waiting.runs;
-}
+// With the lock.
+static bool start(void) { return waiting.runs = fin_own_thread(close_all) == 0; }
 
 // What waits is not closed in the child: by the time that it could be, these may be the numbers of other files.
 static void forget_thread(void) {

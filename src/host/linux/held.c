@@ -22,6 +22,7 @@
 
 #include "host/linux/running.h"
 #include "host/linux/symbol.h"
+#include "own_thread.h"
 
 enum { FRAMES = 48, LOOKS = 8 }; // looks within the time
 enum { NS_PER_MS = 1000000, ANSWER_MS = 1000 };
@@ -231,13 +232,6 @@ void fin_held_begin(void) {
     if (end == text || *end || limit_ms <= 0 || limit_ms > 1000000)
         fin_host_die("FIN_HELD_MS is not a number of milliseconds");
     process = getpid();
-    sigset_t all, before;
-    pthread_t t;
-    sigfillset(&all);
-    pthread_sigmask(SIG_SETMASK, &all, &before);
-    bool started = take_signal() && atexit(at_exit) == 0 && pthread_create(&t, NULL, watch, NULL) == 0;
-    pthread_sigmask(SIG_SETMASK, &before, NULL);
-    if (!started)
+    if (!take_signal() || atexit(at_exit) != 0 || fin_own_thread(watch) != 0)
         fin_host_die("FIN_HELD_MS: the system refuses a thread or a signal for it");
-    pthread_detach(t);
 }

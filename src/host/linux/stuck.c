@@ -9,7 +9,6 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <pthread.h>
-#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -18,6 +17,7 @@
 #include <unistd.h>
 
 #include "core/locks.h"
+#include "own_thread.h"
 
 enum { LOOKS = 5, NS_PER_MS = 1000000 };
 
@@ -140,15 +140,8 @@ void fin_stuck_begin(void) {
     limit_ms = strtol(text, &end, 10);
     if (end == text || *end || limit_ms < LOOKS || limit_ms > 1000000)
         fin_host_die("FIN_STUCK_MS is not a number of milliseconds");
-    sigset_t all, before;
-    pthread_t t;
     fin_host_stuck = true;
-    sigfillset(&all);
-    pthread_sigmask(SIG_SETMASK, &all, &before);
-    int error = pthread_create(&t, NULL, watch, NULL);
-    pthread_sigmask(SIG_SETMASK, &before, NULL);
-    if (error)
+    if (fin_own_thread(watch) != 0)
         fin_host_die("FIN_STUCK_MS: the system refuses a thread for it");
-    pthread_detach(t);
     atexit(at_exit);
 }
