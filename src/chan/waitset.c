@@ -209,7 +209,8 @@ static int transfer(struct fin_waitset *from, struct fin_waitset *to, struct fin
     s->held = h;
     h->source = s;
     h->set = to;
-    h->moved = true;
+    if (!h->moved) // once it is, who looks at it has the latch of a set that may be neither of these
+        h->moved = true;
     fin_waitset_retain(to);
     return 0;
 }
