@@ -16,6 +16,7 @@ struct out {
     bool here;         // of one thread, and nobody has the turn
     size_t most;
     size_t reserved; // 0, or what fin_chan_commit may send and one more
+    uint32_t tries;  // that found no room
     struct turn turn;
 } __attribute__((aligned(64)));
 

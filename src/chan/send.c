@@ -6,6 +6,8 @@
 #include "chan/wait.h"
 #include "core/dispatch.h"
 
+enum { LOOK_FOR_DEATH = 64 }; // tries in vain between two looks at the socket
+
 // The quick half is for those of an end that is not shared, while nobody has the turn. Of one that is `quick` and `here`
 // never change: other threads read them.
 void fin_chan_out_not_quick(struct fin_chan *c) {
@@ -94,6 +96,13 @@ static inline bool put_at_once(struct fin_chan *c, const struct message *m) {
     return can;
 }
 
+// That the receiver was killed only its socket tells those who never wait. With the turn: so nobody waits for what is heard.
+static int no_room_yet(struct fin_chan *c) {
+    if (++c->out.tries % LOOK_FOR_DEATH == 0)
+        fin_bell_hear_room(&c->out.ump);
+    return c->out.ump.end ? c->out.ump.end : -EAGAIN;
+}
+
 static int try_put(struct fin_chan *c, const struct message *m) {
     if (!m->count && put_at_once(c, m))
         return 0;
@@ -101,6 +110,8 @@ static int try_put(struct fin_chan *c, const struct message *m) {
     if (!turn_enter(&c->out.turn))
         return -EAGAIN;
     int r = put_now(c, m);
+    if (r == -EAGAIN)
+        r = no_room_yet(c);
     turn_leave(&c->out.turn);
     return r;
 }
@@ -316,6 +327,8 @@ static __attribute__((noinline)) int try_reserve_slowly(struct fin_chan *c, size
     if (!turn_enter(&c->out.turn))
         return -EAGAIN;
     int r = room_now(&c->out.ump, ump_lines(size));
+    if (r == -EAGAIN)
+        r = no_room_yet(c);
     if (r == 0) {
         c->out.turn.mutex.locked = true;
         fin_chan_out_not_quick(c);

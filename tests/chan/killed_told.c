@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
 // A process is killed, and the other one, in whose ring is room for thousands of messages, only sends: where it has received
-// the news, or rings for the dead one, who slept, it is told by the second send at the latest. So are those that reply.
+// the news, or rings for the dead one, who slept, it is told by the second send at the latest. So are those that reply. Who
+// only tries to send is told soon after the ring is full.
 #include "chan.h"
 
 enum { NOT_TOLD = 1 }; // a send, at most
@@ -123,6 +124,24 @@ static void rings(unsigned flags) {
     CHECK_EQ(fin_chan_close(a), 0);
 }
 
+// It waits for nothing, but tries again and again.
+static void is_told_by_tries(int how, unsigned flags) {
+    enum { TRIES = 1000 };
+    int pid, r = 0;
+    void *room;
+    open_to(computes, flags, &pid);
+    kill_it(pid);
+    for (int in_vain = 0; r != -EPIPE; in_vain += r != 0) {
+        CHECK(in_vain < TRIES && (r == 0 || r == -EAGAIN));
+        r = how == 0 ? fin_chan_try_send(a, "x", 1) : how == 1 ? fin_chan_try_reserve(a, 5000, &room) : -EAGAIN;
+        if (how == 1 && r == 0)
+            CHECK_EQ(fin_chan_commit(a, 5000), 0);
+        if (how == 2)
+            r = fin_chan_try_send_fds(a, "x", 1, NULL, 0);
+    }
+    CHECK_EQ(fin_chan_close(a), 0);
+}
+
 static void replies(void) {
     struct fin_rpc *r;
     uint32_t id[10];
@@ -144,6 +163,8 @@ int main(void) {
         for (int how = 0; how < 3; how++)
             has_received_the_news(how, shared ? FIN_CHAN_SHARED : 0);
         rings(shared ? FIN_CHAN_SHARED : 0);
+        for (int how = 0; how < 3; how++)
+            is_told_by_tries(how, shared ? FIN_CHAN_SHARED : 0);
     }
     replies();
     return 0;
