@@ -143,6 +143,44 @@ bool fin_serves_alert(struct fin_runtime *rt) {
     return false;
 }
 
+// Nobody is queued, so nobody of this thread is about to give a stack back to those that found none.
+static void wait_for_stack(struct fin_runtime *rt) {
+    fin_host_nap();
+    fin_look_now(rt);
+    handle_alert(rt);
+    fin_cont_feed(rt);
+}
+
+// Sleeps until there is something to do, or only looks for it.
+static void sleep_or_look(struct fin_runtime *rt, bool look) {
+    rt->stats.slept += !look;
+    if (!look)
+        FIN_PROBE(sleep, rt->tid);
+    if (fin_traced(rt))
+        fin_trace_looks();
+    if (rt->poller)
+        rt->poller->poll(rt->poller, !look);
+    else if (!look)
+        fin_host_sleep(rt);
+}
+
+// The flag goes up before the last look at the inbox and for alerts, and only we take it down: a waker that pushed before
+// that look is seen by it, one that pushed after it sees the flag. (models/sleep.pml, full.pml)
+static void wait_for_work(struct fin_runtime *rt) {
+    const bool trims = fin_stack_trim(rt); // and goes on with that, unless there is something to do by now
+    __atomic_store_n(&rt->asleep, 1, __ATOMIC_SEQ_CST);
+#ifdef __aarch64__
+    __atomic_thread_fence(__ATOMIC_SEQ_CST); // says the same again, for an emulator that lets the load pass the store
+#endif
+    if (__atomic_load_n(&rt->inbox, __ATOMIC_SEQ_CST) == NULL && !__atomic_load_n(&rt->alerted, __ATOMIC_SEQ_CST))
+        sleep_or_look(rt, trims);
+    __atomic_store_n(&rt->asleep, 0, __ATOMIC_RELAXED);
+    fin_drain_inbox(rt);
+    if (fin_traced(rt))
+        fin_trace_looked(rt, &rt->queue);
+    handle_alert(rt);
+}
+
 // On the scheduler stack: looks at the other sources of work, sleeps while there is none, then runs the first AWE.
 void fin_find_work(void *arg) {
     struct fin_runtime *rt = arg;
@@ -151,36 +189,10 @@ void fin_find_work(void *arg) {
     if (FIN_UNLIKELY(rt->hungry))
         fin_cont_feed(rt);
     while (fin_link_empty(&rt->queue)) {
-        if (FIN_UNLIKELY(!fin_link_empty(&rt->starved))) { // nobody of this thread is about to give one back
-            fin_host_nap();
-            fin_look_now(rt);
-            handle_alert(rt);
-            fin_cont_feed(rt);
-            continue;
-        }
-        const bool trims = fin_stack_trim(rt); // on, unless there is something to do by now
-        // The flag goes up before the last look at the inbox and for alerts, and only we take it down: a waker that pushed
-        // before that look is seen by it, one that pushed after it sees the flag. (models/sleep.pml, full.pml)
-        __atomic_store_n(&rt->asleep, 1, __ATOMIC_SEQ_CST);
-#ifdef __aarch64__
-        __atomic_thread_fence(__ATOMIC_SEQ_CST); // says the same again, for an emulator that lets the load pass the store
-#endif
-        if (__atomic_load_n(&rt->inbox, __ATOMIC_SEQ_CST) == NULL && !__atomic_load_n(&rt->alerted, __ATOMIC_SEQ_CST)) {
-            rt->stats.slept += !trims;
-            if (!trims)
-                FIN_PROBE(sleep, rt->tid);
-            if (fin_traced(rt))
-                fin_trace_looks();
-            if (rt->poller)
-                rt->poller->poll(rt->poller, !trims);
-            else if (!trims)
-                fin_host_sleep(rt);
-        }
-        __atomic_store_n(&rt->asleep, 0, __ATOMIC_RELAXED);
-        fin_drain_inbox(rt);
-        if (fin_traced(rt))
-            fin_trace_looked(rt, &rt->queue);
-        handle_alert(rt);
+        if (FIN_UNLIKELY(!fin_link_empty(&rt->starved)))
+            wait_for_stack(rt);
+        else
+            wait_for_work(rt);
     }
     struct fin_awe *a = FIN_AWE_OF(rt->queue.next);
     unqueue_first(rt, &a->link);
