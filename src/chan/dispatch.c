@@ -12,8 +12,6 @@
 #include "chan/waitset.h"
 #include "core/cont.h"
 
-enum { TURNS = 16 }; // events between two turns of others
-
 struct fin_waiter *fin_waitset_next_follower(struct fin_waitset *w) {
     struct fin_waiter *f = w->waiters.first;
     bool leaderless = w->epoll >= 0 && !w->led && !w->monitor;
@@ -96,7 +94,7 @@ static FIN_BLOCKING void relax(struct patience *p, bool slept) {
 static FIN_BLOCKING int await(struct fin_waitset *w, bool nc, struct fin_waitset_source **out) {
     static __thread unsigned events;
     struct patience p = {0};
-    bool slept = false, others = ++events % TURNS == 0;
+    bool slept = false, others = ++events % EVENTS_A_TURN == 0;
     for (;;) {
         bool cancelled = !nc && fin_cancelled();
         fin_latch_acquire(&w->waiters.latch);

@@ -129,8 +129,6 @@ int fin_waitset_dispatch_on(struct fin_waitset *w, struct fin_chan_on *storage, 
 // ---- the event alone. It is one still until it is received: nobody else of the thread looks for it before who was told
 // runs.
 
-enum { TURNS = 16 }; // events between two turns of others
-
 static FIN_INNER void woken_for_next(void *state, int result);
 
 static int next_or_sleep(struct chan_on *on) {
@@ -167,7 +165,7 @@ int fin_waitset_next_on(struct fin_waitset *w, void **arg, struct fin_chan_on *s
     if (r > 0)
         return end(on, -ECANCELED);
     bool has_stack = !running_record(here(fin_here())); // whose owner would go on first
-    if (has_stack || (++events % TURNS == 0 && !__atomic_load_n(&w->monitor, __ATOMIC_RELAXED)))
+    if (has_stack || (++events % EVENTS_A_TURN == 0 && !__atomic_load_n(&w->monitor, __ATOMIC_RELAXED)))
         return end(on, fin_cont_go_on(FIN_FOR_TURN, woken_for_next, &on, sizeof on, 0));
     return next_or_sleep(on);
 }

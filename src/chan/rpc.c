@@ -14,8 +14,6 @@
 #include "chan/wait.h"
 #include "core/dispatch.h"
 
-enum { FLOOD = 64 };
-
 static void wake(struct waiting *w) {
     struct fin_awe *a = w->awe;
     w->awe = NULL;

@@ -9,6 +9,8 @@
 #include "chan/chan.h"
 
 enum { RPC_REQUEST = 1, RPC_ANSWER = 2 };
+// Who never has to wait gives others a turn after so many messages that nobody asked for, and so many requests.
+enum { FLOOD = 64, REQUESTS_A_TURN = 16 };
 
 // An AWE that waits; in its frame, or in the program's struct fin_rpc_on, and on the list of its end all that time.
 struct waiting {

@@ -4,8 +4,6 @@
 #include "chan/here.h"
 #include "chan/rpc_on.h"
 
-enum { FLOOD = 64 };
-
 static FIN_INNER void woken(void *state, int result);
 static FIN_INNER void has_read(void *state, int n);
 

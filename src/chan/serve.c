@@ -7,7 +7,7 @@
 #include "chan/rpc.h"
 #include "core/dispatch.h"
 
-enum { TURNS = 16, ON_STACK = 512 };
+enum { ON_STACK = 512 };
 
 struct serving {
     struct fin_rpc *rpc;
@@ -77,7 +77,7 @@ int fin_rpc_serve(struct fin_rpc *r, fin_rpc_fn *fn, void *arg) {
             } else {
                 fin_sem_post(&s.room);
             }
-            if (n % TURNS == 0)
+            if (n % REQUESTS_A_TURN == 0)
                 fin_yield(); // a client without pauses keeps nobody else from running
         }
     }

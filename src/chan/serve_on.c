@@ -7,8 +7,6 @@
 #include "chan/rpc_on.h"
 #include "core/cont.h"
 
-enum { TURNS = 16 };
-
 // A request that is worked on. `kept` has the program's function, to be shown.
 struct request {
     struct fin_kept kept; // first
@@ -166,7 +164,7 @@ int fin_rpc_serve_next(struct rpc_on *on, ssize_t n, unsigned turn) {
     on->error = n != 0 ? (int)n : fin_cancelled() ? -ECANCELED : serve_head(on);
     if (on->error != 0)
         return serving_ends(on);
-    if (on->running < FIN_RPC_MOST && turn < TURNS)
+    if (on->running < FIN_RPC_MOST && turn < REQUESTS_A_TURN)
         return 1;
     if (on->rpc->first) // it does not read on now
         fin_rpc_promote(on->rpc);

@@ -26,6 +26,7 @@
 #include "sync/wait.h"
 
 enum { NOWHERE, PENDING, POLLED, IDLE, ASIDE, GROUPS };
+enum { EVENTS_A_TURN = 16 }; // between two turns of others
 
 struct fin_waitset {
     struct fin_waiters waiters; // who sleeps as a follower; the latch guards all
