@@ -10,20 +10,19 @@
 
 // It is used as a struct fin_awe: what it has in that one's place is said behind each field.
 struct fin_cont_record {
-    fin_cont *cont;           // context.ip
-    struct {                  // the first words of a struct fin_cancel_item: linked from the first cancellable wait to
-        struct fin_link link; // the end, or a cancel. context.sp, context.fp
+    fin_cont *cont; // context.ip
+    // The first words of a struct fin_cancel_item, which is linked from the first cancellable wait to the end, or a cancel.
+    struct {
+        struct fin_link link; // context.sp, context.fp
         void (*fn)(void *);   // body
     } item;
-    struct fin_link
-        link; // in no list it points to itself: who resumes a suspended AWE takes it off a list. So it does while
-              // the AWE runs
+    // On no list, and while the AWE runs, it points to itself: who resumes a suspended AWE takes it off a list.
+    struct fin_link link;
     struct fin_finish_block *block;
     uint32_t state, id;
     struct fin_runtime *owner; // or inbox
     int result;                // bx
-    uint32_t cancellable;      // a cancel ends the wait; where another has, false, or DESCRIPTOR: which the result is. Or
-                               // AT_END
+    uint32_t cancellable;      // does a cancel end the wait? Or, which none ends any more, one of those below
     char data[FIN_CONT_STATE]; // saved
 };
 
@@ -43,7 +42,8 @@ static inline struct fin_cancel_item *item_of(struct fin_cont_record *e) {
     return (struct fin_cancel_item *)(void *)&e->item;
 }
 
-// AT_END: it waits at the end of a block without a stack, which no cancel ends. For who looks from outside.
+// DESCRIPTOR: the wait is over, and its result is a descriptor. AT_END: it waits at the end of a block without a stack; for
+// who looks from outside.
 enum { DESCRIPTOR = 2, AT_END = 3 };
 
 // Records lie in these, behind the head, which is as large as one.
