@@ -11,10 +11,10 @@
 extern "C" {
 #endif
 
-// Traces the calling thread from here on, and threads that begin later; each keeps its last 65,536 events (or as many as
-// FIN_TRACE_EVENTS in the environment says). The file is written when the program exits or crashes, or fin_trace_stop is
-// called. "+file" appends to a file, so that the traces of several processes become one. Returns 0; -EALREADY if tracing is
-// on; -ENOMEM; or -errno if the file cannot be written. Does not block. Any thread.
+// Traces the calling thread from here on, threads that begin later, and those that an earlier trace followed; each keeps its
+// last 65,536 events (or as many as FIN_TRACE_EVENTS in the environment says). The file is written when the program exits or
+// crashes, or fin_trace_stop is called. "+file" appends to a file, so that the traces of several processes become one.
+// Returns 0; -EALREADY if tracing is on; -ENOMEM; or -errno if the file cannot be written. Does not block. Any thread.
 int fin_trace_start(const char *file);
 
 // Ends the trace of all threads and writes the file, with blocking system calls. Returns 0; -EINVAL if tracing is not on; or

@@ -117,8 +117,8 @@ void fin_look(struct fin_runtime *rt) {
     rt->stats.switches += rt->turn - rt->ticks + (rt->ticks != 0); // the last of which the caller is about to make
     rt->ticks = rt->turn;
     sample_stacks(rt);
-    if (fin_traced(rt))
-        fin_trace_looks();
+    if (FIN_UNLIKELY(__atomic_load_n(&fin_trace_on, __ATOMIC_RELAXED)) || fin_traced(rt))
+        fin_trace_looks(rt);
     fin_drain_inbox(rt);
     // Where nothing can run, the caller asks at once, to sleep: requests and events are then handled in that system call.
     if (rt->poller && !fin_link_empty(&rt->queue))
@@ -157,7 +157,7 @@ static void sleep_or_look(struct fin_runtime *rt, bool look) {
     if (!look)
         FIN_PROBE(sleep, rt->tid);
     if (fin_traced(rt))
-        fin_trace_looks();
+        fin_trace_looks(rt);
     if (rt->poller)
         rt->poller->poll(rt->poller, !look);
     else if (!look)

@@ -13,7 +13,7 @@ void fin_trace_goes_on(struct fin_runtime *rt, const void *sp);         // there
 void fin_trace_idle(void);                                              // the scheduler runs, or the thread ends
 void fin_trace_resumes(struct fin_runtime *rt, const struct fin_awe *a);
 void fin_trace_woken(struct fin_runtime *rt, const struct fin_awe *a); // rt: of the caller, or NULL
-void fin_trace_looks(void);                                             // for events
+void fin_trace_looks(struct fin_runtime *rt); // for events, and whether it is to be traced
 void fin_trace_looked(const struct fin_runtime *rt, const struct fin_link *last); // who is queued behind it goes on by them
 void fin_trace_cancelled(void);
 void fin_trace_message(bool sent, uint64_t id, uint64_t position); // the pair is the same on both sides

@@ -147,9 +147,21 @@ void fin_trace_woken(struct fin_runtime *rt, const struct fin_awe *a) {
     add(own, FIN_TRACE_WAKES, now())->arg = (uint64_t)(uintptr_t)a;
 }
 
-void fin_trace_looks(void) {
-    if (records(own))
-        own->looked = now();
+static void follow(struct fin_runtime *rt, bool on) {
+    rt->watched = on ? rt->watched | FIN_WATCHED_TRACE : rt->watched & ~(uint32_t)FIN_WATCHED_TRACE;
+    rt->stats.switches += rt->turn - rt->ticks;
+    rt->turn = rt->ticks = on ? 1 : FIN_TICKS;
+}
+
+// A trace is over, or another one has begun since.
+void fin_trace_looks(struct fin_runtime *rt) {
+    if (!own)
+        return;
+    if (records(own) != fin_traced(rt)) {
+        own->runs = false;
+        follow(rt, !fin_traced(rt));
+    }
+    own->looked = now();
 }
 
 // Of the queued ones those whom nobody of this program has woken: a slice of the thread itself is where their arrows begin.
@@ -217,9 +229,7 @@ void fin_trace_begin(struct fin_runtime *rt) {
         own = r;
     }
     r->tid = gettid();
-    rt->watched |= FIN_WATCHED_TRACE;
-    rt->stats.switches += rt->turn - rt->ticks;
-    rt->turn = rt->ticks = 1;
+    follow(rt, true);
     runs(r, track_of(running_body(rt, pending_of(rt->thread.current))), fin_running(rt));
 }
 
