@@ -112,6 +112,8 @@ static ssize_t take_next(struct fin_chan *c, const struct place *p) {
     }
     if (FIN_UNLIKELY(fin_trace_on))
         fin_chan_trace(c, false);
+    else if (!c->in.turn.shared && !c->in.turn.mutex.locked)
+        in_quick(c); // a trace may be over
     return take_long(rx, header, p->buffer);
 }
 

@@ -79,11 +79,14 @@ static inline FIN_BLOCKING int in_take(struct fin_chan *c, bool nc) {
     return r;
 }
 
+// Pre: the end is not shared, and nobody has the turn.
+static inline void in_quick(struct fin_chan *c) { c->in.quick = !c->in.ump.broken && !fin_trace_on; }
+
 void fin_chan_look_again(struct fin_chan *c); // chan.c
 
 static inline void in_give(struct fin_chan *c) {
     if (turn_give(&c->in.turn))
-        c->in.quick = !c->in.ump.broken && !fin_trace_on;
+        in_quick(c);
     if (FIN_UNLIKELY(__atomic_load_n(&c->in.missed, __ATOMIC_RELAXED)))
         fin_chan_look_again(c);
 }

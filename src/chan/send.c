@@ -23,11 +23,15 @@ static FIN_BLOCKING int out_take(struct fin_chan *c, bool nc) {
     return r;
 }
 
-void fin_chan_out_give(struct fin_chan *c) {
-    if (!turn_give(&c->out.turn))
-        return;
+// Pre: the end is not shared, and nobody has the turn.
+static void out_quick(struct fin_chan *c) {
     c->out.quick = !c->out.ump.alone && !fin_trace_on;
     c->out.here = c->out.ump.alone && !fin_trace_on;
+}
+
+void fin_chan_out_give(struct fin_chan *c) {
+    if (turn_give(&c->out.turn))
+        out_quick(c);
 }
 
 struct message {
@@ -82,9 +86,12 @@ static int put_now(struct fin_chan *c, const struct message *m) {
     int r = room_now(tx, lines);
     if (r == 0 && m->count)
         r = fin_bell_try_send_fds(tx, m->fds, (int)m->count);
-    if (r == 0)
-        put(c, m);
-    return r;
+    if (r != 0)
+        return r;
+    put(c, m);
+    if (!c->out.turn.shared && !c->out.turn.mutex.locked)
+        out_quick(c); // a trace may be over
+    return 0;
 }
 
 // As quick() below, of any number of lines: the turn costs as much as to copy some hundred bytes. Pre: it is not too long,

@@ -19,7 +19,8 @@ void fin_chan_trace(const struct fin_chan *c, bool sends) {
 }
 
 // Other threads, which this trace does not follow, may be at their ends: each flag is a byte that only says whether the
-// quick half may be tried, and is written again, as fin_trace_on has it, when somebody gives back the turn.
+// quick half may be tried, and is written again, as fin_trace_on has it, when somebody gives back the turn, or a message has
+// come or gone without one.
 static __attribute__((no_sanitize("thread"))) void nobody_is_quick(void) {
     fin_latch_acquire(&changes);
     for (struct fin_link *l = ends.next; l != &ends; l = l->next) {
