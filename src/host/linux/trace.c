@@ -39,14 +39,20 @@ static uint64_t now(void) {
     return (uint64_t)t.tv_sec * 1000000000 + (uint64_t)t.tv_nsec;
 }
 
-static struct fin_trace_event *add(struct fin_trace_ring *r, int kind, uint64_t at) {
-    uint64_t n = r->count;
-    struct fin_trace_event *e = &r->events[n & (r->size - 1)];
+static struct fin_trace_event *next(struct fin_trace_ring *r, int kind, uint64_t at) {
+    struct fin_trace_event *e = &r->events[r->count & (r->size - 1)];
     *e = r->who;
     e->at = at;
     e->kind = kind;
-    __atomic_store_n(&r->count, n + 1, __ATOMIC_RELEASE);
     return e;
+}
+
+// The next one is complete: another thread, which ends the trace, may read it.
+static void added(struct fin_trace_ring *r) { __atomic_store_n(&r->count, r->count + 1, __ATOMIC_RELEASE); }
+
+static void add(struct fin_trace_ring *r, int kind, uint64_t at, uint64_t arg) {
+    next(r, kind, at)->arg = arg;
+    added(r);
 }
 
 static bool records(const struct fin_trace_ring *r) { return r && __atomic_load_n(&fin_trace_on, __ATOMIC_ACQUIRE); }
@@ -64,8 +70,7 @@ static void set_name(struct fin_trace_event *e, const char *name) {
 static void over(struct fin_trace_ring *r, uint64_t at) {
     if (!r->runs)
         return;
-    struct fin_trace_event *e = add(r, FIN_TRACE_RUN, r->since);
-    e->arg = at - r->since;
+    add(r, FIN_TRACE_RUN, r->since, at - r->since);
     r->runs = false;
 }
 
@@ -137,14 +142,14 @@ void fin_trace_resumes(struct fin_runtime *rt, const struct fin_awe *a) {
         runs(own, track_of(a->body), fin_running_body(rt, a->body, true));
     const struct fin_awe *expected = a;
     if (__atomic_compare_exchange_n(woken_place(a), &expected, NULL, false, __ATOMIC_RELAXED, __ATOMIC_RELAXED))
-        add(own, FIN_TRACE_GOES_ON, own->since)->arg = (uint64_t)(uintptr_t)a;
+        add(own, FIN_TRACE_GOES_ON, own->since, (uint64_t)(uintptr_t)a);
 }
 
 void fin_trace_woken(struct fin_runtime *rt, const struct fin_awe *a) {
     if (!rt || !records(own))
         return;
     __atomic_store_n(woken_place(a), a, __ATOMIC_RELAXED);
-    add(own, FIN_TRACE_WAKES, now())->arg = (uint64_t)(uintptr_t)a;
+    add(own, FIN_TRACE_WAKES, now(), (uint64_t)(uintptr_t)a);
 }
 
 static void follow(struct fin_runtime *rt, bool on) {
@@ -181,11 +186,11 @@ void fin_trace_looked(const struct fin_runtime *rt, const struct fin_link *last)
         if (!found) {
             over(r, r->looked);
             r->who = (struct fin_trace_event){.name = "events"};
-            add(r, FIN_TRACE_RUN, r->looked)->arg = at - r->looked;
+            add(r, FIN_TRACE_RUN, r->looked, at - r->looked);
             found = true;
         }
         __atomic_store_n(woken_place(a), a, __ATOMIC_RELAXED);
-        add(r, FIN_TRACE_WAKES, at - 1)->arg = (uint64_t)(uintptr_t)a;
+        add(r, FIN_TRACE_WAKES, at - 1, (uint64_t)(uintptr_t)a);
     }
     r->who = who;
     r->runs = interrupted;
@@ -198,14 +203,17 @@ void fin_trace_cancelled(void) { fin_trace_mark("cancel"); }
 void fin_trace_message(bool sent, uint64_t id, uint64_t position) {
     if (!records(own))
         return;
-    struct fin_trace_event *e = add(own, sent ? FIN_TRACE_SENDS : FIN_TRACE_RECEIVES, now());
+    struct fin_trace_event *e = next(own, sent ? FIN_TRACE_SENDS : FIN_TRACE_RECEIVES, now());
     e->arg = id;
     e->who2 = position;
+    added(own);
 }
 
 void fin_trace_mark(const char *name) {
-    if (records(own))
-        set_name(add(own, FIN_TRACE_MARK, now()), name);
+    if (!records(own))
+        return;
+    set_name(next(own, FIN_TRACE_MARK, now()), name);
+    added(own);
 }
 
 void fin_trace_begin(struct fin_runtime *rt) {
