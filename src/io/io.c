@@ -63,15 +63,17 @@ void fin_io_wake(struct io *io) { wake(&io->poller); }
 void fin_io_woken(struct io *io) { __atomic_store_n(&io->woken, 0, __ATOMIC_SEQ_CST); }
 
 // From here on a late waker finds the flag up, and writes nothing. Who has put it up before does, maybe in a moment: the
-// read waits for that, and comes behind all writes. (models/late.pml)
+// read waits for that, and comes behind all writes. The child of a fork closes what it finds here: no number that is another
+// file's by then. (models/late.pml)
 static void close_wake(struct io *io) {
+    const int fd = io->wake_fd;
     eventfd_t value;
     if (__atomic_exchange_n(&io->woken, 1, __ATOMIC_SEQ_CST) == 0)
-        eventfd_write(io->wake_fd, 1);
-    while (eventfd_read(io->wake_fd, &value) != 0 && errno == EINTR) {
+        eventfd_write(fd, 1);
+    while (eventfd_read(fd, &value) != 0 && errno == EINTR) {
     }
-    close(io->wake_fd);
     io->wake_fd = -1;
+    close(fd);
 }
 
 uint32_t fin_hold(struct held *h, int fd) {
