@@ -96,8 +96,6 @@ static void open_and_close(void) {
 }
 
 int main(void) {
-    if (on_valgrind())
-        SKIP("where signals come at any instruction valgrind takes a stack in use for unused, one time in ten");
     rounds = getenv("FIN_FEW") ? 500 : getenv("FIN_IO") ? 4000 : 20000; // long once
     each_once();
     open_and_close();
