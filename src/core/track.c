@@ -13,7 +13,7 @@
 #include <valgrind/memcheck.h>
 #else // built where valgrind is not: its users will hear of stacks that it does not know
 #define RUNNING_ON_VALGRIND 0
-#define VALGRIND_STACK_REGISTER(lo, hi) ((void)(lo), (void)(hi))
+#define VALGRIND_STACK_REGISTER(lo, last) ((void)(lo), (void)(last))
 #define VALGRIND_MAKE_MEM_UNDEFINED(p, size) ((void)(p), (void)(size))
 #define VALGRIND_MAKE_MEM_DEFINED(p, size) ((void)(p), (void)(size))
 #endif
@@ -94,7 +94,7 @@ void fin_track_keep(struct fin_body *body) {
 
 void fin_track_stack(struct fin_stack *s, void *lo, size_t size) {
     if (fin_on_valgrind)
-        VALGRIND_STACK_REGISTER(lo, (char *)lo + size);
+        VALGRIND_STACK_REGISTER(lo, (char *)lo + size - 1);
     s->lo = lo;
     s->size = size;
     if (__lsan_register_root_region)
