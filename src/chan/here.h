@@ -35,9 +35,11 @@ static inline bool plainly_here(const struct fin_chan *c) {
     enum { ONLY_ALONE = 1 };
     const struct ump_rx *rx = &c->in.ump;
     uint32_t flags;
+    if (!c->in.quick) // nor may be looked at what follows, of an end that is shared
+        return false;
     _Static_assert(offsetof(struct ump_rx, broken) == offsetof(struct ump_rx, alone) + 3, "alone, watched, gone, broken");
     memcpy(&flags, (const char *)rx + offsetof(struct ump_rx, alone), sizeof flags);
-    return flags == ONLY_ALONE && c->in.quick && !rx->meeting->news;
+    return flags == ONLY_ALONE && !rx->meeting->news;
 }
 
 static inline void take_turn_here(struct fin_chan *c) {
