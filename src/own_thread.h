@@ -1,26 +1,18 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// Threads that the library starts for itself.
+// Threads that the library starts for itself: src/host/linux/thread.c.
 #ifndef FIN_OWN_THREAD_H
 #define FIN_OWN_THREAD_H
 
-#include <pthread.h>
-#include <signal.h>
+struct fin_own_thread {
+    const char *name;
+    void (*run)(void);
+};
 
-// Starts a detached thread. Signals are for the program's threads, but for those that a thread's own fault raises. Returns 0
-// or -errno.
-static inline int fin_own_thread(void *(*fn)(void *)) {
-    static const int faults[] = {SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGTRAP, SIGSYS, SIGABRT};
-    sigset_t blocked, before;
-    pthread_t thread;
-    sigfillset(&blocked);
-    for (size_t i = 0; i < sizeof faults / sizeof *faults; i++)
-        sigdelset(&blocked, faults[i]);
-    pthread_sigmask(SIG_SETMASK, &blocked, &before);
-    int error = pthread_create(&thread, NULL, fn, NULL);
-    pthread_sigmask(SIG_SETMASK, &before, NULL);
-    if (!error)
-        pthread_detach(thread);
-    return -error;
-}
+// Starts a detached thread; *t stays. Signals are for the program's threads, but for those that a thread's own fault raises.
+// Returns 0 or -errno.
+int fin_own_thread_start(const struct fin_own_thread *t);
+
+// How many there are. One that is about to end is not counted any more.
+unsigned fin_own_threads(void);
 
 #endif

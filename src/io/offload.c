@@ -124,21 +124,20 @@ static bool serve(void) {
     return true;
 }
 
-static void *work(void *unused) {
+static void work(void) {
     struct worker w = {0};
     pthread_condattr_t monotonic;
     pthread_condattr_init(&monotonic);
     pthread_condattr_setclock(&monotonic, CLOCK_MONOTONIC);
     pthread_cond_init(&w.call, &monotonic);
     pthread_condattr_destroy(&monotonic);
-    pthread_setname_np(pthread_self(), "fin-offload");
     lock();
     while (pool.threads <= most()) {
         if (fin_link_empty(&pool.queue)) {
             if (!wait_for_call(&w))
                 break;
         } else if (!serve()) {
-            return unused;
+            return;
         }
     }
     pool.threads--;
@@ -146,8 +145,9 @@ static void *work(void *unused) {
         call_one(); // in its place
     unlock();
     pthread_cond_destroy(&w.call);
-    return unused;
 }
+
+static const struct fin_own_thread worker_thread = {"fin-offload", work};
 
 // Without any thread nothing that waits would ever begin.
 static void not_started(int error) {
@@ -172,7 +172,7 @@ static void submit(void *arg) {
     bool more = !call_one() && pool.threads < most();
     pool.threads += more;
     unlock();
-    int error = more ? fin_own_thread(work) : 0;
+    int error = more ? fin_own_thread_start(&worker_thread) : 0;
     if (error)
         not_started(error);
 }
@@ -263,7 +263,7 @@ int fin_offload_threads(unsigned want) {
     pool.threads += more;
     unlock();
     for (; more; more--) {
-        int error = fin_own_thread(work);
+        int error = fin_own_thread_start(&worker_thread);
         if (error)
             not_started(error);
     }

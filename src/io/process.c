@@ -153,7 +153,7 @@ static struct {
 
 void fin_reaper_forked(void) { pthread_mutex_init(&reaper.mutex, NULL); }
 
-static void *reap_abandoned(void *unused) {
+static void reap_abandoned(void) {
     struct epoll_event e;
     int epoll = reaper.epoll;
     for (;;) {
@@ -171,14 +171,14 @@ static void *reap_abandoned(void *unused) {
         epoll_ctl(epoll, EPOLL_CTL_DEL, p.fd, NULL);
         close(p.fd);
     }
-    return unused;
 }
 
 static int start_reaper(void) {
+    static const struct fin_own_thread thread = {"fin-reap", reap_abandoned};
     reaper.epoll = epoll_create1(EPOLL_CLOEXEC);
     if (reaper.epoll < 0)
         return -errno;
-    int error = fin_own_thread(reap_abandoned);
+    int error = fin_own_thread_start(&thread);
     if (error)
         close(reaper.epoll);
     return error;

@@ -55,17 +55,18 @@ static bool close_next(void) {
     return true;
 }
 
-static void *close_all(void *unused) {
-    pthread_setname_np(pthread_self(), "fin-close");
+static void close_all(void) {
     pthread_mutex_lock(&waiting.lock);
     while (close_next()) {
     }
     pthread_mutex_unlock(&waiting.lock);
-    return unused;
 }
 
 // With the lock.
-static bool start(void) { return waiting.runs = fin_own_thread(close_all) == 0; }
+static bool start(void) {
+    static const struct fin_own_thread thread = {"fin-close", close_all};
+    return waiting.runs = fin_own_thread_start(&thread) == 0;
+}
 
 // What waits is not closed in the child: by the time that it could be, these may be the numbers of other files.
 static void forget_thread(void) {

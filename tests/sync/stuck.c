@@ -277,6 +277,15 @@ static void after_one_that_expected(void) {
     fin_thread_join_nc(&t);
 }
 
+// The thread that reaps it wakes nobody.
+static void who_abandoned_a_child(void) {
+    struct fin_process p;
+    const char *const argv[] = {"true", NULL};
+    CHECK_EQ(fin_spawn(&p, &(struct fin_spawn){.path = "true", .argv = argv}), 0);
+    CHECK_EQ(fin_abandon(&p), 0);
+    waits_for_the_event(NULL);
+}
+
 // ---- those who are woken
 
 static void a_timer(void) {
@@ -312,6 +321,16 @@ static void *advances(void *unused) {
 static void a_foreign_thread(void) {
     pthread_t t;
     CHECK_EQ(pthread_create(&t, NULL, advances, NULL), 0);
+    fin_event_await_nc(&event, 1);
+    CHECK_EQ(pthread_join(t, NULL), 0);
+}
+
+static void starts_a_thread(void *out) { CHECK_EQ(pthread_create(out, NULL, advances, NULL), 0); }
+
+// As a library may that blocks. It is no thread of ours, though it has the name of the one that made it.
+static void a_foreign_thread_of_the_pools(void) {
+    pthread_t t;
+    CHECK_EQ(fin_offload(starts_a_thread, &t), 0);
     fin_event_await_nc(&event, 1);
     CHECK_EQ(pthread_join(t, NULL), 0);
 }
@@ -390,10 +409,12 @@ static struct scenario scenarios[] = {
     {.run = a_lock_at_exit, .said = {" calls exit, and 2 mutexes that its AWEs locked are still locked\n"}},
     {.run = a_lock_left_without_a_stack, .said = {" calls exit, and 1 mutex that its AWEs locked is still locked\n"}},
     {.run = after_one_that_expected, .said = {"nothing can wake process", "waits for the object"}},
+    {.run = who_abandoned_a_child, .said = {"nothing can wake process", "waits for the object"}},
     {.run = a_timer},
     {.run = a_read},
     {.run = the_pool},
     {.run = a_foreign_thread},
+    {.run = a_foreign_thread_of_the_pools},
 };
 
 int main(void) {

@@ -195,8 +195,7 @@ static void at_exit(void) {
         pthread_mutex_lock(&looking); // for ever
 }
 
-static void *watch(void *unused) {
-    pthread_setname_np(pthread_self(), "fin-held");
+static void watch(void) {
     static struct watched *all;
     void *frame[2];
     (void)backtrace(frame, 2); // loads what it needs now, and not in a handler
@@ -210,7 +209,6 @@ static void *watch(void *unused) {
         }
         pthread_mutex_unlock(&looking);
     }
-    return unused;
 }
 
 // A signal that the program does not use. (The last two mean others in qemu's user mode.)
@@ -224,6 +222,7 @@ static bool take_signal(void) {
 }
 
 void fin_held_begin(void) {
+    static const struct fin_own_thread thread = {"fin-held", watch};
     const char *text = getenv("FIN_HELD_MS");
     char *end;
     if (!text)
@@ -232,6 +231,6 @@ void fin_held_begin(void) {
     if (end == text || *end || limit_ms <= 0 || limit_ms > 1000000)
         fin_host_die("FIN_HELD_MS is not a number of milliseconds");
     process = getpid();
-    if (!take_signal() || atexit(at_exit) != 0 || fin_own_thread(watch) != 0)
+    if (!take_signal() || atexit(at_exit) != 0 || fin_own_thread_start(&thread) != 0)
         fin_host_die("FIN_HELD_MS: the system refuses a thread or a signal for it");
 }

@@ -8,10 +8,8 @@
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
-#include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 #include <sys/uio.h>
 #include <time.h>
 #include <unistd.h>
@@ -58,26 +56,8 @@ __attribute__((no_sanitize("thread"))) static bool asleep(const struct fin_runti
     return v->asleep && !v->expects && !v->inbox && !v->alerted && !v->monitored && v->queue.next == &rt->queue;
 }
 
-// Those that run no AWE and that this library has started: their names tell.
-static bool is_own(const char *tid) {
-    char path[64], name[8] = "";
-    snprintf(path, sizeof path, "/proc/self/task/%.20s/comm", tid);
-    int fd = open(path, O_RDONLY | O_CLOEXEC);
-    ssize_t n = fd < 0 ? 0 : read(fd, name, 4);
-    if (fd >= 0)
-        close(fd);
-    return n == 4 && memcmp(name, "fin-", 4) == 0;
-}
-
-static bool is_asleep(const char *tid) {
-    for (const struct fin_runtime *rt = __atomic_load_n(&fin_runtimes, __ATOMIC_ACQUIRE); rt; rt = rt->next)
-        if (__atomic_load_n(&rt->in_use, __ATOMIC_ACQUIRE) && rt->tid == atoi(tid))
-            return asleep(rt);
-    return false;
-}
-
-// With a sum of what has happened so far.
-__attribute__((no_sanitize("thread"))) static bool all_asleep(uint64_t *sum) {
+// How many there are, if all are; otherwise 0. With a sum of what has happened so far.
+__attribute__((no_sanitize("thread"))) static unsigned all_asleep(uint64_t *sum) {
     unsigned sleepers = 0;
     *sum = 0;
     for (const struct fin_runtime *rt = __atomic_load_n(&fin_runtimes, __ATOMIC_ACQUIRE); rt; rt = rt->next) {
@@ -85,36 +65,36 @@ __attribute__((no_sanitize("thread"))) static bool all_asleep(uint64_t *sum) {
         if (!__atomic_load_n(&rt->in_use, __ATOMIC_ACQUIRE))
             continue;
         if (!asleep(rt))
-            return false;
+            return 0;
         sleepers++;
     }
-    return sleepers > 0;
+    return sleepers;
 }
 
-static bool no_other_threads(void) {
+// All that the process has; 0: it is not known.
+static unsigned threads(void) {
+    unsigned n = 0;
     DIR *tasks = opendir("/proc/self/task");
-    bool none = tasks != NULL;
-    for (struct dirent *e; none && (e = readdir(tasks));)
-        none = e->d_name[0] == '.' || is_asleep(e->d_name) || is_own(e->d_name);
+    for (struct dirent *e; tasks && (e = readdir(tasks));)
+        n += e->d_name[0] != '.';
     if (tasks)
         closedir(tasks);
-    return none;
+    return n;
 }
 
-static void *watch(void *unused) {
+static void watch(void) {
     uint64_t before = 0, sum;
     int looks = 0;
     const struct timespec pause = {limit_ms / LOOKS / 1000, limit_ms / LOOKS % 1000 * NS_PER_MS};
-    pthread_setname_np(pthread_self(), "fin-stuck");
     for (;;) {
         nanosleep(&pause, NULL);
-        bool still = all_asleep(&sum) && sum == before && no_other_threads();
+        unsigned sleepers = all_asleep(&sum);
+        bool still = sleepers && sum == before && threads() == sleepers + fin_own_threads();
         before = sum;
         looks = still ? looks + 1 : 0;
         if (looks == LOOKS)
             fin_stuck_print(limit_ms);
     }
-    return unused;
 }
 
 static void tell_locked(const struct fin_runtime *rt, const char *how) {
@@ -133,6 +113,7 @@ static void at_exit(void) {
 }
 
 void fin_stuck_begin(void) {
+    static const struct fin_own_thread thread = {"fin-stuck", watch};
     const char *text = getenv("FIN_STUCK_MS");
     char *end;
     if (!text)
@@ -141,7 +122,7 @@ void fin_stuck_begin(void) {
     if (end == text || *end || limit_ms < LOOKS || limit_ms > 1000000)
         fin_host_die("FIN_STUCK_MS is not a number of milliseconds");
     fin_host_stuck = true;
-    if (fin_own_thread(watch) != 0)
+    if (fin_own_thread_start(&thread) != 0)
         fin_host_die("FIN_STUCK_MS: the system refuses a thread for it");
     atexit(at_exit);
 }

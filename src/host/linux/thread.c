@@ -1,12 +1,15 @@
 // SPDX-License-Identifier: BSD-2-Clause
+#define _GNU_SOURCE
 #include <errno.h>
 #include <pthread.h>
 #include <sched.h>
+#include <signal.h>
 #include <stdbool.h>
 #include <stdlib.h>
 #include <time.h>
 
 #include "core/host.h"
+#include "own_thread.h"
 #include "sync/host.h"
 
 struct start {
@@ -69,6 +72,36 @@ int fin_host_thread_start(uintptr_t *thread, void (*fn)(void *), void (*ended)(v
 }
 
 void fin_host_thread_reap(uintptr_t thread) { pthread_join((pthread_t)thread, NULL); }
+
+static unsigned own_threads;
+
+unsigned fin_own_threads(void) { return __atomic_load_n(&own_threads, __ATOMIC_RELAXED); }
+
+static void *own_main(void *p) {
+    const struct fin_own_thread *t = p;
+    pthread_setname_np(pthread_self(), t->name);
+    t->run();
+    __atomic_sub_fetch(&own_threads, 1, __ATOMIC_RELAXED);
+    return NULL;
+}
+
+int fin_own_thread_start(const struct fin_own_thread *t) {
+    static const int faults[] = {SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGTRAP, SIGSYS, SIGABRT};
+    sigset_t blocked, before;
+    pthread_t thread;
+    sigfillset(&blocked);
+    for (size_t i = 0; i < sizeof faults / sizeof *faults; i++)
+        sigdelset(&blocked, faults[i]);
+    __atomic_add_fetch(&own_threads, 1, __ATOMIC_RELAXED);
+    pthread_sigmask(SIG_SETMASK, &blocked, &before);
+    int error = pthread_create(&thread, NULL, own_main, (void *)(uintptr_t)t);
+    pthread_sigmask(SIG_SETMASK, &before, NULL);
+    if (error)
+        __atomic_sub_fetch(&own_threads, 1, __ATOMIC_RELAXED);
+    else
+        pthread_detach(thread);
+    return -error;
+}
 
 void fin_host_give_way(void) { sched_yield(); }
 
