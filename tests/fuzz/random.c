@@ -3,6 +3,7 @@
 #include <stdlib.h>
 
 #include "fuzz.h"
+#include "valgrind.h"
 
 enum { MOST = 600, TIMES = 600 };
 
@@ -29,6 +30,8 @@ int main(int argc, char **argv) {
         times = atoi(argv[1]);
     else if (argc > 1)
         return from_file(argv[1]), 0;
+    if (RUNNING_ON_VALGRIND)
+        times = times / 10 + 1;
     for (int i = 0; i < times; i++) {
         size_t size = next_random() % sizeof data;
         for (size_t k = 0; k < size; k++)
