@@ -323,6 +323,7 @@ void fin_track_memory(void *p, size_t size, bool begins);
 void fin_track_mapping(bool begins); // is over, or is about to end
 struct sigaction;
 int fin_track_sigaction(int signal, const struct sigaction *now, struct sigaction *before);
+int fin_track_on_other_stack(void); // flags for it
 void fin_track_drop(struct fin_runtime *rt);
 void fin_track_stack_end(struct fin_runtime *rt, struct fin_stack *s);
 extern void *fin_track_always[2];

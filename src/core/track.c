@@ -130,6 +130,11 @@ int fin_track_sigaction(int signal, const struct sigaction *now, struct sigactio
     return (__tsan_create_fiber && __sigaction ? __sigaction : sigaction)(signal, now, before);
 }
 
+// The flags of sigaction(2) for a handler that may run on the thread's other stack. Not on valgrind, which knows of no such
+// stack: where another thread runs or ends while a handler is there, it takes the next growth of the stack that this one was
+// called on for a change of stacks, and what is written there for invalid.
+int fin_track_on_other_stack(void) { return RUNNING_ON_VALGRIND ? 0 : SA_ONSTACK; }
+
 static void tell_asan(struct fin_stack *from, struct fin_stack *to) {
     __sanitizer_start_switch_fiber(from ? &from->fake_stack : NULL, to->lo, to->size);
     __sanitizer_finish_switch_fiber(to->fake_stack, NULL, NULL);

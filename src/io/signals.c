@@ -109,7 +109,7 @@ static uint64_t in_open_sets(void) {
 
 // Pre: the mutex is held. On an error those handled so far stay as they are, until `give_back_actions`.
 static int handle_all(uint64_t want) {
-    struct sigaction action = {.sa_sigaction = handler, .sa_flags = SA_SIGINFO | SA_RESTART | SA_ONSTACK};
+    struct sigaction action = {.sa_sigaction = handler, .sa_flags = SA_SIGINFO | SA_RESTART | fin_track_on_other_stack()};
     sigfillset(&action.sa_mask);
     for (int i = 1; i <= SIGNALS; i++) {
         if (!(want & ~handled & bit(i)))

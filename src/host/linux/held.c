@@ -213,7 +213,8 @@ static void watch(void) {
 
 // A signal that the program does not use. (The last two mean others in qemu's user mode.)
 static bool take_signal(void) {
-    struct sigaction old, action = {.sa_sigaction = answer, .sa_flags = SA_SIGINFO | SA_ONSTACK | SA_RESTART};
+    struct sigaction old, action = {.sa_sigaction = answer};
+    action.sa_flags = SA_SIGINFO | SA_RESTART | fin_track_on_other_stack();
     sigfillset(&action.sa_mask);
     for (signal_number = SIGRTMAX - 2; signal_number >= SIGRTMIN; signal_number--)
         if (sigaction(signal_number, NULL, &old) == 0 && !(old.sa_flags & SA_SIGINFO) && old.sa_handler == SIG_DFL)
