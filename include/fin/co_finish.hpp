@@ -22,8 +22,9 @@
 // A block that is left in another way than by end() waits as fin::finish does, with the stack of the coroutine's step; if an
 // exception leaves it, it is cancelled first.
 //
-// The constructor throws std::system_error where a block cannot be opened: EINVAL outside a coroutine or a continuation;
-// EBUSY inside a finish block of a function.
+// std::system_error is thrown by the constructor where a block cannot be opened (EINVAL outside a coroutine or a
+// continuation; EBUSY inside a finish block of a function), by co_await end() out of turn, and by async and async_cont of a
+// block that has ended (EINVAL).
 #ifndef FIN_CO_FINISH_HPP
 #define FIN_CO_FINISH_HPP
 
@@ -46,7 +47,7 @@ struct no_storage {};
 class opened {
 public:
     template <class... Time> explicit opened(int (*open)(fin_finish_on *, Time...), Time... time) {
-        check(open(&f_, time...));
+        check(open(&f_, time...), "a block of fin::co is opened in a coroutine, and in no finish block of a function");
         f_.block.flags |= FIN_FINISH_CXX;
     }
     opened(const opened &) = delete;
@@ -57,11 +58,17 @@ public:
 
     // Of a block that was closed in that way. Was it late?
     bool closed(int result) {
-        check(result);
+        check(result, "a block of fin::co ends once, after those that were opened in it");
         is_open_ = false;
         if (f_.block.flags & FIN_FINISH_FAILED)
             std::rethrow_exception(take_error(&f_.block));
         return result > 0;
+    }
+
+    // Nobody would wait for what is started in a block that has ended.
+    void check_open() const {
+        if (!is_open_)
+            check(-EINVAL, "a block of fin::co that has ended starts nothing");
     }
 
     ~opened() noexcept(false) {
@@ -70,10 +77,15 @@ public:
     }
 
 private:
+    static void check(int result, const char *rule) {
+        if (result < 0)
+            raise<std::system_error>(-result, std::generic_category(), rule);
+    }
+
     __attribute__((noinline)) void leave(bool unwinding) {
         if (unwinding)
             fin_cancel_block_(&f_.block);
-        check(fin_finish_close_wait(&f_));
+        fin::check(fin_finish_close_wait(&f_));
         if (!(f_.block.flags & FIN_FINISH_FAILED))
             return;
         std::exception_ptr error = take_error(&f_.block);
@@ -98,6 +110,20 @@ public:
     // co_await: waits until all that is in the block has ended, and leaves it. True if it had a time, which ran out; even
     // then the work may have been done.
     [[nodiscard]] auto end() { return ended(*this); }
+
+    // Those of fin::scope, until the block has ended.
+    template <class Work> void async(Work &&work) {
+        check_open();
+        scope::async(std::forward<Work>(work));
+    }
+    template <auto Step, class State> fin_awe &async_cont(const State &s) {
+        check_open();
+        return scope::async_cont<Step>(s);
+    }
+    template <class Closure, class = detail::if_closure<Closure>> fin_awe &async_cont(const Closure &c) {
+        check_open();
+        return scope::async_cont(c);
+    }
 
 protected:
     template <class... Time>

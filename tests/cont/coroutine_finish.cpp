@@ -233,29 +233,6 @@ static fin::task<> leaves_early(int &result) {
     co_return;
 }
 
-// ---- where there can be none
-
-static bool refused() {
-    try {
-        co::finish block;
-    } catch (const std::system_error &e) {
-        return e.code().value() == EINVAL || e.code().value() == EBUSY;
-    }
-    return false;
-}
-
-static fin::task<> while_a_lambda_waits(fin::scope &s) {
-    int n = 0;
-    start(s, n);
-    CHECK(!refused());
-    co::timeout limit(FIN_MS);
-    CHECK_EQ(co_await co::sleep(FIN_S), -ECANCELED);
-    CHECK(co_await limit.end());
-    fin::finish([](fin::scope &) { CHECK(refused()); });
-    while (n == 0)
-        co_await co::sleep(1);
-}
-
 // A coroutine of steps that return what they wait for closes in the same way.
 struct steps {
     fin_finish_on f;
@@ -273,6 +250,65 @@ static fin::next slept(steps *&s, int result) {
 static fin::next begins(steps *&s, int) {
     CHECK_EQ(fin_timeout_open(&s->f, FIN_MS), 0);
     return fin::wait_on<slept, fin_sleep_on>(s, &s->on, FIN_S);
+}
+
+// ---- where there can be none
+
+static bool refused() {
+    try {
+        co::finish block;
+    } catch (const std::system_error &e) {
+        return e.code().value() == EINVAL || e.code().value() == EBUSY;
+    }
+    return false;
+}
+
+template <class Call> static bool is_invalid(Call call) {
+    try {
+        call();
+    } catch (const std::system_error &e) {
+        return e.code().value() == EINVAL;
+    }
+    return false;
+}
+
+// A block that has ended: what it would start, nobody would wait for.
+static fin::task<> ended_before() {
+    co::finish block, inner;
+    int n = 0, errors = 0;
+    try {
+        co_await block.end();
+    } catch (const std::system_error &e) {
+        errors += e.code().value() == EINVAL;
+    }
+    block.async([&] { n++; });
+    co_await inner.end();
+    co_await block.end();
+    try {
+        co_await block.end();
+    } catch (const std::system_error &e) {
+        errors += e.code().value() == EINVAL;
+    }
+    CHECK_EQ(errors, 2);
+    steps s;
+    CHECK(is_invalid([&] { block.async([&] { n++; }); }));
+    CHECK(is_invalid([&] { block.async(throws("never")); }));
+    CHECK(is_invalid([&] { block.async_cont<begins>(&s); }));
+    CHECK(is_invalid([&] { block.async_cont([&n](int) { return n++, fin::end(); }); }));
+    co_await co::sleep(1);
+    CHECK(n == 1 && alive == 0);
+}
+
+static fin::task<> while_a_lambda_waits(fin::scope &s) {
+    int n = 0;
+    start(s, n);
+    CHECK(!refused());
+    co::timeout limit(FIN_MS);
+    CHECK_EQ(co_await co::sleep(FIN_S), -ECANCELED);
+    CHECK(co_await limit.end());
+    fin::finish([](fin::scope &) { CHECK(refused()); });
+    while (n == 0)
+        co_await co::sleep(1);
 }
 
 int main() {
@@ -296,6 +332,7 @@ int main() {
     CHECK_EQ(result, -ECANCELED);
     fin::finish([&](fin::scope &all) { all.async(catches()); });
     fin::finish([&](fin::scope &all) { all.async(while_a_lambda_waits(all)); });
+    fin::finish([&](fin::scope &all) { all.async(ended_before()); });
     CHECK_EQ(alive, 0);
     return 0;
 }
