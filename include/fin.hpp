@@ -4,10 +4,10 @@
 //     fin_finish { fin_async { read_one(a); }; fin_async { read_one(b); }; }
 //     fin::finish([&](fin::scope &s) { s.async([&] { read_one(a); }); s.async([&] { read_one(b); }); });
 //
-// The body of fin_async captures by reference. An exception that leaves an async body, or the function of fin_async_call,
-// cancels its finish block and is rethrown where the block ends; of several exceptions, the first. An exception that leaves
-// the block itself cancels the block, too, waits for its work, and goes on. A block left by return, break or goto also waits
-// and rethrows. With -fno-exceptions what would be thrown ends the program with its message.
+// The body of fin_async captures by reference; variables of the block end before its wait. An exception that leaves
+// a body, also one of fin_async_call, cancels its finish block and is rethrown where the block ends; of several, the first.
+// One that leaves the block itself cancels the block, too, waits for its work, and goes on. A block left by return, break or
+// goto also waits and rethrows. With -fno-exceptions what would be thrown ends the program with its message.
 #ifndef FIN_HPP
 #define FIN_HPP
 

@@ -16,7 +16,8 @@
 //
 // An async belongs to the innermost finish block that is written around it. An async directly inside the body of another
 // belongs to the same block. It may outlive that body (rule Async-2), so it must not use the body's own locals after the
-// body has ended: if it would, open a finish block in the body.
+// body has ended: if it would, open a finish block in the body. Variables that are declared in a finish block end before the
+// wait at its end: after a body has blocked it must not use those either, but its own and those in front of the block.
 // A variable-length array or alloca() between the start of a finish block and an async lives on a stack that a lazy async
 // may leave; put it before the block or in the body. The runtime stops the program with a message when it sees one; it does
 // not see each alloca(), whose memory must not be used after the block either.
