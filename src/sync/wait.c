@@ -109,10 +109,12 @@ static bool is_waiter(const struct fin_waiter *at, const struct fin_awe *a, cons
     struct fin_waiters q;
     if (!READ(w, at) || w.awe != a || !READ(q, w.at))
         return false;
-    *object = w.at;
+    const void *listed_at = w.at;
     const struct fin_waiter *next = q.first;
     for (int i = 0; next && next != at && i < MOST_WAITERS && READ(w, next); i++)
         next = w.next;
+    if (next == at)
+        *object = listed_at;
     return next == at;
 }
 

@@ -53,6 +53,22 @@ static void nobody_schedules(void) {
     }
 }
 
+// In a frame around the AWE a variable holds it, and the word behind that a pointer, as in a waiter of an object.
+static void notes(void *words) { ((void **)words)[2] = slot; }
+static __attribute__((noinline)) void suspends_below(void **words) { fin_suspend_then(&slot, notes, words); }
+static void suspends_below_its_pointer(void *unused) {
+    void *words[16] = {NULL, NULL, NULL, words};
+    (void)unused;
+    suspends_below(words);
+    CHECK(words[2] == NULL);
+}
+
+static void pointer_to_itself(void) {
+    fin_finish {
+        fin_async_call(suspends_below_its_pointer, NULL);
+    }
+}
+
 static struct fin_event ready = FIN_EVENT_INIT;
 
 static void in_a_thread(void *unused) {
@@ -381,6 +397,9 @@ static struct scenario scenarios[] = {
               "a cycle: 1 waits for 2 waits for 1\n"}},
     {.run = nobody_schedules,
      .said = {"nothing can wake process", "entry suspends", "for fin_schedule, in suspends",
+              "at the end of a finish block, for 1\n"}},
+    {.run = pointer_to_itself,
+     .said = {"nothing can wake process", "for fin_schedule, in suspends_below",
               "at the end of a finish block, for 1\n"}},
     {.run = two_threads, .said = {"nothing can wake process", "for the mutex", "held by", "a cycle:"}},
     {.run = inner_finish,
