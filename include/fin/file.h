@@ -94,7 +94,8 @@ FIN_BLOCKING int fin_poll(int fd, int events);
 FIN_BLOCKING int fin_poll_nc(int fd, int events);
 
 // Closes a descriptor. -ECANCELED: it is still open, but what had to be tried again meanwhile may have ended with -EBADF.
-// Code that cleans up should use fin_close_nc. Once begun it is not cancelled.
+// Code that cleans up should use fin_close_nc. Once begun it is not cancelled. A thread that cannot get what it needs to
+// wait closes all the same.
 FIN_BLOCKING int fin_close(int fd);
 FIN_BLOCKING int fin_close_nc(int fd);
 

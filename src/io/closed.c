@@ -2,6 +2,8 @@
 // Which numbers fin_close has closed since a call began. A call that waited is made again by its number, which may be that
 // of another file by then. So each call has in it how many closes there had been (`since`), and is not made again where its
 // descriptor's last came later.
+#include <unistd.h>
+
 #include "io/fixed.h"
 
 // As many as Linux lets a process have, unless it is told otherwise (fs.nr_open); beyond that two share a place, and the
@@ -37,6 +39,13 @@ void fin_close_ends(int fd, uint64_t now, bool closed) {
     uint64_t begun = __atomic_load_n(&p->begun, __ATOMIC_RELAXED), done = __atomic_load_n(&p->done, __ATOMIC_RELAXED);
     if (__atomic_sub_fetch(&p->in_progress, 1, __ATOMIC_ACQ_REL) == 0)
         __atomic_compare_exchange_n(&p->begun, &begun, done, false, __ATOMIC_RELEASE, __ATOMIC_RELAXED);
+}
+
+int fin_close_at_once(int fd) {
+    uint64_t begun = fin_close_begins(fd);
+    int r = fin_io_result(close(fd));
+    fin_close_ends(fd, begun, true);
+    return r == -EINTR ? 0 : r; // it is closed
 }
 
 static bool closed_since(int fd, uint64_t since) {

@@ -195,15 +195,13 @@ static void poll_events(struct io *io, int64_t ns) {
 
 // What waited for the descriptor must not take another file for it that gets the same number.
 static int close_it(struct io *io, int fd) {
-    uint64_t begun = fin_close_begins(fd);
-    int r = fin_io_result(close(fd));
-    fin_close_ends(fd, begun, true);
+    int r = fin_close_at_once(fd);
     struct watch *w = fd >= 0 && fd < io->epoll.watches ? io->epoll.watch[fd] : NULL;
     while (w && !nobody_waits(w)) {
         struct fin_link *waiters = fin_link_empty(&w->lookers) ? &w->takers : &w->lookers;
         stop_waiting(FIN_OF(struct ready_waiter, link, waiters->next), -EBADF);
     }
-    return r == -EINTR ? 0 : r;
+    return r;
 }
 
 // The second call ends what the first began: it says how that went, and leaves the socket as one that waited would.

@@ -35,9 +35,13 @@ static FIN_BLOCKING int run_checked(struct io *io, struct call *c) {
     return FIN_UNLIKELY(c->fd >= FIXED) ? run_fixed(io, c) : io->backend->run(io, c);
 }
 
+// A close needs no more than the system call. Were it refused to a thread for which there is no descriptor left, none would
+// ever be given back there.
 int fin_io_run(struct call c) {
     struct io *io;
     int error = fin_io_here(&io);
+    if (FIN_UNLIKELY(error && c.op == IORING_OP_CLOSE))
+        return !c.nc && fin_cancelled() ? -ECANCELED : fin_close_at_once(c.fd);
     return error ? error : run_checked(io, &c);
 }
 

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// A thread that cannot get what it waits with: the calls say so, a block with a timeout is cancelled at once, and it works
-// as soon as it can.
+// A thread that cannot get what it waits with: the calls say so, a block with a timeout is cancelled at once, what it has it
+// can close, and it works as soon as it can.
+#include <fcntl.h>
 #include <sys/resource.h>
 
 #include "net.h"
@@ -29,6 +30,22 @@ static void no_more(const struct rlimit *before) {
     close(fd[1]);
 }
 
+// What it was given can be given back, and that is how there is room again.
+static void closes(void) {
+    int fd = dup(2);
+    CHECK(fd >= 0);
+    CHECK_EQ(fin_sleep(1), -EMFILE);
+    fin_finish {
+        fin_cancel();
+        CHECK_EQ(fin_close(fd), -ECANCELED);
+    }
+    CHECK_EQ(fcntl(fd, F_GETFD), 0);
+    CHECK_EQ(fin_close_nc(fd), 0);
+    CHECK_EQ(fcntl(fd, F_GETFD), -1);
+    CHECK_EQ(fin_close(fd), -EBADF);
+    CHECK_EQ(fin_close_nc(-1), -EBADF);
+}
+
 int main(void) {
     struct rlimit before, none;
     CHECK_EQ(getrlimit(RLIMIT_NOFILE, &before), 0);
@@ -44,6 +61,7 @@ int main(void) {
         CHECK(cancelled);
         CHECK(fin_timed_out());
     }
+    closes();
     CHECK_EQ(setrlimit(RLIMIT_NOFILE, &before), 0);
     CHECK_EQ(fin_sleep(1), 0);
     CHECK_EQ(fin_write(2, "", 0), 0);
