@@ -3,6 +3,8 @@
 #ifndef FIN_OWN_THREAD_H
 #define FIN_OWN_THREAD_H
 
+#include <pthread.h>
+
 struct fin_own_thread {
     const char *name;
     void (*run)(void);
@@ -11,6 +13,9 @@ struct fin_own_thread {
 // Starts a detached thread; *t stays. Signals are for the program's threads, but for those that a thread's own fault raises.
 // Returns 0 or -errno.
 int fin_own_thread_start(const struct fin_own_thread *t);
+
+// Times of the waits for *c are those of CLOCK_MONOTONIC, which nobody sets back meanwhile.
+void fin_own_cond_init(pthread_cond_t *c);
 
 // How many there are. One that is about to end is not counted any more.
 unsigned fin_own_threads(void);

@@ -126,11 +126,7 @@ static bool serve(void) {
 
 static void work(void) {
     struct worker w = {0};
-    pthread_condattr_t monotonic;
-    pthread_condattr_init(&monotonic);
-    pthread_condattr_setclock(&monotonic, CLOCK_MONOTONIC);
-    pthread_cond_init(&w.call, &monotonic);
-    pthread_condattr_destroy(&monotonic);
+    fin_own_cond_init(&w.call);
     lock();
     while (pool.threads <= most()) {
         if (fin_link_empty(&pool.queue)) {

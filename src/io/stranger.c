@@ -21,11 +21,11 @@ enum { SOME = 8, PATIENCE_MS = 5 }; // with so many the thread is given time, un
 
 static struct {
     pthread_mutex_t lock;
-    pthread_cond_t closed;
+    pthread_cond_t closed; // once `known`
     int fds[MOST];
     unsigned count;
-    bool runs, stands_still;
-} waiting = {.lock = PTHREAD_MUTEX_INITIALIZER, .closed = PTHREAD_COND_INITIALIZER};
+    bool known, runs, stands_still;
+} waiting = {.lock = PTHREAD_MUTEX_INITIALIZER};
 
 // A socket of a network is told not to linger, though others may have it as well: then the rest is the kernel's work.
 static bool is_network(int fd) {
@@ -71,9 +71,8 @@ static bool start(void) {
 // What waits is not closed in the child: by the time that it could be, these may be the numbers of other files.
 static void forget_thread(void) {
     pthread_mutex_init(&waiting.lock, NULL);
-    pthread_cond_init(&waiting.closed, NULL);
     waiting.count = 0;
-    waiting.runs = waiting.stands_still = false;
+    waiting.known = waiting.runs = waiting.stands_still = false;
 }
 
 // With the lock. What is dropped all the time is not to take the process's numbers up.
@@ -81,7 +80,7 @@ static void give_time(void) {
     struct timespec until;
     if (waiting.count < SOME || waiting.stands_still)
         return;
-    clock_gettime(CLOCK_REALTIME, &until);
+    clock_gettime(CLOCK_MONOTONIC, &until);
     until.tv_nsec += PATIENCE_MS * 1000000;
     until.tv_sec += until.tv_nsec / 1000000000;
     until.tv_nsec %= 1000000000;
@@ -94,6 +93,9 @@ static bool leave_to_thread(int fd) {
     if (fin_watch_forks(&watched, forget_thread) != 0)
         return false;
     pthread_mutex_lock(&waiting.lock);
+    if (!waiting.known)
+        fin_own_cond_init(&waiting.closed);
+    waiting.known = true;
     give_time();
     bool can = waiting.count < MOST && (waiting.runs || start());
     if (can)

@@ -3,6 +3,8 @@
 // peer has read all. Who receives the message does not wait for that: not where it drops them, refuses them, or closes the
 // channel.
 #include <sys/resource.h>
+#include <sys/syscall.h>
+#include <time.h>
 
 #include <fin/chan_on.h>
 
@@ -121,6 +123,43 @@ static bool has_ended(int from) {
     return n == 0;
 }
 
+// One after the other is closed, in an order of its own.
+static int end_of_some(int *readers, int count) {
+    int n = 0;
+    for (int i = 0; i < count; i++)
+        if (readers[i] >= 0 && has_ended(readers[i])) {
+            close(readers[i]);
+            readers[i] = -1;
+            n++;
+        }
+    return n;
+}
+
+// Whoever asks for the time of day learns one that is set back by an hour right after.
+int clock_gettime(clockid_t clock, struct timespec *t) {
+    int r = (int)syscall(SYS_clock_gettime, clock, t);
+    t->tv_sec += clock == CLOCK_REALTIME ? 3600 : 0;
+    return r;
+}
+
+// While the library's thread stands still, who drops more waits some milliseconds for it, and no hour.
+static void dropped_while_the_clock_changes(void) {
+    enum { FEW = 12 };
+    int readers[FEW];
+    char byte;
+    open_kind(SOCKET, 0, 0);
+    for (int i = 0; i < FEW; i++) {
+        int s = lingers(&readers[i], true);
+        CHECK_EQ(fin_chan_send_fds(a, "x", 1, &s, 1), 0);
+        CHECK_EQ(close(s), 0);
+        alarm(20);
+        CHECK_EQ(fin_chan_recv(b, &byte, 1), 1);
+    }
+    for (int left = FEW; left > 0;)
+        left -= end_of_some(readers, FEW);
+    close_both();
+}
+
 // More than the library keeps for its thread.
 static void many(void) {
     enum { MANY = 300 };
@@ -139,13 +178,8 @@ static void many(void) {
         alarm(20);
         CHECK_EQ(fin_chan_recv(b, &byte, 1), 1);
     }
-    for (int left = MANY; left > 0;) // one after the other is closed, in an order of its own
-        for (int i = 0; i < MANY; i++)
-            if (readers[i] >= 0 && has_ended(readers[i])) {
-                close(readers[i]);
-                readers[i] = -1;
-                left--;
-            }
+    for (int left = MANY; left > 0;)
+        left -= end_of_some(readers, MANY);
     close_both();
 }
 
@@ -190,6 +224,7 @@ int main(void) {
         refused(2);
         turned_away();
     }
+    dropped_while_the_clock_changes();
     many();
     return 0;
 }

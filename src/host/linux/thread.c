@@ -103,6 +103,14 @@ int fin_own_thread_start(const struct fin_own_thread *t) {
     return -error;
 }
 
+void fin_own_cond_init(pthread_cond_t *c) {
+    pthread_condattr_t monotonic;
+    pthread_condattr_init(&monotonic);
+    pthread_condattr_setclock(&monotonic, CLOCK_MONOTONIC);
+    pthread_cond_init(c, &monotonic);
+    pthread_condattr_destroy(&monotonic);
+}
+
 void fin_host_give_way(void) { sched_yield(); }
 
 void fin_host_nap(void) { nanosleep(&(struct timespec){.tv_nsec = 1000000}, NULL); }
