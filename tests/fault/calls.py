@@ -26,7 +26,7 @@ NO_POINTS = {
     'the end of the process': '_exit abort',
     'of memory files, or of what was just read or written; below.c has them': 'fstat64 fstatfs64',
     'reports and traces: where they cannot be written nothing else changes': '''
-        backtrace closedir fprintf fputc fputs fwrite opendir printf readdir64 setenv writev''',
+        backtrace fprintf fputc fputs fwrite printf setenv stat64 writev''',
     'where they fail a flag is set instead (src/io/try.c), or less is reported': 'ioctl isatty process_vm_readv',
     'names are taken and given without it': 'flock',
     'a name is left behind that the next listener takes': 'unlink',

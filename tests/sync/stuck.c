@@ -3,6 +3,7 @@
 // a thread without AWEs will wake is not. Each case is a process of its own; all run at a time.
 #include <pthread.h>
 #include <stdlib.h>
+#include <sys/resource.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -302,6 +303,15 @@ static void who_abandoned_a_child(void) {
     waits_for_the_event(NULL);
 }
 
+// As a server may be whose descriptors are used up, which is when the report is wanted.
+static void who_has_no_descriptors(void) {
+    struct rlimit none;
+    CHECK_EQ(getrlimit(RLIMIT_NOFILE, &none), 0);
+    none.rlim_cur = 0;
+    CHECK_EQ(setrlimit(RLIMIT_NOFILE, &none), 0);
+    waits_for_the_event(NULL);
+}
+
 // ---- those who are woken
 
 static void a_timer(void) {
@@ -429,6 +439,7 @@ static struct scenario scenarios[] = {
     {.run = a_lock_left_without_a_stack, .said = {" calls exit, and 1 mutex that its AWEs locked is still locked\n"}},
     {.run = after_one_that_expected, .said = {"nothing can wake process", "waits for the object"}},
     {.run = who_abandoned_a_child, .said = {"nothing can wake process", "waits for the object"}},
+    {.run = who_has_no_descriptors, .said = {"nothing can wake process", "waits for the object"}},
     {.run = a_timer},
     {.run = a_read},
     {.run = the_pool},
