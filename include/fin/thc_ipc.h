@@ -102,7 +102,8 @@ static inline int thc_channel_is_live(struct thc_channel *chnl) { return !chnl->
 static inline int thc_channel_is_dead(struct thc_channel *chnl) { return chnl->dead; }
 static inline void thc_channel_mark_dead(struct thc_channel *chnl) { fin_thc_channel_dead_(chnl); }
 
-// Requests and answers. 0, or a negative errno; -EPIPE: the channel is dead.
+// Requests and answers. 0, or a negative errno; -EPIPE: the channel is dead. A message that could not be sent stays the
+// program's; only thc_ipc_call, after which nobody knows whether it was, has taken it then, too.
 FIN_BLOCKING int fin_thc_send_(struct thc_channel *chnl, struct fipc_message *msg, uint32_t *cookie);
 FIN_BLOCKING int fin_thc_recv_(struct thc_channel *chnl, uint32_t cookie, struct fipc_message **out);
 FIN_BLOCKING int fin_thc_poll_(struct thc_channel *chnl, struct fipc_message **out);
@@ -120,6 +121,8 @@ FIN_BLOCKING static inline int thc_ipc_poll_recv(struct thc_channel *chnl, struc
 FIN_BLOCKING static inline int thc_ipc_call(struct thc_channel *chnl, struct fipc_message *msg, struct fipc_message **out) {
     uint32_t cookie;
     int error = fin_thc_send_(chnl, msg, &cookie);
+    if (error)
+        fin_thc_message_end_(msg);
     return error ? error : fin_thc_recv_(chnl, cookie, out);
 }
 FIN_BLOCKING static inline int thc_ipc_reply(struct thc_channel *chnl, uint32_t cookie, struct fipc_message *msg) {
