@@ -126,7 +126,7 @@ int main(void) {
     unsigned count = 1;
     int fd, kept = -1;
     for (enum kind kind = 0; kind < KINDS; kind++) {
-        fin_chan_pair(&a, &b, NULL); // whatever the first channel needs
+        CHECK_EQ(fin_chan_pair(&a, &b, NULL), 0); // whatever the first channel needs
         close_both();
         CHECK_EQ(fin_sleep(1), 0);
         int before = open_descriptors();
