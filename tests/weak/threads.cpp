@@ -160,6 +160,7 @@ void thread_main(int i, uint64_t runs) {
         leave();
         self = -1;
     }
+    take_baton(all[i]); // AWEs of a thread that has ended are not to be scheduled
 }
 
 uint64_t option(int argc, char **argv, const char *name, uint64_t value) {
@@ -285,8 +286,10 @@ int main(int argc, char **argv) {
         if (weak_scenario.end)
             weak_scenario.end();
     }
-    for (auto &t : threads)
-        t.join();
+    for (size_t i = 0; i < threads.size(); i++) {
+        give_baton(all[i]);
+        threads[i].join();
+    }
     if (argc > 1 && strcmp(argv[1], "sites") == 0)
         list_sites();
     return 0;
