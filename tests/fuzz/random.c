@@ -27,11 +27,9 @@ int main(int argc, char **argv) {
     uint8_t data[MOST];
     int times = getenv("FIN_FEW") ? TIMES / 10 : TIMES;
     if (argc > 1 && argv[1][0] >= '0' && argv[1][0] <= '9')
-        times = atoi(argv[1]);
+        times = RUNNING_ON_VALGRIND ? atoi(argv[1]) / 10 : atoi(argv[1]);
     else if (argc > 1)
         return from_file(argv[1]), 0;
-    if (RUNNING_ON_VALGRIND)
-        times = times / 10 + 1;
     for (int i = 0; i < times; i++) {
         size_t size = next_random() % sizeof data;
         for (size_t k = 0; k < size; k++)
