@@ -135,6 +135,21 @@ static int end_of_some(int *readers, int count) {
     return n;
 }
 
+static void dropped_one_by_one(int *readers, int count, bool another) {
+    char byte;
+    open_kind(SOCKET, 0, 0);
+    for (int i = 0; i < count; i++) {
+        int s = lingers(&readers[i], another);
+        CHECK_EQ(fin_chan_send_fds(a, "x", 1, &s, 1), 0);
+        CHECK_EQ(close(s), 0);
+        alarm(20);
+        CHECK_EQ(fin_chan_recv(b, &byte, 1), 1);
+    }
+    for (int left = count; left > 0;)
+        left -= end_of_some(readers, count);
+    close_both();
+}
+
 // Whoever asks for the time of day learns one that is set back by an hour right after.
 int clock_gettime(clockid_t clock, struct timespec *t) {
     int r = (int)syscall(SYS_clock_gettime, clock, t);
@@ -146,41 +161,19 @@ int clock_gettime(clockid_t clock, struct timespec *t) {
 static void dropped_while_the_clock_changes(void) {
     enum { FEW = 12 };
     int readers[FEW];
-    char byte;
-    open_kind(SOCKET, 0, 0);
-    for (int i = 0; i < FEW; i++) {
-        int s = lingers(&readers[i], true);
-        CHECK_EQ(fin_chan_send_fds(a, "x", 1, &s, 1), 0);
-        CHECK_EQ(close(s), 0);
-        alarm(20);
-        CHECK_EQ(fin_chan_recv(b, &byte, 1), 1);
-    }
-    for (int left = FEW; left > 0;)
-        left -= end_of_some(readers, FEW);
-    close_both();
+    dropped_one_by_one(readers, FEW, true);
 }
 
 // More than the library keeps for its thread.
 static void many(void) {
     enum { MANY = 300 };
     int readers[MANY];
-    char byte;
     struct rlimit r;
     CHECK_EQ(getrlimit(RLIMIT_NOFILE, &r), 0);
     r.rlim_cur = r.rlim_max < 2000 ? r.rlim_max : 2000;
     if (setrlimit(RLIMIT_NOFILE, &r) != 0 || r.rlim_cur < 2 * MANY + 100)
         return;
-    open_kind(SOCKET, 0, 0);
-    for (int i = 0; i < MANY; i++) {
-        int s = lingers(&readers[i], false);
-        CHECK_EQ(fin_chan_send_fds(a, "x", 1, &s, 1), 0);
-        CHECK_EQ(close(s), 0);
-        alarm(20);
-        CHECK_EQ(fin_chan_recv(b, &byte, 1), 1);
-    }
-    for (int left = MANY; left > 0;)
-        left -= end_of_some(readers, MANY);
-    close_both();
+    dropped_one_by_one(readers, MANY, false);
 }
 
 // In place of an offer; or after what is none.
