@@ -325,6 +325,7 @@ struct sigaction;
 int fin_track_sigaction(int signal, const struct sigaction *now, struct sigaction *before);
 int fin_track_on_other_stack(void); // flags for it
 void fin_track_drop(struct fin_runtime *rt);
+void fin_track_end(struct fin_runtime *rt);
 void fin_track_stack_end(struct fin_runtime *rt, struct fin_stack *s);
 extern void *fin_track_always[2];
 static inline bool fin_tracking(const struct fin_runtime *rt) { return rt->thread.exceptions == fin_track_always; }

@@ -129,6 +129,8 @@ struct fin_thread *fin_thread_begin_(void) {
 }
 
 void fin_runtime_end(struct fin_runtime *rt) {
+    if (fin_tracking(rt))
+        fin_track_end(rt);
     if (fin_traced(rt))
         fin_trace_idle();
     fin_self = NULL;

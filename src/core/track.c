@@ -20,6 +20,7 @@
 
 #define WEAK __attribute__((weak))
 WEAK void __asan_handle_no_return(void);
+WEAK void __asan_unpoison_memory_region(const volatile void *p, size_t size);
 WEAK void *__asan_get_current_fake_stack(void);
 WEAK void *__asan_addr_is_in_fake_stack(void *fake_stack, void *addr, void **begin, void **end);
 WEAK void __lsan_register_root_region(const void *p, size_t size);
@@ -178,6 +179,17 @@ void fin_track_landed_(void) {
     struct fin_runtime *rt = fin_rt(fin_self);
     if (fin_tracking(rt))
         fin_track_switch(rt, __builtin_frame_address(0));
+}
+
+// The thread ends. Where that is in the middle of an AWE it is no longer on the AWE's stack: pthread_exit leaves that for
+// the one that the thread came with, and for frames there that have not returned.
+void fin_track_end(struct fin_runtime *rt) {
+    struct fin_stack *os = &rt->os_stack;
+    if (rt->running == os)
+        return;
+    change(rt, os);
+    if (__asan_unpoison_memory_region)
+        __asan_unpoison_memory_region(os->lo, os->size);
 }
 
 // The frames on the running stack will not return: their poison goes, and TSan's idea of them with the fiber, when it is

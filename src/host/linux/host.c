@@ -130,16 +130,24 @@ int fin_host_on_fork(void (*in_child)(void)) {
     return fin_watch_forks(&watched, in_child);
 }
 
+// Where the stack that `frame` is on begins: the main thread's is known, in another's a libc keeps the thread.
+static char *end_above(char *frame) {
+    char *main = &__libc_stack_end ? __libc_stack_end : frame, *thread = (char *)(uintptr_t)pthread_self();
+    if (thread > frame && (thread < main || main < frame))
+        return thread;
+    return main > frame ? main : frame;
+}
+
 void fin_host_os_stack(void **lo, size_t *size) {
     pthread_attr_t attr;
     if (pthread_getattr_np(pthread_self(), &attr) == 0) {
         pthread_attr_getstack(&attr, lo, size);
         pthread_attr_destroy(&attr);
-    } else { // the main thread, and no descriptor is left for /proc/self/maps: what surely belongs to it
+    } else { // no descriptor is left for /proc/self/maps, or no memory: what surely belongs to it
         const size_t below = 256 * 1024;
-        *lo = (char *)__builtin_frame_address(0) - below;
-        char *hi = &__libc_stack_end ? __libc_stack_end : (char *)__builtin_frame_address(0);
-        *size = (size_t)(hi - (char *)*lo);
+        char *frame = __builtin_frame_address(0);
+        *lo = frame - below;
+        *size = (size_t)(end_above(frame) - (char *)*lo);
     }
 }
 
