@@ -3,6 +3,7 @@
 #define _GNU_SOURCE
 #include <fcntl.h>
 #include <poll.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/eventfd.h>
@@ -167,6 +168,14 @@ static const char *why_not(int error) {
     }
 }
 
+// Once there was one.
+static const char *why_in_vain(struct io *io, int error) {
+    bool denied = error == -EPERM || error == -EACCES || error == -ENOSYS;
+    snprintf(io->features, sizeof io->features, "epoll, because an io_uring is of no use: %s %s: %s", io->lacks,
+             denied ? "is denied, as by a seccomp filter" : "fails", strerror(-error));
+    return io->features;
+}
+
 static int choose(struct io *io) {
     const char *want = getenv("FIN_IO");
     io->small = want && strcmp(want, "small") == 0;
@@ -176,9 +185,9 @@ static int choose(struct io *io) {
     } else {
         io->backend = &fin_io_uring;
         error = io->backend->begin(io);
-        if (error == 0 || error == -EMFILE || error == -ENFILE)
+        if (error == 0 || ((error == -EMFILE || error == -ENFILE) && !io->lacks))
             return error;
-        io->name = why_not(error);
+        io->name = io->lacks ? why_in_vain(io, error) : why_not(error);
     }
     io->backend = &fin_io_epoll;
     return io->backend->begin(io);

@@ -124,7 +124,8 @@ struct io {
     struct fin_runtime *rt;
     const struct backend *backend;
     const char *name;
-    char features[160]; // what name points to, for a ring
+    char features[160]; // what name points to, for a ring or where one was made in vain
+    const char *lacks;  // the system call that a ring was made in vain for, or NULL
     struct timers timers;
     uint64_t slack; // how long the thread sleeps on when a timer is due
     bool small;  // with queues that are full at once

@@ -8,7 +8,7 @@
 
 #include "io/uring.h"
 
-enum { ENTRIES = 256, COMPLETIONS = 4096, SMALL = 8 };
+enum { ENTRIES = 256, COMPLETIONS = 4096, SMALL = 8, OPERATIONS = 64 };
 
 // What newer kernels save us, completions that interrupt the thread, and locks; with the last operation that they know.
 static const struct kernel {
@@ -40,20 +40,25 @@ static int newest_kernel(void) {
     return -1;
 }
 
-// What older kernels do without. The set-up flags tell the version where nothing else does.
-static void look_for_features(struct io *io, unsigned setup, int last) {
+// What older kernels do without. The set-up flags tell the version where nothing else does. 0, or why the kernel does not
+// say.
+static int look_for_features(struct io *io, unsigned setup, int last) {
     struct can *can = &io->can;
+    union {
+        struct io_uring_probe head;
+        char room[sizeof(struct io_uring_probe) + OPERATIONS * sizeof(struct io_uring_probe_op)];
+    } probe = {.room = {0}};
     can->cancel_all = setup & IORING_SETUP_COOP_TASKRUN; // 5.19, as are multishot accept and buffer rings
     can->multishot_accept = can->buffer_rings = can->cancel_all;
     can->multishot_receive = setup & IORING_SETUP_SINGLE_ISSUER; // 6.0
-    struct io_uring_probe *p = io_uring_get_probe_ring(&io->uring.ring);
-    for (int op = 0; p && op <= last; op++)
-        can->ops |= (uint64_t)(io_uring_opcode_supported(p, op) != 0) << op;
-    io_uring_free_probe(p);
+    int r = io_uring_register_probe(&io->uring.ring, &probe.head, OPERATIONS);
+    for (int op = 0; r >= 0 && op <= last; op++)
+        can->ops |= (uint64_t)(io_uring_opcode_supported(&probe.head, op) != 0) << op;
     can->zero_copy = can->ops >> IORING_OP_SEND_ZC & 1;
     can->zero_copy_msg = can->ops >> IORING_OP_SENDMSG_ZC & 1;
     if (last >= IORING_OP_MSG_RING) // 5.18. Saves a look-up per call
         can->registered_ring = io_uring_register_ring_fd(&io->uring.ring) == 1;
+    return r < 0 ? r : 0;
 }
 
 static void describe(struct io *io, unsigned setup, bool known) {
@@ -106,10 +111,26 @@ void fin_uring_forked(struct io *io) {
         make_own(ring->cq.ring_ptr, ring->cq.ring_sz);
 }
 
+// Each system call that a ring needs may be denied by itself: io->lacks is the one that failed.
+static int look_for_calls(struct io *io, unsigned setup, int last) {
+    io->lacks = "io_uring_register(2)";
+    int r = look_for_features(io, setup, last);
+    if (r < 0)
+        return r;
+    if (!(io->can.ops >> IORING_OP_SHUTDOWN & 1)) {
+        io->lacks = NULL;
+        return -EOPNOTSUPP;
+    }
+    io->lacks = "io_uring_enter(2)";
+    r = io_uring_get_events(&io->uring.ring);
+    return r == -EINTR || r == -EAGAIN || r == -EBUSY || r > 0 ? 0 : r;
+}
+
 int fin_uring_begin(struct io *io) {
     struct uring *u = &io->uring;
     struct io_uring_params p;
     int r = -EINVAL, wanted = newest_kernel(), newest = wanted < 0 ? 0 : wanted;
+    io->lacks = NULL;
     memset(u, 0, sizeof *u);
     for (int i = fin_on_valgrind ? OLDEST : newest; i < KERNELS && r == -EINVAL; i++) {
         p = (struct io_uring_params){.flags = kernels[i].setup | IORING_SETUP_CQSIZE | IORING_SETUP_CLAMP,
@@ -118,12 +139,12 @@ int fin_uring_begin(struct io *io) {
     }
     if (r < 0)
         return r;
-    look_for_features(io, p.flags, kernels[newest].last);
     unsigned need = IORING_FEAT_NODROP | IORING_FEAT_FAST_POLL | IORING_FEAT_EXT_ARG | IORING_FEAT_RSRC_TAGS;
-    if ((p.features & need) != need || !(io->can.ops >> IORING_OP_SHUTDOWN & 1)) {
+    r = (p.features & need) == need ? look_for_calls(io, p.flags, kernels[newest].last) : -EOPNOTSUPP;
+    if (r < 0) {
         fin_uring_unmap(&u->ring);
         io->can = (struct can){0};
-        return -EOPNOTSUPP;
+        return r;
     }
     io->fd = u->ring.ring_fd;
     describe(io, p.flags, wanted >= 0);

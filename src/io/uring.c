@@ -7,6 +7,7 @@
 // request at the same address, and nobody writes to a buffer afterwards. (models/cancel.pml)
 #define _GNU_SOURCE
 #include <poll.h>
+#include <stdio.h>
 #include <string.h>
 #include <sys/eventfd.h>
 #include <sys/socket.h>
@@ -20,6 +21,10 @@ enum { MOST_TRIES = 6 };
 
 #define LOST "the kernel had no memory for what an io_uring has done, and it is lost"
 #define CLOSED "an io_uring no longer works: the program has closed a descriptor that is not its own"
+
+#define DENIED                                                                                                              \
+    "io_uring_enter(2) fails in a thread that has used an io_uring: %s. A seccomp filter that denies it has to come before" \
+    " the thread's first I/O, which then goes through epoll, as with FIN_IO=epoll"
 
 static void enter(struct io *io, int64_t ns);
 
@@ -315,6 +320,14 @@ static bool send_alone(struct io *io) {
     return true;
 }
 
+// What the kernel itself says of a descriptor that is no ring, or another thread's; the rest is for others to say.
+static _Noreturn void die_of(int error) {
+    char text[sizeof DENIED + 64];
+    snprintf(text, sizeof text, DENIED, strerror(-error));
+    bool closed = error == -EBADF || error == -EOPNOTSUPP || error == -EINVAL || error == -EEXIST || error == -ENXIO;
+    fin_host_die(error == -EBADR ? LOST : closed ? CLOSED : text);
+}
+
 // The one place where requests go down and completions come up. A request that did not go down stays queued.
 static void enter(struct io *io, int64_t ns) {
     struct io_uring *ring = &io->uring.ring;
@@ -340,7 +353,7 @@ static void enter(struct io *io, int64_t ns) {
     }
     // EBUSY: completions have to be taken first; EAGAIN: the kernel has no memory now
     if (r < 0 && r != -EINTR && r != -ETIME && r != -EBUSY && r != -EAGAIN)
-        fin_host_die(r == -EBADR ? LOST : CLOSED);
+        die_of(r);
     if (r == -EBUSY || r == -EAGAIN)
         io_uring_get_events(ring);
     reap(io);

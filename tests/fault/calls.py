@@ -17,7 +17,7 @@ NO_POINTS = {
         pthread_self pthread_setname_np pthread_sigmask raise sched_yield setpgid setsid shutdown
         sigaction __sigaction sigaddset sigdelset
         sigemptyset sigfillset sigismember signal sigprocmask sysconf
-        io_uring_free_probe io_uring_queue_exit io_uring_unregister_buf_ring
+        io_uring_queue_exit io_uring_unregister_buf_ring
         __libc_current_sigrtmax __libc_current_sigrtmin''',
     'no system call': '''
         memcpy memmove memset snprintf vsnprintf strcmp strncmp strcpy strchr strrchr strcspn strspn strerror strlen strnlen

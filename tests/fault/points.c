@@ -294,11 +294,7 @@ RING(io_uring_register_buffers_tags, (struct io_uring * r, const struct iovec *v
      ENOMEM, 0)
 RING(io_uring_register_buffers_update_tag,
      (struct io_uring * r, unsigned at, const struct iovec *v, const __u64 *t, unsigned n), (r, at, v, t, n), ENOMEM, 0)
-
-struct io_uring_probe *__real_io_uring_get_probe_ring(struct io_uring *r);
-struct io_uring_probe *__wrap_io_uring_get_probe_ring(struct io_uring *r) {
-    return fails("io_uring_get_probe_ring", either(ENOMEM, 0)) ? NULL : __real_io_uring_get_probe_ring(r);
-}
+RING(io_uring_register_probe, (struct io_uring * r, struct io_uring_probe *p, unsigned n), (r, p, n), ENOMEM, 0)
 
 // A completion fails: the request goes down as one that does nothing but complete so. Which ones can be interrupted, and are
 // then tried again, is the library's affair; one that was cancelled is not, nor what ends a descriptor all the same.
