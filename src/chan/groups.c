@@ -2,6 +2,7 @@
 // The groups that the members of a waitset are in, and how an event is found there. See waitset.h for the invariants.
 // (models/waitset.pml, move.pml)
 #define _GNU_SOURCE
+#include <errno.h>
 #include <sys/epoll.h>
 
 #include "chan/wait.h"
@@ -114,10 +115,13 @@ void fin_waitset_arm_all(struct fin_waitset *w) {
     arm(w, &all);
 }
 
-void fin_waitset_hear(struct fin_waitset *w) {
+// True: there may be more.
+static bool hear_some(struct fin_waitset *w) {
     struct epoll_event e[EVENTS];
-    w->ticks = HEAR_EVERY;
-    int n = epoll_wait(w->epoll, e, EVENTS, 0);
+    int n;
+    do
+        n = epoll_wait(w->epoll, e, EVENTS, 0);
+    while (n < 0 && errno == EINTR); // Linux does not say so to who does not wait; what stands before it may
     for (int i = 0; i < n; i++) {
         struct fin_waitset_source *s = e[i].data.ptr;
         if (!s)
@@ -133,8 +137,16 @@ void fin_waitset_hear(struct fin_waitset *w) {
             arm_one(w, s);
         }
     }
-    if (n == EVENTS)
-        w->ticks = 1;
+    return n == EVENTS;
+}
+
+// Until one is pending: nobody is told again of what is left behind rings for nothing.
+void fin_waitset_hear(struct fin_waitset *w) {
+    bool more;
+    do
+        more = hear_some(w);
+    while (more && !fin_waitset_any(w, PENDING));
+    w->ticks = more ? 1 : HEAR_EVERY;
 }
 
 void fin_waitset_look_at_lines(struct fin_waitset *w) {
