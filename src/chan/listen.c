@@ -135,8 +135,7 @@ int fin_chan_accept_on(struct fin_chan_listener *l, struct fin_chan **out, struc
 }
 
 void fin_chan_listener_close(struct fin_chan_listener *l) {
-    if (l->process == getpid())
-        fin_chan_name_give(&l->name);
+    fin_chan_name_give(&l->name, l->process == getpid());
     close(l->fd);
     free(l);
 }

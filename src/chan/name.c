@@ -17,7 +17,7 @@ enum { BACKLOG = 128, TRIES = 1000 };
 
 int fin_chan_name_of(struct chan_name *n, const char *text) {
     size_t length = strlen(text);
-    *n = (struct chan_name){.address.sun_family = AF_UNIX};
+    *n = (struct chan_name){.address.sun_family = AF_UNIX, .from = AT_FDCWD};
     if (length == 0 || length >= sizeof n->address.sun_path)
         return length ? -ENAMETOOLONG : -EINVAL;
     memcpy(n->address.sun_path, text, length);
@@ -41,7 +41,7 @@ static int lock_folder(const struct chan_name *n) {
     char *last = strrchr(folder, '/');
     if (last)
         last[last == folder] = 0;
-    int fd = is_path(n) ? open(last ? folder : ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC) : -1;
+    int fd = is_path(n) ? openat(n->from, last ? folder : ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC) : -1;
     for (int i = 0; fd >= 0 && i < TRIES && !is_locked(fd); i++)
         nanosleep(&(struct timespec){.tv_nsec = 1000000}, NULL);
     return fd;
@@ -55,10 +55,16 @@ static void unlock(int fd) {
     close(fd);
 }
 
+static bool look(const struct chan_name *n, struct stat *s) {
+    return is_path(n) && fstatat(n->from, n->address.sun_path, s, AT_SYMLINK_NOFOLLOW) == 0;
+}
+
+static void remove_it(const struct chan_name *n) { unlinkat(n->from, n->address.sun_path, 0); }
+
 // 1: nobody listens there any more; or 0. One whose queue is full would be waited for.
 static int is_left_over(const struct chan_name *n) {
     struct stat s;
-    if (!is_path(n) || lstat(n->address.sun_path, &s) != 0 || !S_ISSOCK(s.st_mode))
+    if (!look(n, &s) || !S_ISSOCK(s.st_mode))
         return 0;
     int fd = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
     if (fd < 0)
@@ -73,14 +79,14 @@ static int bind_it(const struct chan_name *n, int fd) {
     int left_over = r == -EADDRINUSE ? is_left_over(n) : 0;
     if (left_over <= 0)
         return left_over < 0 ? left_over : r;
-    unlink(n->address.sun_path);
+    remove_it(n);
     return bind(fd, address_of(n), n->size) == 0 ? 0 : -errno;
 }
 
 static int take(struct chan_name *n, int fd) {
     struct stat s;
     int r = bind_it(n, fd);
-    if (r == 0 && is_path(n) && lstat(n->address.sun_path, &s) == 0) {
+    if (r == 0 && look(n, &s)) {
         n->device = s.st_dev;
         n->inode = s.st_ino;
     }
@@ -88,21 +94,35 @@ static int take(struct chan_name *n, int fd) {
         return r;
     r = -errno;
     if (is_path(n))
-        unlink(n->address.sun_path);
+        remove_it(n);
     return r;
 }
 
+static void let_go(struct chan_name *n) {
+    if (n->from >= 0)
+        close(n->from);
+    n->from = AT_FDCWD;
+}
+
 int fin_chan_name_take(struct chan_name *n, int fd) {
+    if (is_path(n) && n->address.sun_path[0] != '/') {
+        n->from = open(".", O_PATH | O_DIRECTORY | O_CLOEXEC);
+        if (n->from < 0)
+            return -errno;
+    }
     int lock = lock_folder(n), r = take(n, fd);
     unlock(lock);
+    if (r != 0)
+        let_go(n);
     return r;
 }
 
 // An inode is no other file's while a socket is bound there.
-void fin_chan_name_give(const struct chan_name *n) {
+void fin_chan_name_give(struct chan_name *n, bool removes) {
     struct stat s;
-    int lock = lock_folder(n);
-    if (is_path(n) && lstat(n->address.sun_path, &s) == 0 && s.st_dev == n->device && s.st_ino == n->inode)
-        unlink(n->address.sun_path);
+    int lock = removes ? lock_folder(n) : -1;
+    if (removes && look(n, &s) && s.st_dev == n->device && s.st_ino == n->inode)
+        remove_it(n);
     unlock(lock);
+    let_go(n);
 }

@@ -29,7 +29,6 @@ NO_POINTS = {
         backtrace fprintf fputc fputs fwrite printf setenv stat64 writev''',
     'where they fail a flag is set instead (src/io/try.c), or less is reported': 'ioctl isatty process_vm_readv',
     'names are taken and given without it': 'flock',
-    'a name is left behind that the next listener takes': 'unlink',
 }
 NO_CALLS = r'__(asan|lsan|tsan|ubsan|sanitizer|start|stop)_'  # of sanitizers, and the ends of sections
 

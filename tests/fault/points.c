@@ -218,7 +218,7 @@ POINT(int, linkat, (int dir, const char *a, int to, const char *b, int flags), (
 POINT(int, renameat2, (int dir, const char *a, int to, const char *b, unsigned flags), (dir, a, to, b, flags), -1, ENOSPC, 0)
 POINT(ssize_t, readlinkat, (int dir, const char *path, char *p, size_t n), (dir, path, p, n), -1, EIO, 0)
 POINT(ssize_t, getdents64, (int fd, void *p, size_t n), (fd, p, n), -1, EIO, 0)
-POINT(int, lstat64, (const char *path, struct stat *s), (path, s), -1, ENOMEM, 0)
+POINT(int, fstatat64, (int dir, const char *path, struct stat *s, int flags), (dir, path, s, flags), -1, ENOMEM, 0)
 POINT(ssize_t, copy_file_range, (int in, off_t *from, int out, off_t *to, size_t n, unsigned flags),
       (in, from, out, to, n, flags), -1, EIO, EINTR)
 POINT(int, msync, (void *p, size_t n, int flags), (p, n, flags), -1, EIO, 0)
