@@ -119,8 +119,9 @@ FIN_BLOCKING ssize_t fin_chan_send_recv_nc(struct fin_chan *c, const void *data,
 // For receiving, *count is how many there is room for, and afterwards how many came; -EMSGSIZE also if there is no room for
 // all of them. A receiver that asks for none closes them: pipes and memory files at once, sockets of a network too, which
 // are told not to linger. The end of anything else may take as long as another process likes, as of a file whose file system
-// is a process: a thread of the library closes it, of up to 256 one after the other. (More than FIN_CHAN_FDS in one packet
-// are a breach of the protocol: those beyond are the kernel's to close, and it lets the thread wait. So it does in
+// is a process: a thread of the library closes it, of up to 256 one after the other. setuid(2) and the like, which libc has
+// each thread do, return no earlier than a file system has answered that thread. (More than FIN_CHAN_FDS in one packet are a
+// breach of the protocol: those beyond are the kernel's to close, and it lets the thread wait. So it does in
 // fin_chan_listener_close with what clients sent that were not accepted.) -EMFILE if this process cannot have more: they are
 // lost, the message stays. The functions with `try` return -EAGAIN instead of waiting, and are not cancelled.
 FIN_BLOCKING int fin_chan_send_fds(struct fin_chan *c, const void *data, size_t size, const int *fds, unsigned count);
