@@ -2,6 +2,9 @@
 // A thread of the library looks at all runtimes: where each sleeps, none has anything to do, expects anything of the kernel,
 // a timer or the pool, and the process has no other threads, nobody is left who could wake one. Each thread notes what it
 // expects before it sleeps; beyond that this costs the threads nothing.
+//
+// Those who wait for one another in a cycle of mutexes and finish blocks are told of in any process: where all threads sleep
+// at a look, and have not moved when it is over, what it has read was so.
 #define _GNU_SOURCE
 #include "host/linux/stuck.h"
 
@@ -50,21 +53,22 @@ bool fin_host_read(void *to, const void *from, size_t size) {
     return n == (ssize_t)size || (n < 0 && (errno == ENOSYS || errno == EPERM) && read_by_pipe(to, from, size));
 }
 
-// No locks: where one of them moves meanwhile, the next look sees another sum.
-__attribute__((no_sanitize("thread"))) static bool asleep(const struct fin_runtime *rt) {
+// No locks: where one of them moves meanwhile, the next look sees another sum. `for_good`: it expects nothing from outside.
+__attribute__((no_sanitize("thread"))) static bool asleep(const struct fin_runtime *rt, bool for_good) {
     const volatile struct fin_runtime *v = rt;
-    return v->asleep && !v->expects && !v->inbox && !v->alerted && !v->monitored && v->queue.next == &rt->queue;
+    bool expects = v->expects || v->monitored;
+    return v->asleep && !(for_good && expects) && !v->inbox && !v->alerted && v->queue.next == &rt->queue;
 }
 
 // How many there are, if all are; otherwise 0. With a sum of what has happened so far.
-__attribute__((no_sanitize("thread"))) static unsigned all_asleep(uint64_t *sum) {
+__attribute__((no_sanitize("thread"))) static unsigned all_asleep(bool for_good, uint64_t *sum) {
     unsigned sleepers = 0;
     *sum = 0;
     for (const struct fin_runtime *rt = __atomic_load_n(&fin_runtimes, __ATOMIC_ACQUIRE); rt; rt = rt->next) {
         *sum += rt->stats.slept + rt->stats.detached + rt->stats.suspended + rt->ticks;
         if (!__atomic_load_n(&rt->in_use, __ATOMIC_ACQUIRE))
             continue;
-        if (!asleep(rt))
+        if (!asleep(rt, for_good))
             return 0;
         sleepers++;
     }
@@ -78,18 +82,46 @@ static unsigned threads(void) {
     return stat("/proc/self/task", &s) == 0 && s.st_nlink > 2 ? (unsigned)s.st_nlink - 2 : 0;
 }
 
+static bool any_locked(void) {
+    for (const struct fin_runtime *rt = __atomic_load_n(&fin_runtimes, __ATOMIC_ACQUIRE); rt; rt = rt->next)
+        if (__atomic_load_n(&rt->in_use, __ATOMIC_ACQUIRE) && fin_holds_count(rt))
+            return true;
+    return false;
+}
+
+// The same one at so many looks, whatever else happens between them. Each is told once.
+static void look_for_cycle(void) {
+    static uint64_t found, told;
+    static int looks;
+    uint64_t sum, after, now = 0;
+    if (!all_asleep(false, &sum))
+        return;
+    if (any_locked())
+        now = fin_stuck_cycle();
+    if (!all_asleep(false, &after) || after != sum)
+        return;
+    looks = now && now == found ? looks + 1 : 0;
+    found = now;
+    if (looks != LOOKS || now == told)
+        return;
+    told = now;
+    fin_stuck_print_cycle(limit_ms);
+}
+
 static void watch(void) {
     uint64_t before = 0, sum;
     int looks = 0;
     const struct timespec pause = {limit_ms / LOOKS / 1000, limit_ms / LOOKS % 1000 * NS_PER_MS};
     for (;;) {
         nanosleep(&pause, NULL);
-        unsigned sleepers = all_asleep(&sum);
+        unsigned sleepers = all_asleep(true, &sum);
         bool still = sleepers && sum == before && threads() == sleepers + fin_own_threads();
         before = sum;
         looks = still ? looks + 1 : 0;
         if (looks == LOOKS)
             fin_stuck_print(limit_ms);
+        if (!still)
+            look_for_cycle();
     }
 }
 

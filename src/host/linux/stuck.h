@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// The report of a process that nothing can wake: with FIN_STUCK_MS in the environment.
+// The reports of a process that nothing can wake, and of AWEs that wait for one another: with FIN_STUCK_MS in the
+// environment.
 #ifndef FIN_HOST_STUCK_H
 #define FIN_HOST_STUCK_H
 
@@ -8,6 +9,9 @@
 void fin_stuck_begin(void);                               // once a process
 void fin_stuck_thread_ends(const struct fin_runtime *rt); // own thread: reports mutexes that its AWEs leave locked
 
-void fin_stuck_print(long ms); // waits.c: who waits for whom
+// waits.c: who waits for whom
+void fin_stuck_print(long ms);
+uint64_t fin_stuck_cycle(void); // of those who wait for one another, as a number that stands for it; or 0
+void fin_stuck_print_cycle(long ms); // the one just found, and who waits for those in it
 
 #endif

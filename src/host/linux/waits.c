@@ -16,7 +16,7 @@
 #include "host/linux/symbol.h"
 #include "sync/host.h"
 
-enum { MOST = 256, MOST_SHOWN = 8, FRAMES = 2048, NEAR = 128, RECORDS = 32 };
+enum { MOST = 256, MOST_LOOKED_AT = 1000000, MOST_SHOWN = 8, FRAMES = 2048, NEAR = 128, RECORDS = 32 };
 
 struct node {
     const struct fin_awe *at;
@@ -34,7 +34,8 @@ struct node {
 
 static struct node nodes[MOST];
 static int count;
-static bool more;
+static bool more, for_cycle; // for_cycle: only who may be in one counts, where there is no room for all
+static int cycle[MOST], cycle_length;
 
 #define READ(to, from) fin_host_read(&(to), from, sizeof(to))
 
@@ -63,14 +64,24 @@ static bool is_like_another(const struct node *n) {
     return false;
 }
 
+static void make_room(void) {
+    int kept = 0;
+    for (int i = 0; i < count; i++)
+        if (nodes[i].is_mutex || nodes[i].at_end)
+            nodes[kept++] = nodes[i];
+    count = kept;
+}
+
 static struct node *add(struct fin_runtime *rt, const struct fin_awe *at) {
-    struct node *n = &nodes[count];
     if (known(at))
         return NULL;
+    if (count == MOST && for_cycle)
+        make_room();
     if (count == MOST) {
         more = true;
         return NULL;
     }
+    struct node *n = &nodes[count];
     *n = (struct node){.at = at, .rt = rt};
     if (!READ(n->awe, at))
         return NULL;
@@ -157,7 +168,7 @@ static void collect_explicit(struct fin_runtime *rt) {
 
 static void collect(struct fin_runtime *rt) {
     struct fin_link link = rt->suspended;
-    for (int i = 0; link.next != &rt->suspended && i < MOST; i++) {
+    for (int i = 0; link.next != &rt->suspended && i < (for_cycle ? MOST_LOOKED_AT : MOST); i++) {
         const struct fin_link *at = link.next;
         add_awe(rt, FIN_AWE_OF(at));
         if (!READ(link, at))
@@ -241,7 +252,12 @@ static bool waits_for(const struct node *n, const struct node *of) {
     return counts_in(b, identity(of)) == mine;
 }
 
-// Prints the first cycle that is found from nodes[i] on. `path`: the nodes on the way there.
+static void note_cycle(const int *path, int length) {
+    memcpy(cycle, path, (size_t)length * sizeof *path);
+    cycle_length = length;
+}
+
+// Notes the first cycle that is found from nodes[i] on. `path`: the nodes on the way there.
 static bool cycle_from(int i, int *path, int depth) {
     nodes[i].seen = 1;
     path[depth++] = i;
@@ -252,10 +268,7 @@ static bool cycle_from(int i, int *path, int depth) {
             int first = 0;
             while (path[first] != j)
                 first++;
-            fprintf(stderr, "fin:   a cycle:");
-            for (int k = first; k < depth; k++)
-                fprintf(stderr, " %d waits for", path[k] + 1);
-            fprintf(stderr, " %d\n", j + 1);
+            note_cycle(path + first, depth - first);
             return true;
         }
         if (cycle_from(j, path, depth))
@@ -263,6 +276,43 @@ static bool cycle_from(int i, int *path, int depth) {
     }
     nodes[i].seen = 2;
     return false;
+}
+
+static bool find_cycle(void) {
+    static int path[MOST];
+    for (int i = 0; i < count; i++)
+        if (!nodes[i].seen && cycle_from(i, path, 0))
+            return true;
+    return false;
+}
+
+static bool waits_for_any(const struct node *n, const bool *kept) {
+    for (int i = 0; i < count; i++)
+        if (kept[i] && waits_for(n, &nodes[i]))
+            return true;
+    return false;
+}
+
+// Leaves those in the cycle, and those who wait for them.
+static void leave_cycle(void) {
+    bool kept[MOST] = {false}, again = true;
+    int number[MOST], n = 0;
+    for (int i = 0; i < cycle_length; i++)
+        kept[cycle[i]] = true;
+    while (again) {
+        again = false;
+        for (int i = 0; i < count; i++)
+            if (!kept[i] && waits_for_any(&nodes[i], kept))
+                kept[i] = again = true;
+    }
+    for (int i = 0; i < count; i++)
+        if (kept[i]) {
+            number[i] = n;
+            nodes[n++] = nodes[i];
+        }
+    count = n;
+    for (int i = 0; i < cycle_length; i++)
+        cycle[i] = number[cycle[i]];
 }
 
 // ---- words
@@ -354,22 +404,56 @@ static void print_node(int number, const struct node *n) {
     fprintf(stderr, "\n");
 }
 
-__attribute__((no_sanitize("thread"))) void fin_stuck_print(long ms) {
-    static int path[MOST];
+static __attribute__((no_sanitize("thread"))) void collect_all(bool cycles) {
     count = 0;
     more = false;
+    for_cycle = cycles;
     for (struct fin_runtime *rt = __atomic_load_n(&fin_runtimes, __ATOMIC_ACQUIRE); rt; rt = rt->next)
         if (__atomic_load_n(&rt->in_use, __ATOMIC_ACQUIRE))
             collect(rt);
     find_closers();
-    fprintf(stderr,
-            "fin: nothing can wake process %d (FIN_STUCK_MS=%ld): all threads sleep, and expect no I/O and no timer\n",
-            getpid(), ms);
+}
+
+static void print_nodes(void) {
     for (int i = 0; i < count; i++)
         print_node(i + 1, &nodes[i]);
     if (more)
         fprintf(stderr, "fin:   and more\n");
-    for (int i = 0; i < count; i++)
-        if (!nodes[i].seen && cycle_from(i, path, 0))
-            break;
+}
+
+static void print_cycle(void) {
+    fprintf(stderr, "fin:   a cycle:");
+    for (int i = 0; i < cycle_length; i++)
+        fprintf(stderr, " %d waits for", cycle[i] + 1);
+    fprintf(stderr, " %d\n", cycle[0] + 1);
+}
+
+void fin_stuck_print(long ms) {
+    collect_all(false);
+    fprintf(stderr,
+            "fin: nothing can wake process %d (FIN_STUCK_MS=%ld): all threads sleep, and expect no I/O and no timer\n",
+            getpid(), ms);
+    print_nodes();
+    if (find_cycle())
+        print_cycle();
+}
+
+uint64_t fin_stuck_cycle(void) {
+    uint64_t sum = 0;
+    collect_all(true);
+    if (!find_cycle())
+        return 0;
+    for (int i = 0; i < cycle_length; i++)
+        sum += (uint64_t)(uintptr_t)nodes[cycle[i]].at * 31 + (uint64_t)(uintptr_t)nodes[cycle[i]].object;
+    return sum | 1;
+}
+
+void fin_stuck_print_cycle(long ms) {
+    leave_cycle();
+    fprintf(stderr,
+            "fin: AWEs of process %d wait for one another (FIN_STUCK_MS=%ld): whatever may come from outside, only a cancel"
+            " ends that, or who unlocks for another\n",
+            getpid(), ms);
+    print_nodes();
+    print_cycle();
 }

@@ -1,0 +1,136 @@
+// SPDX-License-Identifier: BSD-2-Clause
+// With FIN_STUCK_MS AWEs that wait for one another are reported also where the process expects something from outside: a
+// signal, a client, data, a timer, another thread. Those that wait for one who waits for these are not.
+#include <pthread.h>
+#include <sys/socket.h>
+#include <sys/un.h>
+#include <time.h>
+
+#include <fin.h>
+#include <fin/signals.h>
+
+#include "stuck.h"
+
+#define SOME_LOOKS_NS (300 * FIN_MS)
+
+static struct fin_mutex a = FIN_MUTEX_INIT, b = FIN_MUTEX_INIT;
+
+static void take_both(struct fin_mutex *first, struct fin_mutex *second) {
+    fin_mutex_lock_nc(first);
+    fin_yield();
+    fin_mutex_lock_nc(second);
+}
+
+static void a_then_b(void *unused) {
+    (void)unused;
+    take_both(&a, &b);
+}
+
+static void b_then_a(void *unused) {
+    (void)unused;
+    take_both(&b, &a);
+}
+
+static void wants_a(void *unused) {
+    (void)unused;
+    fin_yield();
+    fin_yield();
+    fin_mutex_lock_nc(&a);
+}
+
+static void beside(void (*other)(void *), int count) {
+    fin_finish {
+        for (int i = 0; i < count; i++)
+            fin_async_call(other, NULL);
+        fin_async_call(a_then_b, NULL);
+        fin_async_call(b_then_a, NULL);
+        fin_async_call(wants_a, NULL);
+    }
+}
+
+static void awaits_signal(void *unused) {
+    struct fin_signals s;
+    struct fin_signal_info info;
+    sigset_t set;
+    (void)unused;
+    sigemptyset(&set);
+    sigaddset(&set, SIGTERM);
+    CHECK_EQ(fin_signals_open(&s, &set), 0);
+    fin_signals_next(&s, &info);
+}
+
+static void awaits_client(void *unused) {
+    struct sockaddr_un any = {.sun_family = AF_UNIX};
+    int listener = socket(AF_UNIX, SOCK_STREAM, 0);
+    (void)unused;
+    CHECK_EQ(bind(listener, (struct sockaddr *)&any, sizeof any.sun_family), 0);
+    CHECK_EQ(listen(listener, 1), 0);
+    fin_accept(listener, NULL, NULL);
+}
+
+static void awaits_data(void *unused) {
+    static int pair[2];
+    char byte;
+    (void)unused;
+    if (pair[1] == 0)
+        CHECK_EQ(socketpair(AF_UNIX, SOCK_STREAM, 0, pair), 0);
+    fin_recv(pair[0], &byte, 1, 0);
+}
+
+// It wakes between the looks.
+static void awaits_time(void *unused) {
+    (void)unused;
+    for (;;)
+        fin_sleep(7 * FIN_MS);
+}
+
+static void *sleeps(void *unused) {
+    for (;;)
+        nanosleep(&(struct timespec){.tv_sec = 1000}, NULL);
+    return unused;
+}
+
+static void with_signals(void) { beside(awaits_signal, 1); }
+static void with_listener(void) { beside(awaits_client, 1); }
+static void with_many_peers(void) { beside(awaits_data, 1000); }
+static void with_timer(void) { beside(awaits_time, 1); }
+static void with_other_thread(void) {
+    pthread_t t;
+    CHECK_EQ(pthread_create(&t, NULL, sleeps, NULL), 0);
+    beside(awaits_signal, 0);
+}
+
+static void holder_reads(void) {
+    static int ends[2];
+    static char c;
+    CHECK_EQ(pipe(ends), 0);
+    if (fork() == 0) {
+        nanosleep(&(struct timespec){.tv_nsec = SOME_LOOKS_NS}, NULL);
+        _exit(write(ends[1], "x", 1) != 1);
+    }
+    fin_finish {
+        fin_async {
+            fin_mutex_lock_nc(&a);
+            CHECK_EQ(fin_read(ends[0], &c, 1), 1);
+            fin_mutex_unlock(&a);
+        };
+        fin_async {
+            fin_mutex_lock_nc(&a);
+            fin_mutex_unlock(&a);
+        };
+    }
+}
+
+#define CYCLE                                                                                                               \
+    {"wait for one another", "entry a_then_b", "for the mutex", "entry wants_a, thread", "a cycle: "}
+
+static struct scenario scenarios[] = {
+    {.run = with_signals, .said = CYCLE},    {.run = with_listener, .said = CYCLE}, {.run = with_many_peers, .said = CYCLE},
+    {.run = with_timer, .said = CYCLE},      {.run = with_other_thread, .said = CYCLE},
+    {.run = holder_reads},
+};
+
+int main(void) {
+    run_scenarios(scenarios, sizeof scenarios / sizeof *scenarios);
+    return 0;
+}
