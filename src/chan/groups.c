@@ -140,12 +140,15 @@ static bool hear_some(struct fin_waitset *w) {
     return n == EVENTS;
 }
 
-// Until one is pending: nobody is told again of what is left behind rings for nothing.
+// Until one is pending, or each has had its turn, so that nobody keeps the thread here who rings for nothing: whoever rings
+// meanwhile alerts again, but of what was left behind such rings nobody would be told again.
 void fin_waitset_hear(struct fin_waitset *w) {
-    bool more;
-    do
+    uint32_t members = 0, heard = EVENTS;
+    for (int g = 0; g < GROUPS; g++)
+        members += w->count[g];
+    bool more = hear_some(w);
+    for (; more && heard <= members && !fin_waitset_any(w, PENDING); heard += EVENTS)
         more = hear_some(w);
-    while (more && !fin_waitset_any(w, PENDING));
     w->ticks = more ? 1 : HEAR_EVERY;
 }
 
