@@ -54,7 +54,7 @@ enum { FATAL = sizeof fatal / sizeof *fatal };
 
 static void print(const char *text, size_t length, size_t most) {
     if (write(STDERR_FILENO, text, length < most ? length : most - 1) < 0)
-        _exit(127);
+        return;
 }
 
 static void report_overflow(struct fin_runtime *rt, bool ours) {
@@ -130,6 +130,7 @@ static void on_fault(int sig, siginfo_t *info, void *context) {
     if (first.sig)
         report_lost();
     first.sig = sig;
+    signal(SIGPIPE, SIG_IGN); // which would be another end than sig
     block(SIG_UNBLOCK, SIGSEGV);
     if (rt)
         report(rt, sig, info, context);

@@ -2,6 +2,7 @@
 // Linux under the core: memory, identity, sleep and wake of threads.
 #define _GNU_SOURCE
 #include <pthread.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -152,6 +153,7 @@ void fin_host_os_stack(void **lo, size_t *size) {
 }
 
 _Noreturn void fin_host_die(const char *text) {
+    signal(SIGPIPE, SIG_IGN); // which would be another end than abort(3)
     // Somebody may hold the lock of stderr.
     struct iovec v[] = {{(void *)"fin: ", 5}, {(void *)text, strlen(text)}, {(void *)"\n", 1}};
     if (writev(STDERR_FILENO, v, 3) < 0)
