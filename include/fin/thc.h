@@ -108,6 +108,8 @@ static struct fin_body_scope_ *const thc_async_ __attribute__((unused)) = NULL;
 #define THC_ASYNC_(...)                                                                                               \
     do {                                                                                                              \
         __typeof__(thc_async_) fin_async_must_be_inside_fin_finish __attribute__((unused)) = thc_async_;              \
+        if (!fin_owner_)                                                                                              \
+            fin_thread_here_(); /* no block has begun the thread */                                                   \
         fin_async {                                                                                                   \
             THC_HERE_;                                                                                                \
             { __VA_ARGS__; }                                                                                          \
