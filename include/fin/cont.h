@@ -155,8 +155,8 @@ static inline int fin_switch_context(fin_cont *cont, const void *state, size_t s
 #if defined(FIN_ELIDE)
 #define FIN_CONT_BLOCK_ fin_async_cont_has_no_sequential_form
 #elif defined(__cplusplus)
-#define FIN_CONT_BLOCK_ (fin_cancel_must_be_inside_fin_finish.raw())
+#define FIN_CONT_BLOCK_ ((void)fin_async_must_be_inside_fin_finish, ::fin::detail::raw_of(fin_owner_))
 #else
-#define FIN_CONT_BLOCK_ ((struct fin_finish_block *)fin_cancel_must_be_inside_fin_finish)
+#define FIN_CONT_BLOCK_ ((void)fin_async_must_be_inside_fin_finish, (struct fin_finish_block *)(uintptr_t)fin_owner_)
 #endif
 #endif

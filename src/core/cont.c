@@ -391,7 +391,7 @@ struct fin_awe *fin_cont_start_(struct fin_finish_block *block, fin_cont *cont, 
     struct fin_cont_record *e = cont && size <= FIN_CONT_STATE ? fin_cont_record_new(rt) : NULL;
     if (!e)
         return NULL;
-    e->block = written_block(block);
+    e->block = written_block(block ? block : rt->thread.current); // NULL in an ASYNC of <fin/thc.h> outside any
     e->block->count++;
     set_continuation(e, cont, state, size);
     queue(rt, e, 0);

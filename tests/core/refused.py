@@ -20,6 +20,7 @@ REASON = {'async': 'fin_async_must_be_inside_fin_finish', 'cancel': 'fin_cancel_
           'before_cxx17': '<fin.hpp> needs C++17',
           'before_cxx20': '<fin/coro.hpp> needs C++20',
           # continuations
+          'async_cont': 'fin_async_must_be_inside_fin_finish', 'async_task': 'fin_async_must_be_inside_fin_finish',
           'elided': 'fin_async_cont_has_no_sequential_form',
           'state_not_bytes': 'the state of a continuation is copied as bytes',
           'state_too_large': 'the state of a continuation has up to 40 bytes',
@@ -67,8 +68,8 @@ def precompiled(options):
 
 for name in files:
     case, kind = name.rsplit('/', 1)[1].rsplit('.', 1)
-    coroutine = case.startswith('awaits')
-    for elide in ([], ['-DFIN_ELIDE'])[:1 if coroutine else 2]:
+    coroutine = case.startswith('awaits') or case == 'async_task'
+    for elide in ([], ['-DFIN_ELIDE'])[:1 if coroutine or case == 'async_cont' else 2]:
         std = '-std=c++20' if coroutine else '-std=c++17' if kind == 'cpp' else '-std=gnu11'
         options = [OLDER.get(case, std), '-Werror=unused-result', '-I' + include, *elide]
         before = precompiled(tuple(options)) if kind == 'cpp' and case not in ('elided', *OLDER) else []
