@@ -1,7 +1,13 @@
 // SPDX-License-Identifier: BSD-2-Clause
 // Fin: composable asynchronous I/O and message passing. One header per room; this one includes them all, in C++17 with
 // <fin.hpp>.
-#ifndef FIN_H
+#include <signal.h> // what the C library has been asked for
+
+#if defined(__STRICT_ANSI__) && !defined(__cplusplus) && (!defined(__STDC_VERSION__) || __STDC_VERSION__ < 199901L)
+#error "<fin.h> needs C11 with the GNU extensions: compile with -std=gnu11 or newer"
+#elif defined(__STRICT_ANSI__) && !defined(__cplusplus) && !defined(_POSIX_C_SOURCE) && !defined(_GNU_SOURCE)
+#error "<fin.h> needs -std=gnu11 or newer (CMake: C_EXTENSIONS ON), or _POSIX_C_SOURCE defined as 200809L"
+#elif !defined(FIN_H)
 #define FIN_H
 
 #include <fin/alert.h>

@@ -8,7 +8,9 @@
 // a body, also one of fin_async_call, cancels its finish block and is rethrown where the block ends; of several, the first.
 // One that leaves the block itself cancels the block, too, waits for its work, and goes on. A block left by return, break or
 // goto also waits and rethrows. With -fno-exceptions what would be thrown ends the program with its message.
-#ifndef FIN_HPP
+#if __cplusplus < 201703L
+#error "<fin.hpp> needs C++17: compile with -std=c++17 or newer"
+#elif !defined(FIN_HPP)
 #define FIN_HPP
 
 #if defined(__GNUC__) && !defined(FIN_WARN)
@@ -29,7 +31,6 @@
 #include <fin/sync.hpp>
 
 namespace fin {
-
 namespace detail {
 
 // The type, inside an async body, of the name that an async looks for.
@@ -496,5 +497,4 @@ inline constexpr ::fin::detail::no_block fin_owner_{};
 #define fin_cancel() fin_cancel_must_be_inside_fin_finish.cancel()
 #define fin_cancel_as(label) fin_cancel_as_needs_fin_finish_as_##label.cancel()
 #endif
-
 #endif

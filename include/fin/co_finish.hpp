@@ -25,7 +25,9 @@
 // std::system_error is thrown by the constructor where a block cannot be opened (EINVAL outside a coroutine or a
 // continuation; EBUSY inside a finish block of a function), by co_await end() out of turn, and by async and async_cont of a
 // block that has ended (EINVAL).
-#ifndef FIN_CO_FINISH_HPP
+#if __cplusplus < 202002L
+#error "<fin/coro.hpp> needs C++20: compile with -std=c++20 or newer"
+#elif !defined(FIN_CO_FINISH_HPP)
 #define FIN_CO_FINISH_HPP
 
 #if defined(__GNUC__) && !defined(FIN_WARN)

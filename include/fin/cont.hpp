@@ -27,7 +27,9 @@
 // unlocks it, the step is left by std::system_error, with EBUSY. An exception that leaves a step ends its AWE, cancels the
 // finish block and is rethrown where the block ends. If the block is one of C, which has no place for exceptions, the
 // program ends.
-#ifndef FIN_CONT_HPP
+#if __cplusplus < 201703L
+#error "<fin.hpp> needs C++17: compile with -std=c++17 or newer"
+#elif !defined(FIN_CONT_HPP)
 #define FIN_CONT_HPP
 
 #include <cerrno>

@@ -26,14 +26,13 @@
 // std::move(it). Anything else does not compile. A task that has been given away is empty; to start or await it again throws
 // std::logic_error. A task that is awaited still belongs to whoever made it, and must exist until it has ended: destroying
 // it before that ends the program, with a message.
-#ifndef FIN_CORO_HPP
+#if __cplusplus < 202002L
+#error "<fin/coro.hpp> needs C++20: compile with -std=c++20 or newer"
+#elif !defined(FIN_CORO_HPP)
 #define FIN_CORO_HPP
 
 #if defined(__GNUC__) && !defined(FIN_WARN)
 #pragma GCC system_header // what blocks is called on the program's behalf: docs/blocking.md
-#endif
-#if __cplusplus < 202002L
-#error "<fin/coro.hpp> needs C++20: compile with -std=c++20 or newer"
 #endif
 #include <coroutine>
 #include <new>

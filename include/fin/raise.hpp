@@ -1,15 +1,13 @@
 // SPDX-License-Identifier: BSD-2-Clause
 // Exceptions, also where they are switched off (-fno-exceptions): there nothing is caught, as nothing is thrown, and what
 // would be thrown ends the program with its message. Not for programs: <fin.hpp> includes this.
-#ifndef FIN_RAISE_HPP
+#if __cplusplus < 201703L
+#error "<fin.hpp> needs C++17: compile with -std=c++17 or newer"
+#elif !defined(FIN_RAISE_HPP)
 #define FIN_RAISE_HPP
 
 #if defined(__GNUC__) && !defined(FIN_WARN)
 #pragma GCC system_header
-#endif
-
-#if __cplusplus < 201703L
-#error "<fin.hpp> needs C++17: compile with -std=c++17 or newer"
 #endif
 
 #include <cstdio>

@@ -3,7 +3,9 @@
 // std::unique_lock, std::scoped_lock and the like work with them. Those are in <mutex>, which this header does not need.
 // What waits is the AWE. The functions with the standard names are not cancelled; those named ..._cancellable return 0 or
 // -ECANCELED, as the C functions do.
-#ifndef FIN_SYNC_HPP
+#if __cplusplus < 201703L
+#error "<fin.hpp> needs C++17: compile with -std=c++17 or newer"
+#elif !defined(FIN_SYNC_HPP)
 #define FIN_SYNC_HPP
 
 #include <system_error>

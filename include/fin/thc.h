@@ -13,14 +13,14 @@
 // the variables around them; in Clang's C those that a body changes are declared `fin_shared`. A body that has blocked must
 // not use variables that are gone by then: those that are declared in the code of a DO_FINISH, which end with that code; and
 // those of a function without a DO_FINISH around the ASYNC, which returns meanwhile.
-#ifndef FIN_THC_H
-#define FIN_THC_H
-
 #ifdef __cplusplus
 #include <fin.hpp>
 #else
 #include <fin.h>
 #endif
+
+#if defined(FIN_H) && !defined(FIN_THC_H) // otherwise that one has said what is wrong
+#define FIN_THC_H
 
 #if defined(__GNUC__) && !defined(FIN_WARN)
 #pragma GCC system_header

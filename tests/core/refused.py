@@ -18,7 +18,9 @@ REASON = {'async': 'fin_async_must_be_inside_fin_finish', 'cancel': 'fin_cancel_
           'async_eager_body': 'fin_async_must_be_inside_fin_finish',
           'no_blocks': 'fin_async_with_a_body_needs_fblocks_in_clang_use_fin_async_call',
           'before_cxx17': '<fin.hpp> needs C++17',
-          'before_cxx20': '<fin/coro.hpp> needs C++20',
+          'before_cxx17_thc': '<fin.hpp> needs C++17', 'before_cxx20': '<fin/coro.hpp> needs C++20',
+          'before_c99': '<fin.h> needs C11', 'without_posix': '<fin.h> needs -std=gnu11',
+          'without_posix_thc': '<fin.h> needs -std=gnu11',
           # continuations
           'async_cont': 'fin_async_must_be_inside_fin_finish', 'async_task': 'fin_async_must_be_inside_fin_finish',
           'elided': 'fin_async_cont_has_no_sequential_form',
@@ -45,7 +47,9 @@ REASON = {'async': 'fin_async_must_be_inside_fin_finish', 'cancel': 'fin_cancel_
           'awaits_call_of_step': 'fin::co::with_stack makes a call',
           'awaits_owning_call': 'what a closure in a co_await owns, GCC 12 destroys twice'}
 
-OLDER = {'before_cxx17': '-std=c++14', 'before_cxx20': '-std=c++17'}  # these say it in the headers themselves
+# These say it in the headers themselves, and nothing else.
+OLDER = {'before_cxx17': '-std=c++14', 'before_cxx17_thc': '-std=c++14', 'before_cxx20': '-std=c++17',
+         'before_c99': '-std=c89', 'without_posix': '-std=c99', 'without_posix_thc': '-std=c17'}
 
 split = sys.argv.index('--')
 include, compiler, files = sys.argv[1], sys.argv[2:split], sys.argv[split + 1:]
@@ -71,12 +75,13 @@ for name in files:
     coroutine = case.startswith('awaits') or case == 'async_task'
     for elide in ([], ['-DFIN_ELIDE'])[:1 if coroutine or case == 'async_cont' else 2]:
         std = '-std=c++20' if coroutine else '-std=c++17' if kind == 'cpp' else '-std=gnu11'
-        options = [OLDER.get(case, std), '-Werror=unused-result', '-I' + include, *elide]
+        of_system = case == 'before_c99'  # else GCC has a word about comments before that
+        options = [OLDER.get(case, std), '-Werror=unused-result', '-isystem' if of_system else '-I', include, *elide]
         before = precompiled(tuple(options)) if kind == 'cpp' and case not in ('elided', *OLDER) else []
         run = subprocess.run([*compiler, *options, *before, '-fsyntax-only', name], capture_output=True, text=True)
         errors = [line for line in run.stderr.splitlines() if ' error: ' in line]
         reasons = [line for line in errors if REASON[case] in line]
-        alone = REASON[case].startswith('fin_')
+        alone = REASON[case].startswith('fin_') or case in OLDER
         if run.returncode == 0 or not reasons or errors[0] != reasons[0] or (alone and len(errors) > 1):
             bad += 1
             print(f'{name} {elide}: compiled, or for another reason:\n' + '\n'.join(errors[:4]))
