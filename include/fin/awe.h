@@ -110,7 +110,7 @@ int fin_schedule(struct fin_awe *a);
 int fin_schedule_front(struct fin_awe *a);
 
 // Gives the running AWE a name for gdb, for the report of a stack overflow and the like. The string is not copied. Does not
-// block. If the AWE then waits without a stack, its continuation is shown instead (fin/cont.h).
+// block. Once the AWE waits without a stack, its continuation is shown instead, and the name is gone (fin/cont.h).
 void fin_set_name(const char *name);
 
 // Sets how far apart stacks lie, in bytes, of threads that use the library for the first time from here on: call it first in

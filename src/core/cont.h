@@ -193,6 +193,7 @@ static inline __attribute__((always_inline)) void next_step(struct fin_body *bod
     e->cont = cont;
     e->result = result;
     body->entry = (void *)cont;
+    body->name = NULL;
     fin_arch_on_stack(body, fin_cont_step, e);
 }
 

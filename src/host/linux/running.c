@@ -26,8 +26,8 @@ const void *fin_running_cont(const void *cont, const void **state) {
     return cont;
 }
 
-static struct fin_running step_of(const struct fin_cont_record *e) {
-    struct fin_running r = {.how = ", continuation "};
+static struct fin_running step_of(const struct fin_cont_record *e, const char *name) {
+    struct fin_running r = {.name = name, .how = ", continuation "};
     if (e) {
         memcpy(&r.state, e->data, sizeof r.state);
         r.at = fin_running_cont((const void *)(uintptr_t)e->cont, &r.state);
@@ -52,13 +52,14 @@ const char *fin_running_name(const struct fin_running *r, char *buffer, size_t s
 }
 
 struct fin_running fin_running_body(struct fin_runtime *rt, const struct fin_body *body, bool named) {
+    const char *name = !body ? rt->name : named ? body->name : NULL;
     if (body && body->block->flags & FIN_FINISH_CONT) // a step of an explicit AWE
-        return step_of(running_record(body));
+        return step_of(running_record(body), name);
     // a body in place is known by the place of its async
     bool in_place = body && (!body->entry || body->entry == (void *)fin_block_run_);
     const char *site = in_place ? fin_arch_site(body) : NULL;
     return (struct fin_running){
-        .name = body ? (named ? body->name : NULL) : rt->name,
+        .name = name,
         .how = !body      ? ""
                : in_place ? ", started in "
                           : ", entry ",
