@@ -47,8 +47,12 @@ static struct fin_trace_event *next(struct fin_trace_ring *r, int kind, uint64_t
     return e;
 }
 
-// The next one is complete: another thread, which ends the trace, may read it.
-static void added(struct fin_trace_ring *r) { __atomic_store_n(&r->count, r->count + 1, __ATOMIC_RELEASE); }
+// The next one is complete: another thread, which ends the trace, may read it. The fence is before the one after it is
+// written, in the place of the oldest: write.c looks at `count` after it has copied an event.
+static void added(struct fin_trace_ring *r) {
+    __atomic_store_n(&r->count, r->count + 1, __ATOMIC_RELEASE);
+    __atomic_thread_fence(__ATOMIC_RELEASE);
+}
 
 static void add(struct fin_trace_ring *r, int kind, uint64_t at, uint64_t arg) {
     next(r, kind, at)->arg = arg;

@@ -144,10 +144,23 @@ static void event(struct out *o, const struct fin_trace_ring *r, const struct fi
     }
 }
 
-// The oldest event of this trace that there still is.
+// The oldest event of this trace that there still is. In the place of the one before it the next may be half written.
 static uint64_t first(const struct fin_trace_ring *r, uint64_t end) {
-    uint64_t kept = end > r->size ? end - r->size : 0;
+    uint64_t kept = end >= r->size ? end - r->size + 1 : 0;
     return kept > r->before ? kept : r->before;
+}
+
+_Static_assert(sizeof(struct fin_trace_event) % sizeof(uint64_t) == 0, "it is copied in words");
+
+// The event n, if it is whole: its thread, which may run on, has not come around to it.
+__attribute__((no_sanitize("thread"))) static bool take(const struct fin_trace_ring *r, uint64_t n,
+                                                        struct fin_trace_event *e) {
+    typedef volatile uint64_t __attribute__((may_alias)) word;
+    const word *from = (const word *)&r->events[n & (r->size - 1)];
+    for (size_t i = 0; i < sizeof *e / sizeof *from; i++)
+        ((word *)e)[i] = from[i];
+    __atomic_thread_fence(__ATOMIC_ACQUIRE);
+    return n >= first(r, __atomic_load_n(&r->count, __ATOMIC_RELAXED));
 }
 
 int fin_trace_write(const struct fin_trace_ring *rings, const char *path) {
@@ -163,8 +176,9 @@ int fin_trace_write(const struct fin_trace_ring *rings, const char *path) {
         if (n < end)
             put(&o, "{\"ph\":\"M\",\"pid\":%d,\"tid\":%d,\"name\":\"thread_name\",\"args\":{\"name\":\"thread %d\"}},\n",
                 (int)getpid(), r->tid, r->tid);
-        for (; n < end; n++)
-            event(&o, r, &r->events[n & (r->size - 1)]);
+        for (struct fin_trace_event e; n < end; n++)
+            if (take(r, n, &e))
+                event(&o, r, &e);
     }
     flush(&o);
     return close(o.fd) != 0 || o.bad ? -EIO : 0;
