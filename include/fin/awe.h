@@ -91,7 +91,7 @@ static inline void FIN_BLOCKING fin_suspend(struct fin_awe **slot) {
 }
 
 // The same; then(arg) runs once the AWE can be resumed (the paper's SuspendUnlock: release the lock that guards *slot
-// there). `then` must not block.
+// there). `then` must not block nor throw.
 static inline void FIN_BLOCKING fin_suspend_then(struct fin_awe **slot, void (*then)(void *), void *arg) {
     FIN_AWE_HERE_(a);
     struct fin_then_ t = {then, arg};

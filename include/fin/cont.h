@@ -35,7 +35,7 @@ extern "C" {
 
 // `state` is the AWE's copy, aligned for any word. It stays until the AWE blocks again, possibly with a new state in the
 // same place. `result` is 0, or -ECANCELED if the AWE was cancelled while it waited; or whatever result the operation that
-// woke it gives.
+// woke it gives. A C++ exception that leaves it ends the program, by std::terminate (fin/cont.hpp has steps that may throw).
 typedef void fin_cont(void *state, int result);
 
 enum { FIN_CONT_STATE = 40 }; // bytes of state at most
@@ -59,7 +59,7 @@ int fin_block_on(fin_cont *cont, const void *state, size_t size);
 int fin_block_on_nc(fin_cont *cont, const void *state, size_t size); // not cancelled
 
 // The same; then(awe, arg) runs as soon as the AWE can be resumed from any thread: the place to make it known to others, for
-// example. `then` must not block; `awe` may no longer exist when it returns.
+// example. `then` must not block nor throw; `awe` may no longer exist when it returns.
 int fin_block_on_then(fin_cont *cont, const void *state, size_t size, void (*then)(struct fin_awe *awe, void *arg),
                       void *arg);
 

@@ -81,7 +81,7 @@ FIN_BLOCKING int fin_rpc_reply(struct fin_rpc *r, uint32_t id, const void *answe
 FIN_BLOCKING int fin_rpc_reply_nc(struct fin_rpc *r, uint32_t id, const void *answer, size_t size);
 
 // Works on a request, and replies to it: before it returns, or at any later time. The memory of the request is its own until
-// it returns. Its AWE may end in it (THCFinish), which counts as its return.
+// it returns. Its AWE may end in it (THCFinish), which counts as its return. No C++ exception may leave it.
 typedef void fin_rpc_fn(struct fin_rpc *r, uint32_t id, void *request, size_t size, void *arg);
 
 // The dispatch loop (ac-extensions 5.3): calls fn for each request, in an async of its own. It goes on until the other side

@@ -17,8 +17,9 @@ struct fin_thread_handle {
     uintptr_t os;
 };
 
-// Starts an OS thread that runs fn(arg). When fn returns, all work that it started must have ended. Does not block. Returns
-// 0; -EAGAIN or -ENOMEM if the system refuses another thread.
+// Starts an OS thread that runs fn(arg). When fn returns, all work that it started must have ended; a C++ exception that
+// leaves it ends the program, by std::terminate. Does not block. Returns 0; -EAGAIN or -ENOMEM if the system refuses another
+// thread.
 int fin_thread_start(struct fin_thread_handle *h, void (*fn)(void *), void *arg);
 
 // Waits until the thread has ended, including its thread-local variables and its runtime. Only the AWE waits. Has to be done

@@ -35,6 +35,7 @@ extern "C" {
 
 struct fin_waitset;
 
+// A handler. No C++ exception may leave it.
 typedef void fin_waitset_fn(void *arg);
 
 // An event that the program makes. The storage is the program's, and must stay where it is while it is in a set; initialize
