@@ -16,7 +16,8 @@ bool fin_cancelled(void);
 
 // Adds an item: fn(arg) runs when the current finish block, or one around it up to a fin_finish_nc, is cancelled; at once if
 // it is cancelled already. Items run newest first, on the stack of the AWE that cancels; fn must not block, and no C++
-// exception may leave it. The item stays the caller's and must be removed before its storage ends. Does not block. Own thread only.
+// exception may leave it. The item stays the caller's and must be removed before its storage ends. Does not block. Own
+// thread only.
 void fin_cancel_item_add(struct fin_cancel_item *item, void (*fn)(void *), void *arg);
 
 // Removes the item. Returns false if it has run. Does not block. Own thread only.
