@@ -80,8 +80,8 @@ class AweUnwinder(Unwinder):
         return info
 
 
-BROKEN = """The memory of a runtime is not all there: %s. In a core file: gdb before version 17 leaves out memory with guard
-pages in it; make it with "fin core", or let the kernel make it."""
+BROKEN = """Not all of %s can be read: %s. It may have been stopped while it changes that. In a core file: gdb before
+version 17 leaves out memory with guard pages in it; make it with "fin core", or let the kernel make it."""
 
 UNWINDER = AweUnwinder()
 gdb.unwinder.register_unwinder(None, UNWINDER, replace=True)
@@ -224,16 +224,17 @@ def look():
 
 
 def all_awes():
-    found, number = look(), 0
+    found = look()
     try:
-        for rt in found.runtimes():
-            for awe in found.awes(rt, sp_of(found.half(rt + found.at['rt.tid']))):
-                number += 1
-                yield number, Shown(awe)
+        for number, awe in enumerate(found.all(sp_of), 1):
+            yield number, Shown(awe)
+        for tid, what in found.wrong:
+            thread = thread_of(tid)
+            print(BROKEN % ('thread %d' % thread.num if thread else 'a thread', what))
     except Broken as e:
-        raise gdb.GdbError(BROKEN % e)
+        raise gdb.GdbError(BROKEN % ('this', e))
     except Gone as e:
-        raise gdb.GdbError(BROKEN % hex(e.args[0]))
+        raise gdb.GdbError(BROKEN % ('this', hex(e.args[0])))
     except KeyError as e:
         raise gdb.GdbError(f'Another version of Fin is in this program: it does not say where {e} is.')
 

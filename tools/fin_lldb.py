@@ -97,10 +97,9 @@ class Program:
 
     def awes(self):
         try:
-            found = [a for rt in self.look.runtimes()
-                     for a in self.look.awes(rt, self.sp_of(self.look.half(rt + self.look.at['rt.tid'])))]
+            found = list(self.look.all(self.sp_of))
         except (Broken, Gone) as e:
-            raise Failed('The memory of a runtime is not all there: %s.' % e)
+            raise Failed('The list of runtimes is not all there: %s.' % e)
         except KeyError as e:
             raise Failed(f'Another version of Fin is in this program: it does not say where {e} is.')
         return list(enumerate(found, 1))
@@ -212,6 +211,10 @@ def command(debugger, words, out):
         out(line('Num', 'Thread', 'State', 'Name', 'Entry', 'Id', 'Stopped in'))
         for number, awe in program.awes()[:most]:
             out(describe(program, number, awe, program.stopped_in(awe)))
+        for tid, what in program.look.wrong:
+            thread = program.process.GetThreadByID(tid)
+            out('Not all of %s can be read: %s. It may have been stopped while it changes that.'
+                % ('thread %d' % thread.idx if thread.IsValid() else 'a thread', what))
     elif words[:1] == ['awe'] and len(words) == 3 and words[2] in ('bt', 'backtrace'):
         program = Program(debugger)
         for number, awe in program.awes() if words[1] == 'all' else [program.numbered(words[1])]:

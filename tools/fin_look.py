@@ -50,13 +50,19 @@ class Look:
     list that leads nowhere raises Broken; otherwise it is one that moves meanwhile."""
 
     def __init__(self, table, read, function, place, machine, strict):
-        self.read, self.function, self.place, self.machine, self.strict = read, function, place, machine, strict
+        self.memory, self.function, self.place, self.machine, self.strict = read, function, place, machine, strict
+        self.wrong = []
         self.first, self.at = self.word(table), {}
         for i in range(table + 8, table + 4096, 32):  # one by one: behind the table nothing need be mapped
             name, at = struct.unpack('<28sI', read(i, 32))
             if name[0] == 0:
                 break
             self.at[name.split(b'\0')[0].decode()] = at
+
+    def read(self, at, size):
+        if not 0 <= at <= (1 << 64) - size:  # debuggers have errors of their own for such
+            raise Gone(at)
+        return self.memory(at, size)
 
     def word(self, at):
         return struct.unpack('<Q', self.read(at, 8))[0]
@@ -96,6 +102,19 @@ class Look:
     def awes(self, rt, sp=None):
         """Those of a thread, each once. sp: its stack pointer, where one knows it: then the one that runs, too."""
         return list(Runtime(self, rt).awes(sp))
+
+    def all(self, sp_of):
+        """Those of all threads that can be read. A thread may have been stopped while it changes its lists: `wrong` has the
+        others' ids, each with what of it leads nowhere. sp_of(tid): its stack pointer."""
+        self.wrong = []
+        for rt in self.runtimes():
+            tid = self.half(rt + self.at['rt.tid'])
+            try:
+                yield from Runtime(self, rt).awes(sp_of(tid))
+            except Broken as e:
+                self.wrong.append((tid, str(e)))
+            except Gone as e:
+                self.wrong.append((tid, hex(e.args[0])))
 
 
 class Runtime:

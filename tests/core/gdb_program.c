@@ -1,7 +1,12 @@
 // SPDX-License-Identifier: BSD-2-Clause
 // For gdb.py: AWEs of two threads that wait in all the ways there are. Built at several levels of optimization.
+#define _GNU_SOURCE
 #include <fin.h>
 #include <fin/awe_id.h>
+
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
 
 #include "no_stack.h"
 #include "tail_call.h"
@@ -92,8 +97,11 @@ static void eager_body(void *arg) {
     AFTER();
 }
 
+static pid_t other;
+
 static void is_ready(void *arg) {
     (void)arg;
+    other = gettid();
     fin_event_advance(&ready, 1);
 }
 
@@ -121,6 +129,17 @@ static void receives(void *arg) {
     long mark = 0x6d61726b;
     (void)arg;
     fin_chan_recv_on(a, &byte, 1, &receiving, message_came, &mark, sizeof mark);
+}
+
+// It is stopped where it has nothing more to change.
+static void wait_until_asleep(pid_t thread) {
+    char path[64], text[200] = "";
+    snprintf(path, sizeof path, "/proc/self/task/%d/stat", (int)thread);
+    while (!strstr(text, ") S")) {
+        FILE *f = fopen(path, "r");
+        CHECK(f && fgets(text, sizeof text, f));
+        fclose(f);
+    }
 }
 
 static void LEAF work(void) {
@@ -158,6 +177,7 @@ int main(void) {
     CHECK_EQ(fin_chan_pair(&a, &b, NULL), 0);
     CHECK_EQ(fin_thread_start(&t, thread, NULL), 0);
     fin_event_await_nc(&ready, 1);
+    wait_until_asleep(other);
     work();
     CHECK_EQ(fin_schedule(elsewhere), 0);
     CHECK_EQ(fin_thread_join(&t), 0);

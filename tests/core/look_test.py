@@ -3,13 +3,14 @@
 """tools/fin_look.py says nothing of a body that its thread has not yet written: look_test.py TOOLS
 
 Another thread may have been stopped at any instruction, and a debugger's calls do not take the address -1. And it reads
-nothing behind the table in the program, which may be the last that is mapped there."""
+nothing behind the table in the program, which may be the last that is mapped there. Of other threads all is told."""
 import collections
 import struct
 import sys
 
 sys.path.insert(0, sys.argv[1])
-from fin_look import Gone, Look, Runtime  # noqa: E402
+import fin_look  # noqa: E402
+from fin_look import Broken, Gone, Look, Runtime  # noqa: E402
 
 
 class Nothing:
@@ -47,5 +48,40 @@ def read(at, size):
 
 
 look = Look(4096, read, None, None, 'x86_64', True)
+try:
+    look.half(-24)
+    sys.exit('there is memory below 0')
+except Gone:
+    pass
 if look.first != 77 or look.at != {'rt.next': 8}:
     sys.exit('the table is read as %d, %r' % (look.first, look.at))
+
+
+class Stopped(Look):
+    """Two threads, of which the second, 6, was stopped while it changed a list."""
+    at = collections.defaultdict(int)
+
+    def __init__(self):
+        self.wrong = []
+
+    def runtimes(self):
+        return [4096, 8192]
+
+    def half(self, at):
+        return 5 if at == 4096 else 6
+
+
+class OneOf:
+    def __init__(self, look, rt):
+        self.rt = rt
+
+    def awes(self, sp):
+        yield self.rt, sp
+        if self.rt == 8192:
+            raise Broken('queue')
+
+
+fin_look.Runtime = OneOf
+look = Stopped()
+if list(look.all(lambda tid: -tid)) != [(4096, -5), (8192, -6)] or look.wrong != [(6, 'queue')]:
+    sys.exit('of a thread that cannot be read: %r' % look.wrong)
