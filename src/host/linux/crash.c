@@ -130,7 +130,9 @@ static void on_fault(int sig, siginfo_t *info, void *context) {
     if (first.sig)
         report_lost();
     first.sig = sig;
-    signal(SIGPIPE, SIG_IGN); // which would be another end than sig
+    // SIGPIPE would be another end than sig. In this thread only: others go on meanwhile, and end by it as ever.
+    block(SIG_BLOCK, SIGPIPE);
+    sigaddset(&((ucontext_t *)context)->uc_sigmask, SIGPIPE);
     block(SIG_UNBLOCK, SIGSEGV);
     if (rt)
         report(rt, sig, info, context);

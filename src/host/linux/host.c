@@ -153,7 +153,10 @@ void fin_host_os_stack(void **lo, size_t *size) {
 }
 
 _Noreturn void fin_host_die(const char *text) {
-    signal(SIGPIPE, SIG_IGN); // which would be another end than abort(3)
+    sigset_t pipe;
+    sigemptyset(&pipe);
+    sigaddset(&pipe, SIGPIPE); // which would be another end than abort(3)
+    pthread_sigmask(SIG_BLOCK, &pipe, NULL);
     // Somebody may hold the lock of stderr.
     struct iovec v[] = {{(void *)"fin: ", 5}, {(void *)text, strlen(text)}, {(void *)"\n", 1}};
     if (writev(STDERR_FILENO, v, 3) < 0)
