@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: BSD-2-Clause
 #include "sync/wait.h"
 
+#include <stddef.h>
+#include <string.h>
+
 #include "core/host.h"
 #include "pause.h"
 #include "sync/host.h"
@@ -101,27 +104,43 @@ int fin_waiter_wait(struct fin_waiters *q, struct fin_waiter *w, enum fin_reason
 
 // ---- for reports
 
-enum { MOST_WAITERS = 100000 };
+enum { ROOM = 2048 };
 #define READ(to, from) fin_host_read(&(to), from, sizeof(to))
 
+static bool goes_to(const struct fin_waiter *next, const struct fin_waiter *at) {
+    struct fin_waiter w;
+    return READ(w, next) && w.prev == at;
+}
+
+static bool comes_from(const struct fin_waiter *prev, const struct fin_waiter *at) {
+    struct fin_waiter w;
+    return READ(w, prev) && w.next == at;
+}
+
+// Those beside it on the list know one that is on it, however many there are: what was one does not pass for one.
 static bool is_waiter(const struct fin_waiter *at, const struct fin_awe *a, const void **object) {
     struct fin_waiter w;
     struct fin_waiters q;
     if (!READ(w, at) || w.awe != a || !READ(q, w.at))
         return false;
-    const void *listed_at = w.at;
-    const struct fin_waiter *next = q.first;
-    for (int i = 0; next && next != at && i < MOST_WAITERS && READ(w, next); i++)
-        next = w.next;
-    if (next == at)
-        *object = listed_at;
-    return next == at;
+    if (!(w.prev ? comes_from(w.prev, at) : q.first == at) || !(w.next ? goes_to(w.next, at) : q.last == at))
+        return false;
+    *object = w.at;
+    return true;
 }
 
+// Each read is a system call.
 bool fin_sync_waits(const struct fin_awe *a, const void *from, const void *to, const void **object) {
-    for (const char *at = from; at + sizeof(struct fin_waiter) <= (const char *)to; at += sizeof(void *))
-        if (is_waiter((const struct fin_waiter *)(const void *)at, a, object))
+    char room[ROOM];
+    const size_t size = (size_t)((const char *)to - (const char *)from);
+    const bool all = size <= ROOM && fin_host_read(room, from, size);
+    for (size_t i = 0; i + sizeof(struct fin_waiter) <= size; i += sizeof(void *)) {
+        const struct fin_waiter *at = (const void *)((const char *)from + i);
+        if (all && memcmp(room + i + offsetof(struct fin_waiter, awe), &a, sizeof a) != 0)
+            continue;
+        if (is_waiter(at, a, object))
             return true;
+    }
     return false;
 }
 

@@ -90,6 +90,21 @@ static void *sleeps(void *unused) {
     return unused;
 }
 
+static struct fin_event never = FIN_EVENT_INIT;
+
+static void awaits_event(void *unused) {
+    (void)unused;
+    fin_event_await_nc(&never, 1);
+}
+
+// Of each it has to be seen what it waits for.
+static void with_many_waiters(void) {
+    fin_finish {
+        fin_async_call(awaits_client, NULL);
+        beside(awaits_event, FIN_SANITIZED ? 500 : 5000);
+    }
+}
+
 static void with_signals(void) { beside(awaits_signal, 1); }
 static void with_listener(void) { beside(awaits_client, 1); }
 static void with_many_peers(void) { beside(awaits_data, 1000); }
@@ -127,7 +142,7 @@ static void holder_reads(void) {
 static struct scenario scenarios[] = {
     {.run = with_signals, .said = CYCLE},    {.run = with_listener, .said = CYCLE}, {.run = with_many_peers, .said = CYCLE},
     {.run = with_timer, .said = CYCLE},      {.run = with_other_thread, .said = CYCLE},
-    {.run = holder_reads},
+    {.run = with_many_waiters, .said = CYCLE}, {.run = holder_reads},
 };
 
 int main(void) {

@@ -89,31 +89,45 @@ static bool any_locked(void) {
     return false;
 }
 
-// The same one at so many looks, whatever else happens between them. Each is told once.
+// The same one at so many looks, whatever else happens between them. Each is told once. Where nothing has moved since the
+// last look there is nothing new to see.
 static void look_for_cycle(void) {
-    static uint64_t found, told;
+    static uint64_t found, told, seen;
     static int looks;
-    uint64_t sum, after, now = 0;
+    uint64_t sum, after, now = found;
     if (!all_asleep(false, &sum))
         return;
-    if (any_locked())
-        now = fin_stuck_cycle();
+    if (sum != seen)
+        now = any_locked() ? fin_stuck_cycle() : 0;
     if (!all_asleep(false, &after) || after != sum)
         return;
     looks = now && now == found ? looks + 1 : 0;
     found = now;
-    if (looks != LOOKS || now == told)
+    seen = sum;
+    if (looks != LOOKS || now == told || fin_stuck_cycle() != now)
         return;
     told = now;
     fin_stuck_print_cycle(limit_ms);
 }
 
+static uint64_t time_ns(void) {
+    struct timespec t;
+    clock_gettime(CLOCK_MONOTONIC, &t);
+    return (uint64_t)t.tv_sec * 1000 * NS_PER_MS + (uint64_t)t.tv_nsec;
+}
+
+// As long as the looks are apart, and ten times as long as the last one took.
+static void pause_for(uint64_t took_ns) {
+    uint64_t least = (uint64_t)limit_ms / LOOKS * NS_PER_MS, ns = 10 * took_ns > least ? 10 * took_ns : least;
+    nanosleep(&(struct timespec){(time_t)(ns / (1000 * NS_PER_MS)), (long)(ns % (1000 * NS_PER_MS))}, NULL);
+}
+
 static void watch(void) {
-    uint64_t before = 0, sum;
+    uint64_t before = 0, sum, took = 0;
     int looks = 0;
-    const struct timespec pause = {limit_ms / LOOKS / 1000, limit_ms / LOOKS % 1000 * NS_PER_MS};
     for (;;) {
-        nanosleep(&pause, NULL);
+        pause_for(took);
+        uint64_t begun = time_ns();
         unsigned sleepers = all_asleep(true, &sum);
         bool still = sleepers && sum == before && threads() == sleepers + fin_own_threads();
         before = sum;
@@ -122,6 +136,7 @@ static void watch(void) {
             fin_stuck_print(limit_ms);
         if (!still)
             look_for_cycle();
+        took = time_ns() - begun;
     }
 }
 
