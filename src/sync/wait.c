@@ -117,15 +117,21 @@ static bool comes_from(const struct fin_waiter *prev, const struct fin_waiter *a
     return READ(w, prev) && w.next == at;
 }
 
+// Where it is listed: one that a condition variable let go stands in line for its mutex.
+static const struct fin_waiters *listed_at(const struct fin_waiter *w) {
+    const unsigned char waiting = *(const unsigned char *)&w->waiting;
+    return w->kind != FIN_WAITS_WITH_MUTEX || waiting ? w->at : (const struct fin_waiters *)(const void *)w->mutex;
+}
+
 // Those beside it on the list know one that is on it, however many there are: what was one does not pass for one.
 static bool is_waiter(const struct fin_waiter *at, const struct fin_awe *a, const void **object) {
     struct fin_waiter w;
     struct fin_waiters q;
-    if (!READ(w, at) || w.awe != a || !READ(q, w.at))
+    if (!READ(w, at) || w.awe != a || !READ(q, listed_at(&w)))
         return false;
     if (!(w.prev ? comes_from(w.prev, at) : q.first == at) || !(w.next ? goes_to(w.next, at) : q.last == at))
         return false;
-    *object = w.at;
+    *object = listed_at(&w);
     return true;
 }
 

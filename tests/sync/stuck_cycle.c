@@ -90,6 +90,31 @@ static void *sleeps(void *unused) {
     return unused;
 }
 
+static struct fin_cond changed = FIN_COND_INIT;
+
+static void waits_with_a(void *unused) {
+    (void)unused;
+    fin_mutex_lock_nc(&b);
+    fin_mutex_lock_nc(&a);
+    fin_cond_wait_nc(&changed, &a);
+}
+
+static void signals_with_a(void *unused) {
+    (void)unused;
+    fin_mutex_lock_nc(&a);
+    fin_cond_signal(&changed);
+    fin_mutex_lock_nc(&b);
+}
+
+// It has been signalled, and is to have its mutex again before it goes on.
+static void back_from_condition(void) {
+    fin_finish {
+        fin_async_call(awaits_client, NULL);
+        fin_async_call(waits_with_a, NULL);
+        fin_async_call(signals_with_a, NULL);
+    }
+}
+
 static struct fin_event never = FIN_EVENT_INIT;
 
 static void awaits_event(void *unused) {
@@ -142,7 +167,9 @@ static void holder_reads(void) {
 static struct scenario scenarios[] = {
     {.run = with_signals, .said = CYCLE},    {.run = with_listener, .said = CYCLE}, {.run = with_many_peers, .said = CYCLE},
     {.run = with_timer, .said = CYCLE},      {.run = with_other_thread, .said = CYCLE},
-    {.run = with_many_waiters, .said = CYCLE}, {.run = holder_reads},
+    {.run = with_many_waiters, .said = CYCLE},
+    {.run = back_from_condition, .said = {"wait for one another", "for the mutex", "for the mutex", "a cycle: "}},
+    {.run = holder_reads},
 };
 
 int main(void) {
