@@ -6,18 +6,6 @@
 #include "deny.h"
 #include "net.h"
 
-static void receives(void) {
-    static int fd[2];
-    static char c;
-    stream_pair(fd);
-    fin_finish {
-        fin_async { CHECK_EQ(fin_recv(fd[0], &c, 1, 0), 1); };
-        CHECK_EQ(fin_sleep(FIN_MS), 0);
-        CHECK_EQ(fin_send(fd[1], "x", 1, 0), 1);
-    }
-    CHECK_EQ(c, 'x');
-}
-
 // In a child, because a filter stays.
 static void answered(unsigned call, const char *name, unsigned error) {
     int status;
@@ -29,7 +17,7 @@ static void answered(unsigned call, const char *name, unsigned error) {
         CHECK(strncmp(fin_io_backend(), "epoll, because ", 15) == 0);
         CHECK(strstr(fin_io_backend(), name));
         CHECK(strstr(fin_io_backend(), strerror((int)error)));
-        receives();
+        byte_comes();
         _exit(0);
     }
     CHECK_EQ(waitpid(child, &status, 0), child);

@@ -51,6 +51,22 @@ static inline int unix_listen(struct sockaddr_un *address, socklen_t *size, int 
 
 static inline void stream_pair(int fd[2]) { CHECK_EQ(socketpair(AF_UNIX, SOCK_STREAM, 0, fd), 0); }
 
+// An AWE waits for a byte that another sends.
+static inline void byte_comes(void) {
+    static int fd[2];
+    static char c;
+    c = 0;
+    stream_pair(fd);
+    fin_finish {
+        fin_async { CHECK_EQ(fin_recv(fd[0], &c, 1, 0), 1); };
+        CHECK_EQ(fin_sleep(FIN_MS), 0);
+        CHECK_EQ(fin_send(fd[1], "x", 1, 0), 1);
+    }
+    CHECK_EQ(c, 'x');
+    close(fd[0]);
+    close(fd[1]);
+}
+
 // Empty, and gone when it is closed.
 static inline int nameless_file(void) {
     char path[] = "/tmp/fin-io-XXXXXX";
