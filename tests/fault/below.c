@@ -4,9 +4,9 @@
 // alone.
 //
 // A second list has what Linux cannot refuse, given arguments that are right: to wake a futex, to unmap a whole mapping,
-// to look at a clock, a name, an identity or a signal mask, to get random bytes, to write to an eventfd or to a pipe
-// with room; brk, behind which malloc falls back on mmap; and close, which does its work whatever it returns (points.c
-// has that). A call in neither list is a failure.
+// to look at a clock, a name, an identity, a signal mask or for a signal, to get random bytes, to write to an eventfd or to
+// a pipe with room; brk, behind which malloc falls back on mmap; and close, which does its work whatever it returns
+// (points.c has that). A call in neither list is a failure.
 #define _GNU_SOURCE
 #include <fcntl.h>
 #include <linux/audit.h>
@@ -216,8 +216,8 @@ enum { CALLS = sizeof calls / sizeof *calls };
 // clang-format off
 static const int passes[] = {
     SYS_close, SYS_munmap, SYS_brk, SYS_exit, SYS_exit_group, SYS_sched_yield, SYS_nanosleep, SYS_clock_nanosleep,
-    SYS_clock_gettime, SYS_restart_syscall, SYS_rt_sigaction, SYS_rt_sigprocmask, SYS_rt_sigreturn, SYS_getpid,
-    SYS_gettid, SYS_getppid, SYS_kill, SYS_tgkill, SYS_pidfd_send_signal, SYS_prctl, SYS_set_robust_list,
+    SYS_clock_gettime, SYS_restart_syscall, SYS_rt_sigaction, SYS_rt_sigprocmask, SYS_rt_sigreturn, SYS_rt_sigtimedwait,
+    SYS_getpid, SYS_gettid, SYS_getppid, SYS_kill, SYS_tgkill, SYS_pidfd_send_signal, SYS_prctl, SYS_set_robust_list,
     SYS_set_tid_address, SYS_RSEQ, SYS_getrandom, SYS_uname, SYS_lseek, SYS_getsockname, SYS_getpeername,
     SYS_getsockopt, SYS_shutdown, SYS_setsid, SYS_setpgid, SYS_wait4, SYS_faccessat2,
 #ifdef SYS_access

@@ -16,7 +16,7 @@ NO_POINTS = {
         pthread_rwlock_init pthread_rwlock_rdlock pthread_rwlock_trywrlock pthread_rwlock_unlock
         pthread_self pthread_setname_np pthread_sigmask raise sched_yield setpgid setsid shutdown
         sigaction __sigaction sigaddset sigdelset
-        sigemptyset sigfillset sigismember signal sigprocmask sysconf
+        sigemptyset sigfillset sigismember signal sigprocmask sigtimedwait sysconf
         io_uring_queue_exit io_uring_unregister_buf_ring
         __libc_current_sigrtmax __libc_current_sigrtmin''',
     'no system call': '''
