@@ -58,8 +58,6 @@ static void table_trip(void) {
     if (!have_rte_ring)
         bench_skip("rte_ring", "DPDK is not there");
     bench_skip("libfipc", "not packaged, not run here; on such a machine it took 830 to 890");
-    if (strcmp(fin_chan_backend(), "looks") == 0)
-        bench_skip("waits by umwait or mwaitx", "not on this processor");
     table_mpi("trip", "the same by MPI, between two processes", 2000);
 }
 
@@ -209,7 +207,8 @@ static const struct {
     {"trip", table_trip},     {"local", table_local},       {"asleep", table_asleep},   {"calls", table_calls},
     {"stream", table_stream}, {"shared", table_shared},     {"senders", table_senders}, {"large", table_large},
     {"waits", table_waits},   {"alerts", table_all_alerts}, {"interrupts", table_interrupts},
-    {"rtm", table_rtm},       {"beside", table_beside},       {"alerts-processes", table_all_alerts_of_processes},
+    {"rtm", table_rtm},       {"beside", table_beside},       {"quiet", table_quiet},
+    {"alerts-processes", table_all_alerts_of_processes},
 };
 
 static bool wanted(size_t i) { return !bench_options.table || strcmp(bench_options.table, tables[i].name) == 0; }
@@ -223,6 +222,8 @@ static int usage(const char *program) {
 }
 
 int main(int argc, char **argv) {
+    if (argc == 3 && strcmp(argv[1], "quiet") == 0)
+        return quiet_child(strtol(argv[2], NULL, 10));
     for (int i = 1; i < argc; i++)
         if (!bench_option(argv, &i))
             return usage(argv[0]);

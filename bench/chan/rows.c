@@ -39,6 +39,12 @@ void bench_pin(int n) {
     }
 }
 
+void bench_pause(uint64_t ns) {
+    uint64_t until = fin_now() + ns;
+    while (fin_now() < until) {
+    }
+}
+
 // The far side is one thread, which sleeps between its turns: what a thread costs at its beginning and end is in no row.
 enum { IDLE, CALLED, READY, GO };
 
@@ -181,40 +187,30 @@ double trip_handed(long n) {
     return bench_since(start, (double)n);
 }
 
-enum { PAUSE = 200000 }; // ns: the other side sleeps by then
+static uint64_t quiet, trips; // ns before each; ticks of all
 
-static uint64_t asleep;
-
-static void pause_then(void (*trip)(void)) {
-    asleep = 0;
-    for (long i = 0; i < count; i++) {
-        uint64_t until = fin_now() + PAUSE;
-        while (fin_now() < until) {
-        }
-        uint64_t start = bench_ticks();
-        trip();
-        asleep += bench_ticks() - start;
-    }
-}
-
-static void one_trip(void) {
+static void ask_after(void *n) {
     char p[MESSAGE] = {0};
-    check(fin_chan_send(ends[0], p, sizeof p) == 0);
-    while (fin_chan_try_recv(ends[0], p, sizeof p) != sizeof p) {
+    trips = 0;
+    for (long i = 0; i < *(long *)n; i++) {
+        bench_pause(quiet);
+        uint64_t start = bench_ticks();
+        check(fin_chan_send(ends[0], p, sizeof p) == 0);
+        while (fin_chan_try_recv(ends[0], p, sizeof p) != sizeof p) {
+        }
+        trips += bench_ticks() - start;
     }
 }
 
-static void ask_sleeping(void *unused) {
-    (void)unused;
-    pause_then(one_trip);
-}
-
-double trip_asleep(long n) {
+double trip_after(long n, uint64_t ns) {
     static struct fin_chan *kept[2];
     use(kept, 0, 0);
-    two_sides(ask_sleeping, answer, &n, n);
-    return (double)asleep * BENCH_CYCLES_PER_TICK / (double)n;
+    quiet = ns;
+    two_sides(ask_after, answer, &n, n);
+    return (double)trips * BENCH_CYCLES_PER_TICK / (double)n;
 }
+
+double trip_asleep(long n) { return trip_after(n, 200000); } // ns: the other side sleeps by then
 
 static void send_all(void *size) {
     char p[LARGE] = {0};

@@ -16,6 +16,7 @@ double two_sides(void (*near)(void *), void (*far)(void *), const void *arg, lon
 // The near side may run on all processors again: what is started from here may, too.
 void unpin(void);
 void bench_pin(int n); // the calling thread, to the nth processor that we may use
+void bench_pause(uint64_t ns);
 
 enum { MESSAGE = 56, LARGE = 4096, BENCH_WIDE = 256 << 10 }; // bytes; the last: of a wide channel's ring
 
@@ -26,6 +27,7 @@ double trip_pair(long n);
 double trip_process(long n);
 double trip_local(long n);
 double trip_handed(long n); // by fin_chan_send_recv
+double trip_after(long n, uint64_t ns); // to a receiver that nothing has come to for so long
 double trip_asleep(long n);
 double trip_futex(long n);
 double trip_pipe(long n);
@@ -108,6 +110,8 @@ double epoll_1000(long n);
 
 void table_alerts(int channels, bool processes);
 void table_beside(void);
+void table_quiet(void);
+int quiet_child(long n); // this program as `quiet N`: prints its part of that table
 void table_interrupts(void);
 void table_rtm(void);
 void table_rtm_lines(void); // where there is RTM
