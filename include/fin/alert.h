@@ -58,9 +58,10 @@ FIN_BLOCKING int fin_waitset_dispatch_monitored_nc(struct fin_waitset *w);
 // Runs a step of a computation, fn(state), after a check for alerts; for code that cannot enable them. The check reads one
 // line of memory, and beside it where the next message will be in each of a few channels, whose senders then need not ring:
 // 16 within the process, and up to 100 altogether. What other channels of the process bring changes the one line; other
-// processes beyond these 100 signal. If the processor has transactions (RTM) the step is one, and a change of such a line
-// aborts it: then the event is handled and the step runs again. So fn must do no more than compute and store, and
-// no C++ exception may leave it.
+// processes beyond these 100 signal. So that the check's cost does not depend on their number, a step looks at eight of
+// these places, or at as many as take a fiftieth of its time; the others' turn is in the next steps. If the processor has
+// transactions (RTM) the step is one, and a change of such a line aborts it: then the event is handled and the step runs
+// again. So fn must do no more than compute and store, and no C++ exception may leave it.
 // Without transactions steps run plainly. A step that keeps aborting because it is too long or too large also runs plainly,
 // and so do its next calls, except one now and then that tries a transaction again. A transaction takes 15 to 200 cycles
 // more, depending on the processor: less than 2% of a step of 10,000 cycles, on some of one of 1,000. Returns how often the

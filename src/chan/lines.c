@@ -2,6 +2,8 @@
 // See lines.h.
 #include "chan/lines.h"
 
+#include <fin/time.h>
+
 #include "chan/waitset.h"
 
 enum { FEW = 16 }; // of this process, rather than have a thread ring: beyond that, one word for all of them is enough
@@ -11,6 +13,18 @@ static void set_line(struct fin_lines *l, uint32_t i, const uint32_t *at, uint32
     __atomic_store_n(&l->seen[i], seen, __ATOMIC_RELAXED);
     l->source[i] = s;
     __atomic_store_n(&s->line, (uint16_t)(i + 1), __ATOMIC_RELAXED); // of any set, which asks with its own latch
+}
+
+static const uint32_t nothing; // changes
+
+static void clear_line(struct fin_lines *l, uint32_t i) {
+    __atomic_store_n(&l->at[i], &nothing, __ATOMIC_RELAXED);
+    __atomic_store_n(&l->seen[i], 0, __ATOMIC_RELAXED);
+}
+
+static void clear_all(struct fin_lines *l) {
+    for (uint32_t i = 0; i < FIN_LINES; i++)
+        clear_line(l, i);
 }
 
 static void set_count(struct fin_lines *l, uint32_t n) { __atomic_store_n(&l->count, n, __ATOMIC_RELAXED); }
@@ -51,6 +65,7 @@ static void remove_line(struct fin_lines *l, struct fin_waitset_source *s) {
     uint32_t i = s->line - 1u, last = l->count - 1;
     l->inside -= is_inside(s);
     set_line(l, i, l->at[last], l->seen[last], l->source[last]);
+    clear_line(l, last);
     set_count(l, last);
     __atomic_store_n(&s->line, 0, __ATOMIC_RELAXED);
 }
@@ -92,6 +107,27 @@ struct fin_waitset_source *fin_lines_take(struct fin_runtime *rt, const struct f
     return found;
 }
 
+// So many steps are timed together. A look at a group takes some ten cycles, a fiftieth of that many ns.
+enum { TIMED = 64, GROUP_NS = 200, MOST_GROUPS = FIN_LINES / FIN_LINES_GROUP };
+_Static_assert(MOST_GROUPS * FIN_LINES_GROUP == FIN_LINES, "the last group is one");
+
+static uint16_t share_of(uint64_t ns) {
+    uint64_t share = ns / TIMED / GROUP_NS;
+    return (uint16_t)(share < FIN_LINES_LEAST ? FIN_LINES_LEAST : share < MOST_GROUPS ? share : MOST_GROUPS);
+}
+
+void fin_lines_next_turn(struct fin_runtime *rt) {
+    struct fin_lines *l = &rt->lines;
+    uint32_t groups = fin_lines_groups(l), next = l->next + l->share;
+    l->next = (uint16_t)(next < groups ? next : next - groups < groups ? next - groups : 0);
+    if (l->steps-- == 0) {
+        uint64_t now = fin_now();
+        l->share = share_of(now - l->timed);
+        l->timed = now;
+        l->steps = TIMED - 1;
+    }
+}
+
 static void each_set(struct fin_runtime *rt, bool now) {
     for (struct fin_waitset *w = rt->monitored; w; w = w->next) {
         fin_latch_acquire(&w->waiters.latch);
@@ -106,8 +142,12 @@ static void each_set(struct fin_runtime *rt, bool now) {
 static void use(struct fin_runtime *rt, bool now) {
     fin_latch_acquire(&fin_waitset_changes);
     fin_latch_acquire(fin_lines_latch(rt));
+    if (!rt->lines.at[0])
+        clear_all(&rt->lines);
     __atomic_store_n(&rt->lines.on, now && rt->monitored, __ATOMIC_RELAXED);
     rt->lines.wanted = !now;
+    rt->lines.share = MOST_GROUPS; // until it is known how long a step takes
+    rt->lines.steps = 0;
     fin_latch_release(fin_lines_latch(rt));
     each_set(rt, now);
     fin_latch_release(&fin_waitset_changes);
@@ -118,6 +158,7 @@ void fin_lines_end(struct fin_runtime *rt) { use(rt, false); }
 
 void fin_lines_forget(struct fin_runtime *rt) {
     fin_latch_init(fin_lines_latch(rt));
+    clear_all(&rt->lines);
     rt->lines.count = rt->lines.on = rt->lines.inside = 0;
     rt->lines.wanted = false;
 }

@@ -36,7 +36,7 @@ static bool try_step(struct fin_runtime *rt, void (*fn)(void *), void *state) {
             fin_arch_pause();
         return false;
     }
-    if (alerted(rt) || fin_lines_changed_now(rt))
+    if (alerted(rt) || (fin_lines_on(rt) && fin_lines_changed_now(rt)))
         fin_rtm_abort();
     fn(state);
     fin_rtm_commit();
@@ -68,6 +68,7 @@ int fin_monitored_step(void (*fn)(void *state), void *state) {
     if (FIN_UNLIKELY(rt->lines.wanted))
         fin_lines_begin(rt);
     rt->lines.looks = FIN_LINES_LOOKS;
+    fin_lines_turn(rt);
     if (FIN_UNLIKELY(alerted(rt)))
         fin_alert_handle(rt);
     if (is_worth_trying(rt, fn))

@@ -82,6 +82,9 @@ struct fin_lines {
     bool wanted;        // there may be such places, and nobody has listed them
     uint8_t looks;      // so many looks for work without a step between, and it is no longer in use
     uint16_t inside;    // those that other threads of this process write
+    uint16_t next, share; // a step looks at so many groups, from that one on; the next step at those behind
+    uint16_t steps;       // until it is known again how long they take
+    uint64_t timed;       // fin_now() when that was
     uint32_t seen[FIN_LINES];
     const uint32_t *at[FIN_LINES];
     struct fin_waitset_source *source[FIN_LINES];

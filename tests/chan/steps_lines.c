@@ -2,13 +2,15 @@
 // Messages while a thread runs steps, of another thread, and as of another process: they are found by looking, and their
 // sender does not ring. As soon as the thread does something else the sender rings again: it sleeps, it enables alerts,
 // others of it run, the set is no longer monitored. Steps that commit and steps that always run plainly; more channels than
-// steps look at; a channel that is removed, moved, closed or whose sender goes meanwhile; one whose message nobody handles.
+// steps look at, and more than one step looks at; a channel that is removed, moved, closed or whose sender goes meanwhile;
+// one whose message nobody handles.
 #include "alert.h"
 
 #include <sys/syscall.h>
 #include <unistd.h>
 
 #include "chan/chan.h"
+#include "chan/lines.h"
 #include "core/runtime.h"
 
 enum { ROUNDS = 50, MANY = FIN_LINES + 20, ABORTS = 3 };
@@ -214,6 +216,39 @@ static void more_than_it_looks_at(void) {
     until_handled(ROUNDS * MANY + MANY / 2);
 }
 
+// Steps that are short look at a few of many lines: a message is found when its line has its turn.
+static void by_turns(void) {
+    struct fin_lines *l = &fin_here()->lines;
+    unsigned late = 0;
+    one_step();
+    CHECK_EQ(lines(), most_lines());
+    for (unsigned i = 0; i < FIN_LINES; i++) {
+        unsigned steps = 0;
+        l->share = FIN_LINES_LEAST;
+        l->steps = UINT16_MAX; // and are not timed
+        for (send_to(i); handled == i; steps++)
+            one_step();
+        CHECK(steps <= lines() / FIN_LINES_GROUP / FIN_LINES_LEAST + 3);
+        late += steps > 1;
+    }
+    CHECK(late > 0);
+}
+
+// Whatever they take, none is looked at by too few.
+static void timed(void) {
+    struct fin_lines *l = &fin_here()->lines;
+    l->steps = 0;
+    for (unsigned i = 0; i < ROUNDS * 10; i++) {
+        one_step();
+        CHECK(l->share >= FIN_LINES_LEAST && l->share <= FIN_LINES / FIN_LINES_GROUP && l->next <= lines());
+    }
+    CHECK(l->steps > 0);
+    l->timed = 0; // a step of hours
+    l->steps = 0;
+    one_step();
+    CHECK_EQ(l->share, FIN_LINES / FIN_LINES_GROUP);
+}
+
 static void come_and_go(void) {
     struct fin_waitset *other;
     CHECK_EQ(fin_waitset_new(&other), 0);
@@ -406,6 +441,8 @@ int main(void) {
         served(1, all_the_time);
         served(3, come_and_go);
         served(MANY, more_than_it_looks_at);
+        served(FIN_LINES, by_turns);
+        served(FIN_LINES, timed);
         nobody_serves();
         asked();
         if (kind == PAIR) {
