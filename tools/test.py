@@ -44,9 +44,9 @@ BUILDS = {
     'gcc-O0': ({**GCC, **FEW}, ['-Doptimization=0', *THC], []),
     'gcc-O1-frame-pointers': ({**GCC, **FEW}, ['-Doptimization=1', '-Dc_args=-fno-omit-frame-pointer',
                                     '-Dcpp_args=-fno-omit-frame-pointer', *CORE], []),
-    'gcc-O3-lto-pie': ({**GCC, **FEW}, ['-Doptimization=3', '-Db_lto=true', '-Db_pie=true', *CORE, *LINES], []),
-    'gcc-native-no-frame-pointers': ({**GCC, **FEW}, ['-Doptimization=2', '-Dc_args=-fomit-frame-pointer -march=native',
-                                           '-Dcpp_args=-fomit-frame-pointer -march=native', *CORE], []),
+    # GCC leaves frame pointers out by itself from -O1 on
+    'gcc-O3-lto-pie-native': ({**GCC, **FEW}, ['-Doptimization=3', '-Db_lto=true', '-Db_pie=true',
+                                    '-Dc_args=-g1 -march=native', '-Dcpp_args=-g1 -march=native', *CORE], []),
     'clang-O0': ({**CLANG, **FEW}, ['-Doptimization=0', *THC], []),
     'clang-O1-no-frame-pointers': ({**CLANG, **FEW}, ['-Doptimization=1', '-Dc_args=-fomit-frame-pointer',
                                            '-Dcpp_args=-fomit-frame-pointer', *CORE], []),
