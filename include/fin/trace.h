@@ -13,8 +13,9 @@ extern "C" {
 
 // Traces the calling thread from here on, threads that begin later, and those that an earlier trace followed; each keeps its
 // last 65,536 events (or as many as FIN_TRACE_EVENTS in the environment says). The file is written when the program exits or
-// crashes, or fin_trace_stop is called. "+file" appends to a file, so that the traces of several processes become one.
-// Returns 0; -EALREADY if tracing is on; -ENOMEM; or -errno if the file cannot be written. Does not block. Any thread.
+// crashes, or fin_trace_stop is called; stderr has the reason if it cannot be, where nobody asks. "+file" appends to a file,
+// so that the traces of several processes become one. Returns 0; -EALREADY if tracing is on; -ENOMEM; or -errno if the file
+// cannot be written, -ENXIO: it is a pipe that nobody reads. Does not block. Any thread.
 int fin_trace_start(const char *file);
 
 // Ends the trace of all threads and writes the file, with blocking system calls. Returns 0; -EINVAL if tracing is not on; or

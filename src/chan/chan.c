@@ -110,7 +110,7 @@ static ssize_t take_next(struct fin_chan *c, const struct place *p) {
     } else if (p->fds) {
         *p->count = 0;
     }
-    if (FIN_UNLIKELY(fin_trace_on))
+    if (FIN_UNLIKELY(fin_trace_is_on()))
         fin_chan_trace(c, false);
     else if (!c->in.turn.shared && !c->in.turn.mutex.locked)
         in_quick(c); // a trace may be over
@@ -185,7 +185,7 @@ static inline uint64_t quick_long_header(const struct fin_chan *c, size_t room) 
 }
 
 ssize_t fin_chan_take_now(struct fin_chan *c, void *buffer, size_t size) {
-    uint64_t header = c->in.ump.broken || fin_trace_on ? 0 : header_of_line(c, size);
+    uint64_t header = c->in.ump.broken || fin_trace_is_on() ? 0 : header_of_line(c, size);
     if (FIN_LIKELY(header != 0))
         return take_quickly(&c->in.ump, header, buffer);
     bool gone = c->in.ump.gone; // seen before the ring is looked at: nothing comes after that
@@ -279,7 +279,7 @@ static __attribute__((noinline, cold)) ssize_t peek_traced(const struct fin_chan
 }
 
 static inline ssize_t peeked(const struct fin_chan *c, ssize_t n) {
-    return FIN_UNLIKELY(fin_trace_on) ? peek_traced(c, n) : n;
+    return FIN_UNLIKELY(fin_trace_is_on()) ? peek_traced(c, n) : n;
 }
 
 static inline const char *bytes_peeked(const struct fin_chan *c) {

@@ -80,7 +80,7 @@ static inline FIN_BLOCKING int in_take(struct fin_chan *c, bool nc) {
 }
 
 // Pre: the end is not shared, and nobody has the turn.
-static inline void in_quick(struct fin_chan *c) { c->in.quick = !c->in.ump.broken && !fin_trace_on; }
+static inline void in_quick(struct fin_chan *c) { c->in.quick = !c->in.ump.broken && !fin_trace_is_on(); }
 
 void fin_chan_look_again(struct fin_chan *c); // chan.c
 

@@ -68,7 +68,7 @@ static inline ssize_t end(struct fin_chan *c, struct lmp_waiter *w) {
         in_give(c);
     } else {
         c->in.turn.mutex.locked = false;
-        c->in.quick = !fin_trace_on; // one may have begun meanwhile
+        c->in.quick = !fin_trace_is_on(); // one may have begun meanwhile
     }
     return n;
 }
@@ -76,7 +76,7 @@ static inline ssize_t end(struct fin_chan *c, struct lmp_waiter *w) {
 // There may be a message in the ring, or the end. A trace may have begun meanwhile.
 static FIN_BLOCKING __attribute__((noinline)) ssize_t recv_after_all(struct fin_chan *c, const struct lmp_waiter *w,
                                                                      bool nc) {
-    if (FIN_UNLIKELY(fin_trace_on))
+    if (FIN_UNLIKELY(fin_trace_is_on()))
         in_not_quick(c);
     return fin_chan_recv_there(c, w->buffer, w->size, nc);
 }

@@ -167,7 +167,7 @@ static void meet(struct fin_chan *c, unsigned side, bool alone) {
     c->out.ump.meeting = &c->map->meeting[1 - side];
     c->in.ump.alone = c->out.ump.alone = alone;
     c->out.quick &= !alone;
-    c->out.here = alone && !fin_trace_on;                // no message of a trace goes past the ring
+    c->out.here = alone && !fin_trace_is_on();           // no message of a trace goes past the ring
     c->out.ump.fence = !alone && !c->out.ump.registered; // the other end does as this one
 }
 

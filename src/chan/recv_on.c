@@ -107,7 +107,7 @@ static void ended(void *arg, struct fin_awe *a, int result) {
     fin_ump_disarm(rx);
     if (result >= 0) {
         n = -EAGAIN;
-        if (FIN_LIKELY(!fin_trace_on)) {
+        if (FIN_LIKELY(!fin_trace_is_on())) {
             fin_bell_hear(rx);
             n = take_now(on);
         }

@@ -25,8 +25,8 @@ static FIN_BLOCKING int out_take(struct fin_chan *c, bool nc) {
 
 // Pre: the end is not shared, and nobody has the turn.
 static void out_quick(struct fin_chan *c) {
-    c->out.quick = !c->out.ump.alone && !fin_trace_on;
-    c->out.here = c->out.ump.alone && !fin_trace_on;
+    c->out.quick = !c->out.ump.alone && !fin_trace_is_on();
+    c->out.here = c->out.ump.alone && !fin_trace_is_on();
 }
 
 void fin_chan_out_give(struct fin_chan *c) {
@@ -60,7 +60,7 @@ static void put(struct fin_chan *c, const struct message *m) {
         memcpy(at, m->data, m->size);
         tx->dirty = tx->head + lines + tx->lines;
     }
-    if (FIN_UNLIKELY(fin_trace_on))
+    if (FIN_UNLIKELY(fin_trace_is_on()))
         fin_chan_trace(c, true);
     ump_publish(tx, size, m->count ? UMP_WITH_FDS : UMP_MESSAGE);
     if (tx->alone)
@@ -182,7 +182,7 @@ static FIN_BLOCKING __attribute__((noinline)) int send_slowly(struct fin_chan *c
 
 // The same half with the turn's latch, where several threads may send. False: it is not that simple.
 static inline bool put_in_turn(struct fin_chan *c, const void *data, size_t size, int *result) {
-    if (size > UMP_FIRST || FIN_UNLIKELY(fin_trace_on) || !turn_enter(&c->out.turn))
+    if (size > UMP_FIRST || FIN_UNLIKELY(fin_trace_is_on()) || !turn_enter(&c->out.turn))
         return false;
     bool room = ump_room(&c->out.ump, 1);
     if (FIN_LIKELY(room))
@@ -221,7 +221,7 @@ static inline bool hand_behind(struct fin_chan *c, uint64_t word, const void *da
 }
 
 static inline bool quick_behind(const struct fin_chan *c, size_t size) {
-    bool usual = (c->out.quick && !c->out.reserved) || (c->out.here && !fin_trace_on);
+    bool usual = (c->out.quick && !c->out.reserved) || (c->out.here && !fin_trace_is_on());
     return FIN_LIKELY(size <= UMP_FIRST - sizeof(uint64_t) && usual && ump_room(&c->out.ump, 1));
 }
 
@@ -360,7 +360,7 @@ static __attribute__((noinline)) int commit_slowly(struct fin_chan *c, size_t us
         return -EINVAL;
     if (ump_offset(used) != ump_offset(c->out.reserved - 1))
         move_bytes(&c->out.ump, used);
-    if (FIN_UNLIKELY(fin_trace_on))
+    if (FIN_UNLIKELY(fin_trace_is_on()))
         fin_chan_trace(c, true);
     c->out.reserved = 0;
     ump_publish(&c->out.ump, used, UMP_MESSAGE);
@@ -372,7 +372,7 @@ static __attribute__((noinline)) int commit_slowly(struct fin_chan *c, size_t us
 
 // Is there a reservation of the quick half, for which nobody waits?
 static inline bool quickly_reserved(const struct fin_chan *c) {
-    return c->out.quick && !c->out.turn.mutex.locked && FIN_LIKELY(!fin_trace_on);
+    return c->out.quick && !c->out.turn.mutex.locked && FIN_LIKELY(!fin_trace_is_on());
 }
 
 int fin_chan_commit(struct fin_chan *c, size_t used) {

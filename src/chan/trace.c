@@ -53,7 +53,7 @@ int fin_chan_trace_add(struct fin_chan *c) {
         return error;
     fin_latch_acquire(&changes);
     // With the latch: a trace that begins is seen here, or sees the end in the list.
-    c->out.quick = c->in.quick = !c->out.turn.shared && !fin_trace_on;
+    c->out.quick = c->in.quick = !c->out.turn.shared && !fin_trace_is_on();
     fin_link_front(&ends, &c->link);
     fin_latch_release(&changes);
     __atomic_store_n(&fin_trace_begins, nobody_is_quick, __ATOMIC_RELAXED);

@@ -104,7 +104,7 @@ static __attribute__((noinline)) int schedule_there(struct fin_awe *a, uint32_t 
     uint32_t state;
     if (!fin_claim_from(a, &state, way, FIN_AWE_WOKEN))
         return why_not(state); // an explicit AWE may have another by now: it waits
-    if (FIN_UNLIKELY(fin_trace_on))
+    if (FIN_UNLIKELY(fin_trace_is_on()))
         fin_trace_woken(fin_rt(fin_self), a);
     struct fin_runtime *rt = a->owner;
     struct fin_awe *head = __atomic_load_n(&rt->inbox, __ATOMIC_RELAXED);

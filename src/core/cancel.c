@@ -48,7 +48,7 @@ void fin_cancel_block_(struct fin_finish_block *b) {
         return;
     b->flags |= FIN_FINISH_CANCELLED;
     FIN_PROBE(cancel, b);
-    if (FIN_UNLIKELY(fin_trace_on))
+    if (FIN_UNLIKELY(fin_trace_is_on()))
         fin_trace_cancelled();
     if (b->flags & FIN_FINISH_LISTS) {
         struct fin_runtime *rt = fin_rt(fin_self);

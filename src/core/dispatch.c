@@ -117,7 +117,7 @@ void fin_look(struct fin_runtime *rt) {
     rt->stats.switches += rt->turn - rt->ticks + (rt->ticks != 0); // the last of which the caller is about to make
     rt->ticks = rt->turn;
     sample_stacks(rt);
-    if (FIN_UNLIKELY(__atomic_load_n(&fin_trace_on, __ATOMIC_RELAXED)) || fin_traced(rt))
+    if (FIN_UNLIKELY(fin_trace_is_on()) || fin_traced(rt))
         fin_trace_looks(rt);
     fin_drain_inbox(rt);
     // Where nothing can run, the caller asks at once, to sleep: requests and events are then handled in that system call.

@@ -16,7 +16,7 @@ NO_POINTS = {
         pthread_rwlock_init pthread_rwlock_rdlock pthread_rwlock_trywrlock pthread_rwlock_unlock
         pthread_self pthread_setname_np pthread_sigmask raise sched_yield setpgid setsid shutdown
         sigaction __sigaction sigaddset sigdelset
-        sigemptyset sigfillset sigismember signal sigprocmask sigtimedwait sysconf
+        sigemptyset sigfillset sigismember signal sigpending sigprocmask sigtimedwait sysconf
         io_uring_queue_exit io_uring_unregister_buf_ring
         __libc_current_sigrtmax __libc_current_sigrtmin''',
     'no system call': '''
@@ -26,7 +26,7 @@ NO_POINTS = {
     'the end of the process': '_exit abort',
     'of memory files, or of what was just read or written; below.c has them': 'fstat64 fstatfs64',
     'reports and traces: where they cannot be written nothing else changes': '''
-        backtrace fprintf fputc fputs fwrite printf setenv stat64 writev''',
+        backtrace fprintf fputc fputs fwrite getcwd printf setenv stat64 writev''',
     'where they fail a flag is set instead (src/io/try.c), or less is reported': 'ioctl isatty process_vm_readv',
     'names are taken and given without it': 'flock',
 }

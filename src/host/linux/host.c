@@ -217,6 +217,7 @@ int fin_host_thread_begin(struct fin_runtime *rt) {
 void fin_host_thread_end(struct fin_runtime *rt) {
     pthread_setspecific(end_key, NULL);
     fin_stuck_thread_ends(rt);
+    fin_trace_thread_ends();
     __atomic_store_n(&rt->tid, 0, __ATOMIC_RELAXED);
     fin_crash_thread_end();
 }

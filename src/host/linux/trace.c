@@ -4,7 +4,7 @@
 #define _GNU_SOURCE
 #include "host/linux/trace.h"
 
-#include <fcntl.h>
+#include <errno.h>
 #include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -22,7 +22,7 @@
 
 bool fin_trace_on;
 void (*fin_trace_begins)(void);
-static struct fin_trace_ring *rings; // of all threads that were traced; they stay
+static struct fin_trace_ring *rings; // of all threads that were traced; they stay, for other threads when these end
 static char path[4096];
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static __thread struct fin_trace_ring *own __attribute__((tls_model("initial-exec")));
@@ -220,9 +220,8 @@ void fin_trace_mark(const char *name) {
     added(own);
 }
 
-void fin_trace_begin(struct fin_runtime *rt) {
-    if (!fin_trace_on)
-        return;
+// A power of two, for what the environment says.
+static uint64_t events_kept(void) {
     const char *text = getenv("FIN_TRACE_EVENTS");
     char *end = NULL;
     uint64_t wanted = text ? strtoull(text, &end, 10) : 65536, size = 64;
@@ -230,19 +229,53 @@ void fin_trace_begin(struct fin_runtime *rt) {
         fin_host_die("FIN_TRACE_EVENTS is not a number of events");
     while (size < wanted && size < (uint64_t)1 << 24)
         size *= 2;
-    struct fin_trace_ring *r = own ? own : fin_host_map(sizeof *r + size * sizeof(struct fin_trace_event), 0);
-    if (!r)
-        return;
-    if (!own) {
+    return size;
+}
+
+// This trace has nothing of it.
+static bool is_empty(const struct fin_trace_ring *r) {
+    return __atomic_load_n(&r->count, __ATOMIC_RELAXED) == __atomic_load_n(&r->before, __ATOMIC_ACQUIRE);
+}
+
+// An empty one whose thread has ended.
+static struct fin_trace_ring *left_ring(uint64_t size) {
+    for (struct fin_trace_ring *r = __atomic_load_n(&rings, __ATOMIC_ACQUIRE); r; r = r->next) {
+        if (r->size != size || !__atomic_exchange_n(&r->left, false, __ATOMIC_ACQUIRE))
+            continue;
+        if (is_empty(r))
+            return r;
+        __atomic_store_n(&r->left, true, __ATOMIC_RELEASE);
+    }
+    return NULL;
+}
+
+static bool have_ring(void) {
+    uint64_t size = own ? own->size : events_kept();
+    struct fin_trace_ring *r = own ? own : left_ring(size);
+    if (!r && (r = fin_host_map(sizeof *r + size * sizeof(struct fin_trace_event), 0))) {
         r->size = size;
         r->next = __atomic_load_n(&rings, __ATOMIC_RELAXED);
         while (!__atomic_compare_exchange_n(&rings, &r->next, r, true, __ATOMIC_RELEASE, __ATOMIC_RELAXED)) {
         }
-        own = r;
     }
-    r->tid = gettid();
+    own = r;
+    return r;
+}
+
+void fin_trace_begin(struct fin_runtime *rt) {
+    if (!__atomic_load_n(&fin_trace_on, __ATOMIC_ACQUIRE) || !have_ring())
+        return;
+    own->tid = gettid();
     follow(rt, true);
-    runs(r, track_of(running_body(rt, pending_of(rt->thread.current))), fin_running(rt));
+    runs(own, track_of(running_body(rt, pending_of(rt->thread.current))), fin_running(rt));
+}
+
+void fin_trace_thread_ends(void) {
+    if (!own)
+        return;
+    own->runs = false;
+    __atomic_store_n(&own->left, true, __ATOMIC_RELEASE);
+    own = NULL;
 }
 
 static int finish(void) {
@@ -252,30 +285,53 @@ static int finish(void) {
         over(own, now());
     __atomic_store_n(&fin_trace_on, false, __ATOMIC_RELEASE);
     if (r == 0)
-        r = fin_trace_write(rings, path);
+        r = fin_trace_write(__atomic_load_n(&rings, __ATOMIC_ACQUIRE), path);
     pthread_mutex_unlock(&lock);
     return r;
 }
 
 int fin_trace_stop(void) { return finish(); }
 
+// Nobody asks for the result.
+static void at_exit(void) {
+    int r = finish();
+    if (r != 0 && r != -EINVAL)
+        fin_trace_unwritten(path + 1, r);
+}
+
 void fin_trace_crashed(const char *signal) {
-    if (!fin_trace_on || pthread_mutex_trylock(&lock) != 0)
+    if (!fin_trace_is_on() || pthread_mutex_trylock(&lock) != 0)
         return;
     fin_trace_mark(signal);
     pthread_mutex_unlock(&lock);
-    finish();
+    at_exit();
 }
-
-static void at_exit(void) { finish(); }
 
 // The child of a fork has a trace of its own, in the same file, and not the thread that may have had the lock.
 static void in_child(void) {
     pthread_mutex_init(&lock, NULL);
-    for (struct fin_trace_ring *r = rings; r; r = r->next)
+    for (struct fin_trace_ring *r = rings; r; r = r->next) {
         r->count = r->before = 0;
+        r->left = r != own;
+    }
     if (own)
         own->tid = gettid();
+}
+
+// From here on all of us append: a process that this one starts, too. Each may be in another folder by then.
+static int set_path(const char *file) {
+    size_t folder = 0;
+    path[0] = '+';
+    if (*file && *file != '/') {
+        if (!getcwd(path + 1, sizeof path - 1))
+            return errno == ERANGE ? -ENAMETOOLONG : -errno;
+        folder = strlen(path + 1);
+        path[++folder] = '/';
+    }
+    if (folder + strlen(file) + 2 > sizeof path)
+        return -ENAMETOOLONG;
+    strcpy(path + 1 + folder, file);
+    return 0;
 }
 
 static int start_locked(const char *file) {
@@ -285,21 +341,16 @@ static int start_locked(const char *file) {
     ends = ends || atexit(at_exit) == 0;
     if (!ends)
         return -ENOMEM;
-    if (strlen(file) + 2 > sizeof path)
-        return -ENAMETOOLONG;
     bool append = *file == '+';
-    int fd = open(file + append, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC | (append ? 0 : O_TRUNC), 0666);
-    if (fd < 0)
-        return -errno;
-    // From here on all of us append: a process that this one starts, too.
-    path[0] = '+';
-    strcpy(path + 1, file + append);
-    int r = append || write(fd, "[\n", 2) == 2 ? 0 : -EIO;
-    close(fd);
+    int r = set_path(file + append);
+    if (r == 0)
+        r = fin_trace_make_file(path + 1, append);
+    if (r != 0)
+        return r;
     for (struct fin_trace_ring *ring = __atomic_load_n(&rings, __ATOMIC_ACQUIRE); ring; ring = ring->next)
-        ring->before = __atomic_load_n(&ring->count, __ATOMIC_ACQUIRE);
-    __atomic_store_n(&fin_trace_on, r == 0, __ATOMIC_RELEASE);
-    return r;
+        __atomic_store_n(&ring->before, __atomic_load_n(&ring->count, __ATOMIC_ACQUIRE), __ATOMIC_RELEASE);
+    __atomic_store_n(&fin_trace_on, true, __ATOMIC_RELEASE);
+    return 0;
 }
 
 static int start(const char *file) {
@@ -322,7 +373,7 @@ static void tell(void) {
 
 int fin_trace_start(const char *file) {
     struct fin_runtime *rt = fin_here();
-    int r = start(file);
+    int r = have_ring() ? start(file) : -ENOMEM;
     if (r != 0)
         return r;
     fin_trace_begin(rt);

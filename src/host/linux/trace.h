@@ -28,6 +28,7 @@ struct fin_trace_ring {
     uint64_t before;      // of these, in earlier traces
     uint64_t since;       // when `who` began to run
     uint64_t looked;      // when the thread last began to look for events
+    bool left;            // its thread has ended
     bool runs;
     int tid;
     struct {
@@ -39,9 +40,13 @@ struct fin_trace_ring {
 };
 
 void fin_trace_begin_process(void);
+void fin_trace_thread_ends(void);
 // From the handler of a signal that ends the program: writes what there is. Nothing where another thread is at it.
 void fin_trace_crashed(const char *signal);
+// An array begins there, or goes on. 0 or -errno.
+int fin_trace_make_file(const char *path, bool append);
 // Appends what the rings have of this trace to the file; "+" before its name. 0 or -errno.
 int fin_trace_write(const struct fin_trace_ring *rings, const char *path);
+void fin_trace_unwritten(const char *path, int error); // says so
 
 #endif

@@ -4,11 +4,14 @@
 #define _GNU_SOURCE
 #include <errno.h>
 #include <fcntl.h>
+#include <pthread.h>
+#include <signal.h>
 #include <stdarg.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdio.h>
 #include <string.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "host/linux/symbol.h"
@@ -26,17 +29,17 @@ static struct {
 } tracks[CACHED];
 
 struct out {
-    int fd;
-    bool bad;
+    int fd, error;
     size_t n;
     char text[4096];
 };
 
 static void flush(struct out *o) {
-    for (size_t done = 0; done < o->n && !o->bad;) {
+    for (size_t done = 0; done < o->n && o->error == 0;) {
         ssize_t n = write(o->fd, o->text + done, o->n - done);
         done += n > 0 ? (size_t)n : 0;
-        o->bad = n < 0 && errno != EINTR;
+        if (n < 0 && errno != EINTR)
+            o->error = -errno;
     }
     o->n = 0;
 }
@@ -163,23 +166,90 @@ __attribute__((no_sanitize("thread"))) static bool take(const struct fin_trace_r
     return n >= first(r, __atomic_load_n(&r->count, __ATOMIC_RELAXED));
 }
 
-int fin_trace_write(const struct fin_trace_ring *rings, const char *path) {
-    struct out o = {.fd = open(path + 1, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0666)};
-    if (o.fd < 0)
-        return -errno;
-    memset(tracks, 0, sizeof tracks); // those were another file's
-    // A lock of the process, which the child of a fork in the middle does not come to share, as it would one of the open
-    // file, to wait for itself. Where it fails the parts of processes may be mixed.
-    fcntl(o.fd, F_SETLKW, &(struct flock){.l_type = F_WRLCK, .l_whence = SEEK_SET});
+// A pipe that nobody reads any more, and a limit on the size of files, are errors, and not the end of the program.
+struct quiet {
+    sigset_t set, pending, mask;
+};
+
+static struct quiet be_quiet(void) {
+    struct quiet q;
+    sigemptyset(&q.set);
+    sigaddset(&q.set, SIGPIPE);
+    sigaddset(&q.set, SIGXFSZ);
+    sigpending(&q.pending);
+    pthread_sigmask(SIG_BLOCK, &q.set, &q.mask);
+    return q;
+}
+
+// Takes what writing has left, not what was there before.
+static void be_as_before(struct quiet *q) {
+    if (sigismember(&q->pending, SIGPIPE) == 1)
+        sigdelset(&q->set, SIGPIPE);
+    if (sigismember(&q->pending, SIGXFSZ) == 1)
+        sigdelset(&q->set, SIGXFSZ);
+    while (sigtimedwait(&q->set, NULL, &(struct timespec){0}) > 0) {
+    }
+    pthread_sigmask(SIG_SETMASK, &q->mask, NULL);
+}
+
+void fin_trace_unwritten(const char *path, int error) {
+    char text[512];
+    struct quiet q = be_quiet();
+    int n = snprintf(text, sizeof text, "fin: the trace cannot be written to %.200s: %s\n", path, strerror(-error));
+    if (n > 0 && write(STDERR_FILENO, text, (size_t)n) < 0)
+        n = 0; // nobody hears of it
+    be_as_before(&q);
+}
+
+// A named pipe that nobody reads is an error.
+static int open_to_append(const char *path, int flags) {
+    int fd = open(path, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC | O_NONBLOCK | flags, 0666);
+    if (fd >= 0)
+        fcntl(fd, F_SETFL, O_APPEND); // from here on writing waits
+    return fd < 0 ? -errno : fd;
+}
+
+int fin_trace_make_file(const char *path, bool append) {
+    struct quiet q = be_quiet();
+    struct out o = {.fd = open_to_append(path, append ? 0 : O_TRUNC)};
+    if (o.fd < 0) {
+        o.error = o.fd;
+    } else {
+        if (!append)
+            put(&o, "[\n");
+        flush(&o);
+        close(o.fd);
+    }
+    be_as_before(&q);
+    return o.error;
+}
+
+static void write_rings(struct out *o, const struct fin_trace_ring *rings) {
     for (const struct fin_trace_ring *r = rings; r; r = r->next) {
         uint64_t end = __atomic_load_n(&r->count, __ATOMIC_ACQUIRE), n = first(r, end);
         if (n < end)
-            put(&o, "{\"ph\":\"M\",\"pid\":%d,\"tid\":%d,\"name\":\"thread_name\",\"args\":{\"name\":\"thread %d\"}},\n",
+            put(o, "{\"ph\":\"M\",\"pid\":%d,\"tid\":%d,\"name\":\"thread_name\",\"args\":{\"name\":\"thread %d\"}},\n",
                 (int)getpid(), r->tid, r->tid);
         for (struct fin_trace_event e; n < end; n++)
             if (take(r, n, &e))
-                event(&o, r, &e);
+                event(o, r, &e);
     }
-    flush(&o);
-    return close(o.fd) != 0 || o.bad ? -EIO : 0;
+    flush(o);
+}
+
+int fin_trace_write(const struct fin_trace_ring *rings, const char *path) {
+    struct out o = {.fd = open_to_append(path + 1, 0)};
+    if (o.fd < 0)
+        return o.fd;
+    struct quiet q = be_quiet();
+    memset(tracks, 0, sizeof tracks); // those were another file's
+    // A lock of the process, which the child of a fork in the middle does not come to share, as it would one of the open
+    // file, to wait for itself. Where it fails the parts of processes may be mixed.
+    while (fcntl(o.fd, F_SETLKW, &(struct flock){.l_type = F_WRLCK, .l_whence = SEEK_SET}) != 0 && errno == EINTR) {
+    }
+    write_rings(&o, rings);
+    if (close(o.fd) != 0 && o.error == 0)
+        o.error = -errno;
+    be_as_before(&q);
+    return o.error;
 }
