@@ -44,7 +44,8 @@ SSL *fin_tls_ssl(struct fin_tls *t);
 
 // The handshake, as client or server. `host` is the name, or address, that the server's certificate must be for; the server
 // is told the name as well. NULL: what the SSL_CTX says about verification holds, and no name is compared. Return 0 or a
-// negative errno. Blocking.
+// negative errno; -EINVAL: `host` cannot be a name, is another one than that of a call before, which was cancelled, or that
+// was on the other side. Blocking.
 FIN_BLOCKING int fin_tls_connect(struct fin_tls *t, const char *host);
 FIN_BLOCKING int fin_tls_connect_nc(struct fin_tls *t, const char *host);
 FIN_BLOCKING int fin_tls_accept(struct fin_tls *t);
@@ -79,7 +80,8 @@ FIN_BLOCKING int fin_tls_flush_nc(struct fin_tls *t);
 FIN_BLOCKING int fin_tls_shutdown(struct fin_tls *t);
 FIN_BLOCKING int fin_tls_shutdown_nc(struct fin_tls *t);
 
-// What OpenSSL said about the error that ended the connection; "" if there has been none. Does not block.
+// What OpenSSL said about the error that ended the connection, and of a certificate that was refused why; "" if there has
+// been none. Does not block.
 const char *fin_tls_error(const struct fin_tls *t);
 
 #ifdef __cplusplus

@@ -5,6 +5,7 @@
 
 #include <openssl/err.h>
 #include <openssl/x509v3.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -43,6 +44,7 @@ void fin_tls_free(struct fin_tls *t) {
         return;
     SSL_free(t->ssl);
     free(t->out);
+    free(t->host);
     free(t);
 }
 
@@ -112,11 +114,22 @@ static void take_errors(bool *no_memory, bool *rejected) {
     }
 }
 
+// What OpenSSL says first, and what is wrong with the certificate where that is why.
+static void describe(struct fin_tls *t, unsigned long error, bool rejected) {
+    long result = SSL_get_verify_result(t->ssl);
+    char text[120] = "OpenSSL gives no reason";
+    if (error)
+        ERR_error_string_n(error, text, sizeof text);
+    bool more = rejected && result != X509_V_OK;
+    snprintf(t->text, sizeof t->text, "%s%s%s", text, more ? ": " : "", more ? X509_verify_cert_error_string(result) : "");
+}
+
 // The connection is over. The alert that says why to the peer may be in `out`.
 static int failed(struct fin_tls *t) {
     bool no_memory, rejected;
-    ERR_error_string_n(ERR_peek_error(), t->text, sizeof t->text);
+    unsigned long error = ERR_peek_error();
     take_errors(&no_memory, &rejected);
+    describe(t, error, rejected);
     if (no_memory || SSL_get_verify_result(t->ssl) == X509_V_ERR_OUT_OF_MEM)
         t->error = -ENOMEM;
     else if (t->in_eof && t->in_at == t->in_end)
@@ -175,19 +188,30 @@ static bool expect_host(SSL *ssl, const char *host) {
     return SSL_set_tlsext_host_name(ssl, host) == 1 && SSL_set1_host(ssl, host) == 1;
 }
 
+static int begin_connect(struct fin_tls *t, const char *host) {
+    size_t size = host ? strlen(host) : 0;
+    if (host && (size == 0 || size > TLSEXT_MAXLEN_host_name))
+        return -EINVAL;
+    if (host && !t->host && (t->host = malloc(size + 1)))
+        memcpy(t->host, host, size + 1);
+    if (host && (!t->host || !expect_host(t->ssl, host)))
+        return -ENOMEM;
+    SSL_set_connect_state(t->ssl);
+    t->begun = true;
+    return 0;
+}
+
+// What goes on is what was begun, and who was to be there then.
 int fin_tls_connect(struct fin_tls *t, const char *host) {
-    if (!t->begun) {
-        if (host && (!*host || strlen(host) > TLSEXT_MAXLEN_host_name))
-            return -EINVAL;
-        if (host && !expect_host(t->ssl, host))
-            return -ENOMEM;
-        SSL_set_connect_state(t->ssl);
-        t->begun = true;
-    }
-    return handshake(t);
+    if (t->host ? host && strcmp(host, t->host) != 0 : host && t->begun)
+        return -EINVAL;
+    int r = !t->begun ? begin_connect(t, host) : SSL_is_server(t->ssl) ? -EINVAL : 0;
+    return r ? r : handshake(t);
 }
 
 int fin_tls_accept(struct fin_tls *t) {
+    if (t->begun && !SSL_is_server(t->ssl))
+        return -EINVAL;
     if (!t->begun)
         SSL_set_accept_state(t->ssl);
     t->begun = true;

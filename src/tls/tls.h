@@ -19,7 +19,8 @@ struct fin_tls {
     struct fin_event received; // advanced when there is more, or nobody receives any more
     size_t in_at, in_end, out_at, out_end;
     char *out; // OUT_SIZE, while there is something in it
-    char in[256], text[120];
+    char *host; // that the peer has to be, as the caller wrote it
+    char in[256], text[160];
 };
 
 // bio.c. NULL: no memory

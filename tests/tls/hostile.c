@@ -23,7 +23,7 @@ static void garbage(void) {
     }
 }
 
-static void refused(bool trusted, const char *host) {
+static void refused(bool trusted, const char *host, const char *why) {
     static struct pair p;
     static int accepted;
     pair_open(&p, trusted, 0);
@@ -35,9 +35,33 @@ static void refused(bool trusted, const char *host) {
         };
         CHECK_EQ(fin_tls_connect(p.client, host), -EKEYREJECTED);
     }
+    CHECK(strstr(fin_tls_error(p.client), why));
     CHECK_EQ(accepted, -EPROTO); // it was told
     CHECK_EQ(fin_tls_read(p.client, buffer, 1), -ENOTCONN);
     pair_close(&p);
+}
+
+// A handshake that was cancelled goes on as it was begun: nobody is told that another name has been looked at.
+static void changes_its_mind(void) {
+    static struct pair p;
+    static int begun;
+    for (int named = 0; named < 2; named++) {
+        pair_open(&p, true, 0);
+        fin_finish {
+            fin_async { begun = fin_tls_connect(p.client, named ? "localhost" : NULL); };
+            fin_cancel();
+        }
+        CHECK_EQ(begun, -ECANCELED);
+        CHECK_EQ(fin_tls_connect(p.client, "example.org"), -EINVAL);
+        CHECK_EQ(fin_tls_accept(p.client), -EINVAL);
+        fin_finish {
+            fin_async_call(pair_accept, &p);
+            CHECK_EQ(fin_tls_connect(p.client, named ? "localhost" : NULL), 0);
+        }
+        CHECK_EQ(fin_tls_connect(p.server, NULL), -EINVAL);
+        CHECK_EQ(fin_tls_connect(p.client, "example.org"), -EINVAL);
+        pair_close(&p);
+    }
 }
 
 // It is the server that wants a certificate; whether the server's is trusted this client does not ask.
@@ -125,9 +149,10 @@ static void tampered(unsigned bit) {
 
 int main(void) {
     garbage();
-    refused(false, "localhost");
-    refused(true, "example.org");
-    refused(true, "127.0.0.2");
+    refused(false, "localhost", ": self-signed certificate");
+    refused(true, "example.org", ": hostname mismatch");
+    refused(true, "127.0.0.2", ": IP address mismatch");
+    changes_its_mind();
     refused_by_the_server();
     signed_by_another();
     truncated();
