@@ -222,7 +222,7 @@ static void fail(struct resolver *r) { // that has not begun
 // The thread's first one, or one in place of another, which stays where this fails.
 static int begin(const struct fin_resolve_config *c) {
     struct resolver *before = mine;
-    int error = prepare();
+    int error = c && c->servers && !fin_resolve_are_servers_(c->servers) ? -EINVAL : prepare();
     struct resolver *r = error ? NULL : calloc(1, sizeof *r);
     if (!r)
         return error ? error : -ENOMEM;

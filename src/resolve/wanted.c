@@ -2,6 +2,7 @@
 #define _GNU_SOURCE
 #include "resolve/wanted.h"
 
+#include <arpa/inet.h>
 #include <errno.h>
 #include <netinet/in.h>
 #include <stdlib.h>
@@ -15,6 +16,44 @@ static int check_port(const char *service) {
     char *end;
     unsigned long n = strtoul(service, &end, 10);
     return end != service && *end == '\0' && (*service == '-' || n > UINT16_MAX) ? -ESRCH : 0;
+}
+
+static bool is_port(const char *text) {
+    char *end;
+    unsigned long n = strtoul(text, &end, 10);
+    return *text >= '0' && *text <= '9' && *end == '\0' && n > 0 && n <= UINT16_MAX;
+}
+
+static bool is_server(char *text) {
+    unsigned char address[16];
+    char *port = strrchr(text, ':');
+    if (*text == '[') {
+        if (!port || port[-1] != ']')
+            return false;
+        port[-1] = '\0';
+        return inet_pton(AF_INET6, text + 1, address) == 1 && is_port(port + 1);
+    }
+    if (port && strchr(text, ':') != port)
+        return inet_pton(AF_INET6, text, address) == 1;
+    if (port)
+        *port = '\0';
+    return inet_pton(AF_INET, text, address) == 1 && (!port || is_port(port + 1));
+}
+
+bool fin_resolve_are_servers_(const char *servers) {
+    for (const char *at = servers;; at++) {
+        char text[64];
+        size_t n = strcspn(at, ",");
+        if (n >= sizeof text)
+            return false;
+        memcpy(text, at, n);
+        text[n] = '\0';
+        if (!is_server(text))
+            return false;
+        at += n;
+        if (!*at)
+            return true;
+    }
 }
 
 static int error_of(int status) {

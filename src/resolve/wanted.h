@@ -24,6 +24,10 @@ struct wanted {
 // 0; -EAFNOSUPPORT; -EINVAL where `hints` are contradictory; -ESRCH: no kind of socket has the service.
 int fin_resolve_wanted_(struct wanted *w, const char *service, const struct addrinfo *hints);
 
+// Whether they are "ADDRESS", "V4:PORT" or "[V6]:PORT", with commas between them. c-ares takes the beginning of what it does
+// not understand, and 16 bits of any port.
+bool fin_resolve_are_servers_(const char *servers);
+
 // A number's addresses: 0; -ENODATA where it is of the other family; -ENOENT: it is none; -ENOMEM.
 int fin_resolve_number_(const struct wanted *w, const char *host, struct addrinfo **out);
 

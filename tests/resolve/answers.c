@@ -19,6 +19,20 @@ static void is_v4(const struct addrinfo *a, const char *address, int port) {
     CHECK_EQ(ntohs(in->sin_port), port);
 }
 
+static int configure(const char *servers) {
+    return fin_resolve_configure(&(struct fin_resolve_config){.servers = servers});
+}
+
+static void no_servers(void) {
+    static const char *const none[] = {
+        "",       "not a server", ",",   "127.0.0.1,",   ",127.0.0.1",    "127.0.0.1:99999", "127.0.0.1:65589",
+        ":53",    "127.0.0.1:0",  "[::1", "127.0.0.1:-1", "127.0.0.1:53x", "127.0.0.1:",      "127.0.0.1]:53",
+        "]:53",   "[::1]:65536",  "[]:53", "[::1]53",     "::1]:53",       "1.2.3",           "[127.0.0.1]:53"};
+    for (size_t i = 0; i < sizeof none / sizeof *none; i++)
+        CHECK_EQ(configure(none[i]), -EINVAL);
+    CHECK_EQ(configure("127.0.0.1,127.0.0.2:65535,::1,[2001:db8::1]:53"), 0);
+}
+
 static void without_a_server(void) {
     struct addrinfo *a;
     CHECK_EQ(fin_getaddrinfo("192.0.2.77", "443", &v4, &a), 0);
@@ -91,7 +105,7 @@ int main(void) {
     dns_open(&server);
     fin_finish {
         fin_async_call(dns_serve, &server);
-        CHECK_EQ(fin_resolve_configure(&(struct fin_resolve_config){.servers = "not a server"}), -EINVAL);
+        no_servers();
         use_server(&server, 2000, 2);
         without_a_server();
         with_a_server();
