@@ -4,6 +4,8 @@
 #ifndef FIN_EXAMPLES_EXAMPLE_H
 #define FIN_EXAMPLES_EXAMPLE_H
 
+#include <errno.h>
+#include <fcntl.h>
 #include <signal.h>
 #include <stdbool.h>
 #include <stdint.h>
@@ -22,6 +24,23 @@
             exit(1);                                                                                                        \
         }                                                                                                                   \
     } while (0)
+
+// What was said and could not be written, on a disk that is full, is an error of the program.
+static void check_output(void) {
+    if (fflush(stdout) == 0 && !ferror(stdout))
+        return;
+    fprintf(stderr, "standard output: %s\n", strerror(errno));
+    _exit(1);
+}
+
+// Before main. Where standard input, output or error is closed, the next file or socket would have its number, and be given
+// what is printed.
+__attribute__((constructor)) static void begin_example(void) {
+    for (int fd = 0; fd <= STDERR_FILENO; fd++)
+        if (fcntl(fd, F_GETFD) < 0 && open("/dev/null", fd == STDIN_FILENO ? O_WRONLY : O_RDONLY) != fd)
+            _exit(1);
+    atexit(check_output);
+}
 
 // Starts a process that runs fn(arg). Call it before the first use of Fin: the runtime of a thread does not survive a fork.
 // The child dies with its parent, however that ends.
@@ -88,6 +107,15 @@ static inline long option_value(int argc, char **argv, const char *option, long 
         if (strcmp(argv[i], option) == 0)
             return strtol(argv[i + 1], NULL, 0);
     return otherwise;
+}
+
+// The same; what is out of bounds ends the program.
+static inline long option_within(int argc, char **argv, const char *option, long otherwise, long least, long most) {
+    long n = option_value(argc, argv, option, otherwise);
+    if (n >= least && n <= most)
+        return n;
+    fprintf(stderr, "%s: %s is a number from %ld to %ld\n", argv[0], option, least, most);
+    exit(2);
 }
 
 #endif

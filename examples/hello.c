@@ -177,9 +177,10 @@ static FIN_BLOCKING void check(bool echo) {
 
 FIN_BLOCKING int main(int argc, char **argv) {
     only_options(argc, argv, 1, OPTIONS("--short", "--serve=", "--stacks", "--echo"));
-    long port = option_value(argc, argv, "--serve", 0);
+    bool serves = has_option(argc, argv, "--serve");
+    long port = option_within(argc, argv, "--serve", 1, 1, UINT16_MAX);
     stacks = has_option(argc, argv, "--stacks");
-    if (port) {
+    if (serves) {
         struct sockaddr_in address = {.sin_port = htons((uint16_t)port)};
         raise_descriptors(1000000);
         int listener = listen_on(&address);

@@ -277,17 +277,16 @@ static void report(const struct load *load, uint64_t connecting, uint64_t tradin
 FIN_BLOCKING int main(int argc, char **argv) {
     only_options(argc, argv, 1, OPTIONS("--short", "--serve=", "--stacks", "--clients=", "--seconds="));
     bool brief = has_option(argc, argv, "--short");
-    struct load load = {.address.sin_port = htons((uint16_t)option_value(argc, argv, "--serve", 0)),
-                        .quotes = (int)option_value(argc, argv, "--seconds", brief ? 3 : 10)};
+    struct load load = {.address.sin_port = htons((uint16_t)option_within(argc, argv, "--serve", 0, 0, UINT16_MAX)),
+                        .quotes = (int)option_within(argc, argv, "--seconds", brief ? 3 : 10, 1, 1000000)};
     period = brief ? 20 * FIN_MS : quote_period();
     void (*server_body)(void *) = has_option(argc, argv, "--stacks") ? serve : serve_without_stacks;
     if (has_option(argc, argv, "--serve")) {
         raise_descriptors(1000000);
         server_body(&(int){listen_somewhere(&load.address)});
     }
-    load.count = allowed_clients((int)option_value(argc, argv, "--clients", brief ? 200 : 10000));
+    load.count = allowed_clients((int)option_within(argc, argv, "--clients", brief ? 200 : 10000, 1, 10000000));
     size_t expected = (size_t)load.count * (size_t)load.quotes;
-    EXPECT(load.count > 0 && load.quotes > 0);
     load.clients = calloc((size_t)load.count, sizeof *load.clients);
     load.late = calloc(expected, sizeof *load.late);
     EXPECT(load.clients && load.late);

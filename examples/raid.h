@@ -85,7 +85,11 @@ static inline void write_raid(const char *const path[2], uint64_t size_of_each) 
                 uint64_t check = (at / STRIPE * 2 + (uint64_t)i) * STRIPE + page + 1;
                 memcpy(stripe + page, &check, sizeof check);
             }
-            EXPECT(write(fd, stripe, STRIPE) == STRIPE);
+            ssize_t n = write(fd, stripe, STRIPE);
+            if (n != STRIPE) {
+                fprintf(stderr, "%s: %s\n", path[i], n < 0 ? strerror(errno) : "the disk is full");
+                exit(1);
+            }
         }
         EXPECT(fsync(fd) == 0 && close(fd) == 0);
     }

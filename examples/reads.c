@@ -147,19 +147,28 @@ static FIN_BLOCKING void show(struct run run, bool brief) {
     }
 }
 
+// A file without a name, so that none is left however this ends; its path as long as the descriptor is open.
+static int make_file(char **path) {
+    char name[] = "fin-reads-XXXXXX";
+    int fd = mkostemp(name, O_CLOEXEC);
+    if (fd < 0) {
+        fprintf(stderr, "reads: no file can be made here: %s\n", strerror(errno));
+        exit(1);
+    }
+    EXPECT(unlink(name) == 0 && asprintf(path, "/proc/self/fd/%d", fd) > 0);
+    return fd;
+}
+
 static FIN_BLOCKING void make_and_show(bool brief) {
-    char directory[] = "fin-reads-XXXXXX", *paths[2];
-    EXPECT(mkdtemp(directory) != NULL);
-    for (int i = 0; i < 2; i++)
-        EXPECT(asprintf(&paths[i], "%s/%d", directory, i) > 0);
+    char *paths[2];
+    int fds[2] = {make_file(&paths[0]), make_file(&paths[1])};
     struct run run = {.paths = {paths[0], paths[1]}};
     write_raid(run.paths, brief ? 4 << 20 : 128 << 20);
     show(run, brief);
     for (int i = 0; i < 2; i++) {
-        unlink(paths[i]);
+        close(fds[i]);
         free(paths[i]);
     }
-    rmdir(directory);
 }
 
 FIN_BLOCKING int main(int argc, char **argv) {
@@ -170,16 +179,20 @@ FIN_BLOCKING int main(int argc, char **argv) {
         return 0;
     }
     bool make = strcmp(argv[1], "--make") == 0;
+    if (make)
+        only_options(argc, argv, 4, OPTIONS("--size="));
+    else
+        only_options(argc, argv, 3, OPTIONS("--sync", "--explicit", "--direct", "--block=", "--depth=", "--reads="));
     struct run run = {.paths = {argv[1 + make], argc > 3 || !make ? argv[2 + make] : NULL},
-                      .block = (size_t)option_value(argc, argv, "--block", PAGE),
-                      .depth = (int)option_value(argc, argv, "--depth", 1),
-                      .reads = (uint64_t)option_value(argc, argv, "--reads", 100000),
+                      .block = (size_t)option_within(argc, argv, "--block", PAGE, PAGE, STRIPE),
+                      .depth = (int)option_within(argc, argv, "--depth", 1, 1, 1000000),
+                      .reads = (uint64_t)option_within(argc, argv, "--reads", 100000, 1, 1L << 40),
                       .direct = has_option(argc, argv, "--direct"),
                       .sync = has_option(argc, argv, "--sync"),
                       .explicit = has_option(argc, argv, "--explicit")};
-    EXPECT(run.paths[1] && run.depth > 0 && run.reads > 0);
+    EXPECT(run.paths[1]);
     if (make) {
-        write_raid(run.paths, (uint64_t)option_value(argc, argv, "--size", 256 << 20));
+        write_raid(run.paths, (uint64_t)option_within(argc, argv, "--size", 256 << 20, STRIPE, 1L << 40));
         return 0;
     }
     struct cost cost;

@@ -81,10 +81,8 @@ static FIN_BLOCKING void transaction(enum kind kind, uint64_t number) {
 
 FIN_BLOCKING int main(int argc, char **argv) {
     only_options(argc, argv, 1, OPTIONS("--short", "--rounds="));
-    uint64_t rounds = has_option(argc, argv, "--short") ? 400 : 60000;
-    for (int i = 1; i + 1 < argc; i++)
-        if (strcmp(argv[i], "--rounds") == 0)
-            rounds = strtoull(argv[i + 1], NULL, 10);
+    long usual = has_option(argc, argv, "--short") ? 400 : 60000;
+    uint64_t rounds = (uint64_t)option_within(argc, argv, "--rounds", usual, 1, 1000000000);
     struct peer second_process;
     peer_start(&third_process, third, 1); // its other end is the second's: inherited
     peer_start(&second_process, second, 1);
