@@ -48,8 +48,9 @@
 extern "C" {
 #endif
 
-// Says what the calling thread's I/O goes through: io_uring, and what it uses of kernels after 5.15; or epoll, and why. The
-// string lasts as long as the thread. Does not block.
+// Says what the calling thread's I/O goes through: io_uring, and what it uses of kernels after 5.15; or epoll, and why; or
+// "none", and the system call that is denied or fails, where calls that would wait return its error. The string lasts as
+// long as the thread. Does not block.
 const char *fin_io_backend(void);
 
 #ifdef __cplusplus

@@ -55,6 +55,9 @@ bool fin_host_stuck_wanted(void); // the same, before the first thread has begun
 
 // A line on the standard error stream, "fin: " before it; then the end of the program.
 _Noreturn void fin_host_die(const char *text);
+_Noreturn void fin_host_die_of(const char *what, int error, const char *then); // "what: the name of the error", then more
+// Is it what a seccomp filter answers a system call that it denies? (So may the kernel, for reasons of its own.)
+static inline bool fin_host_denied(int error) { return error == -EPERM || error == -EACCES || error == -ENOSYS; }
 
 // The size of a stack in bytes, a power of two: at least what the environment says, or else `wanted`, unless that is 0.
 enum { FIN_MOST_STACK_SIZE = 1 << 30 };

@@ -81,6 +81,14 @@ void fin_epoll_cancel(void *waiter) {
         stop_waiting(r, -ECANCELED);
 }
 
+// epoll refuses a file that is always ready with EPERM, as a filter may refuse the call of any: then a pipe or a socket is
+// not ready for both.
+static int always_ready(int fd) {
+    const int both = POLLIN | POLLOUT;
+    int r = fin_io_ready_now(fd, both);
+    return r < 0 ? r : (r & both) == both ? 1 : -EPERM;
+}
+
 int fin_epoll_watch(struct ready_waiter *r, int fd) {
     struct watch *w;
     int error = watch_of(&r->io->epoll, fd, &w);
@@ -93,7 +101,7 @@ int fin_epoll_watch(struct ready_waiter *r, int fd) {
         fin_link_remove(&r->link);
         r->link.next = NULL;
     }
-    return error;
+    return error == -EPERM ? always_ready(fd) : error;
 }
 
 // 0: it may be ready.
@@ -109,11 +117,9 @@ static FIN_BLOCKING int wait_ready(struct io *io, int fd, uint32_t events, bool 
         fin_io_suspend(&r.waiter);
     if (!nc)
         fin_cancel_remove(&r.waiter.item);
-    if (error == -EPERM) // a file that is always ready, and for nothing else
+    if (error > 0)
         return events & (EPOLLIN | EPOLLOUT) ? 0 : -EINVAL;
-    if (error)
-        return error;
-    return r.waiter.result;
+    return error ? error : r.waiter.result;
 }
 
 static uint32_t events_of(const struct fin_link *waiters) {
@@ -142,6 +148,13 @@ static bool wake(struct fin_link *waiters, uint32_t events, bool all) {
     return any;
 }
 
+static void stop_all(struct watch *w, int result) {
+    while (!nobody_waits(w)) {
+        struct fin_link *waiters = fin_link_empty(&w->lookers) ? &w->takers : &w->lookers;
+        stop_waiting(FIN_OF(struct ready_waiter, link, waiters->next), result);
+    }
+}
+
 static void ready(struct io *io, int fd, uint32_t events) {
     struct watch *w = fd < io->epoll.watches ? io->epoll.watch[fd] : NULL;
     if (!w)
@@ -152,11 +165,20 @@ static void ready(struct io *io, int fd, uint32_t events) {
         w->events = 0;
     else if (!any) // what was more
         w->events = events_of(&w->lookers) | events_of(&w->takers);
-    if (w->events)
-        arm(io, fd, w);
+    int error = w->events ? arm(io, fd, w) : 0;
+    if (error)
+        stop_all(w, error); // nobody would tell them anything
 }
 
 #define CLOSED "an epoll no longer works: the program has closed a descriptor that is not its own"
+
+// What the kernel itself says of a descriptor that is no epoll; the rest is for others to say.
+static _Noreturn void die_of(int error) {
+    if (error == EBADF || error == EINVAL)
+        fin_host_die(CLOSED);
+    fin_host_die_of("epoll_wait(2) fails in a thread that has used it", error,
+               ". A seccomp filter that denies it has to come before the thread's first I/O, which then says so");
+}
 
 static void handle(struct io *io, int ms) {
     struct epoll_event events[64];
@@ -165,7 +187,7 @@ static void handle(struct io *io, int ms) {
         n = epoll_wait(io->fd, events, 64, ms);
         ms = 0;
         if (n < 0 && errno != EINTR)
-            fin_host_die(CLOSED);
+            die_of(errno);
         for (int i = 0; i < n; i++) {
             if (events[i].data.fd == io->wake_fd) {
                 eventfd_t value;
@@ -178,17 +200,17 @@ static void handle(struct io *io, int ms) {
     } while (n == 64);
 }
 
-// epoll_wait knows milliseconds only; poll does not know of any descriptor where a process may have no more.
+// epoll_wait knows milliseconds only; poll does not know of any descriptor where a process may have no more, or is denied.
 static void poll_events(struct io *io, int64_t ns) {
     int ms = 0;
     if (ns != 0) {
         struct pollfd p = {.fd = io->fd, .events = POLLIN};
         struct timespec t = {.tv_sec = ns / (int64_t)FIN_S, .tv_nsec = ns % (int64_t)FIN_S};
         int r = ppoll(&p, 1, ns < 0 ? NULL : &t, NULL);
-        if (r < 0 && errno == EINVAL)
+        if (p.revents & POLLNVAL)
+            die_of(EBADF);
+        if (r < 0 && errno != EINTR && errno != ENOMEM)
             ms = ns < 0 ? -1 : ns < INT32_MAX ? (int)(ns / (int64_t)FIN_MS) + 1 : INT32_MAX / (int)FIN_MS;
-        else if (p.revents & POLLNVAL || (r < 0 && errno != EINTR && errno != ENOMEM))
-            fin_host_die(CLOSED);
     }
     handle(io, ms);
 }
@@ -197,10 +219,8 @@ static void poll_events(struct io *io, int64_t ns) {
 static int close_it(struct io *io, int fd) {
     int r = fin_close_at_once(fd);
     struct watch *w = fd >= 0 && fd < io->epoll.watches ? io->epoll.watch[fd] : NULL;
-    while (w && !nobody_waits(w)) {
-        struct fin_link *waiters = fin_link_empty(&w->lookers) ? &w->takers : &w->lookers;
-        stop_waiting(FIN_OF(struct ready_waiter, link, waiters->next), -EBADF);
-    }
+    if (w)
+        stop_all(w, -EBADF);
     return r;
 }
 
@@ -294,17 +314,26 @@ static void close_epoll(struct io *io) {
     close(fd);
 }
 
+// Each may be denied by itself.
+static int look_for_calls(struct io *io) {
+    struct epoll_event event = {.events = EPOLLIN, .data.fd = io->wake_fd};
+    io->lacks = "epoll_ctl(2)";
+    if (epoll_ctl(io->fd, EPOLL_CTL_ADD, io->wake_fd, &event) != 0)
+        return -errno;
+    io->lacks = "epoll_wait(2)";
+    return epoll_wait(io->fd, &event, 1, 0) >= 0 || errno == EINTR ? 0 : -errno;
+}
+
 static int begin(struct io *io) {
     struct epoll *e = &io->epoll;
-    struct epoll_event event = {.events = EPOLLIN, .data.fd = io->wake_fd};
     memset(e, 0, sizeof *e);
+    io->lacks = "epoll_create1(2)";
     io->fd = epoll_create1(EPOLL_CLOEXEC);
     if (io->fd < 0)
         return -errno;
-    if (epoll_ctl(io->fd, EPOLL_CTL_ADD, io->wake_fd, &event) == 0)
-        return 0;
-    int error = -errno;
-    close_epoll(io);
+    int error = look_for_calls(io);
+    if (error)
+        close_epoll(io);
     return error;
 }
 

@@ -51,12 +51,20 @@ static void look(struct fin_poller *p, bool wait) {
     fin_timers_run(io);
 }
 
+static void write_wake(int fd) {
+    if (eventfd_write(fd, 1) == 0)
+        return;
+    if (errno == EBADF)
+        fin_host_die("a thread cannot be woken: the program has closed a descriptor that is not its own");
+    fin_host_die_of("a thread cannot be woken, as write(2) to its eventfd fails", errno, ", as where a filter denies it");
+}
+
 // One write for many wakers. The flag is taken down by the reader after it read, and the inbox is looked at after that.
 // (models/sleep.pml)
 static void wake(struct fin_poller *p) {
     struct io *io = (struct io *)p;
-    if (__atomic_exchange_n(&io->woken, 1, __ATOMIC_SEQ_CST) == 0 && eventfd_write(io->wake_fd, 1) != 0 && errno == EBADF)
-        fin_host_die("a thread cannot be woken: the program has closed a descriptor that is not its own");
+    if (__atomic_exchange_n(&io->woken, 1, __ATOMIC_SEQ_CST) == 0)
+        write_wake(io->wake_fd);
 }
 
 void fin_io_wake(struct io *io) { wake(&io->poller); }
@@ -70,7 +78,7 @@ static void close_wake(struct io *io) {
     const int fd = io->wake_fd;
     eventfd_t value;
     if (__atomic_exchange_n(&io->woken, 1, __ATOMIC_SEQ_CST) == 0)
-        eventfd_write(fd, 1);
+        write_wake(fd);
     while (eventfd_read(fd, &value) != 0 && errno == EINTR) {
     }
     io->wake_fd = -1;
@@ -168,11 +176,12 @@ static const char *why_not(int error) {
     }
 }
 
+static const char *how(int error) { return fin_host_denied(error) ? "is denied, as by a seccomp filter" : "fails"; }
+
 // Once there was one.
 static const char *why_in_vain(struct io *io, int error) {
-    bool denied = error == -EPERM || error == -EACCES || error == -ENOSYS;
-    snprintf(io->features, sizeof io->features, "epoll, because an io_uring is of no use: %s %s: %s", io->lacks,
-             denied ? "is denied, as by a seccomp filter" : "fails", strerror(-error));
+    snprintf(io->features, sizeof io->features, "epoll, because an io_uring is of no use: %s %s: %s", io->lacks, how(error),
+             strerror(-error));
     return io->features;
 }
 
@@ -232,6 +241,7 @@ static int begin(struct fin_runtime *rt) {
     struct io *io = error ? NULL : io_of(rt);
     if (!io)
         return -ENOMEM;
+    io->lacks = "eventfd2(2)";
     io->wake_fd = eventfd(0, EFD_CLOEXEC);
     if (io->wake_fd < 0)
         return -errno;
@@ -275,7 +285,13 @@ bool fin_owned_here(const struct owned *o) { return fin_self && fin_rt(fin_self)
 const char *fin_io_backend(void) {
     struct io *io;
     int error = fin_io_here(&io);
-    return error == 0 ? io->name : strerror(-error);
+    if (error == 0)
+        return io->name;
+    io = (struct io *)fin_here()->kept;
+    if (!io || !io->lacks)
+        return strerror(-error);
+    snprintf(io->features, sizeof io->features, "none, because %s %s: %s", io->lacks, how(error), strerror(-error));
+    return io->features;
 }
 
 // Without MSG_DONTWAIT, RWF_NOWAIT and the like.

@@ -124,8 +124,8 @@ struct io {
     struct fin_runtime *rt;
     const struct backend *backend;
     const char *name;
-    char features[160]; // what name points to, for a ring or where one was made in vain
-    const char *lacks;  // the system call that a ring was made in vain for, or NULL
+    char features[160]; // what name points to, for a ring or where one was made in vain; why there is nothing
+    const char *lacks;  // the system call that a ring or an epoll was made in vain for, or NULL
     struct timers timers;
     uint64_t slack; // how long the thread sleeps on when a timer is due
     bool small;  // with queues that are full at once
@@ -180,8 +180,13 @@ void fin_acceptor_completed(struct io *io, struct waiter *w);
 void fin_receiver_cancel(void *receiver);
 void fin_receiver_completed(struct io *io, struct waiter *w);
 
-// epoll.c: begins such a wait, whose end fin_io_resume tells: 0, -ECANCELED, -EBADF. -EPERM: it is always ready.
+// epoll.c: begins such a wait, whose end fin_io_resume tells: 0, -ECANCELED, -EBADF, or what epoll says later. 1: it
+// is always ready to be read and written, and never for anything else.
 int fin_epoll_watch(struct ready_waiter *r, int fd);
+static inline int fin_epoll_wait_for(struct ready_waiter *r, int fd) { // -EINVAL: never for what would not have blocked
+    int error = fin_epoll_watch(r, fd);
+    return error > 0 ? -EINVAL : error;
+}
 void fin_epoll_cancel(void *ready_waiter);
 // Of what poll(2) tells, asked for these events.
 static inline int fin_io_asked_for(int result, uint32_t events) {
@@ -293,6 +298,8 @@ int fin_io_read_cached(struct io *io, int fd, void *buffer, uint32_t size, uint6
 // direct.c
 int fin_io_direct(const struct call *c);                              // the system call itself; may block the thread
 FIN_BLOCKING int fin_io_by_pool(struct io *io, const struct call *c); // the same on a thread of the pool
+// preadv2 or pwritev2. Where these are denied, and without flags, what is older does the same.
+int fin_io_vectors(bool in, int fd, const struct iovec *v, int n, off_t at, int flags);
 static inline int fin_io_result(long r) { return r < 0 ? -errno : (int)r; }
 
 // try.c: calls that do not block. -EAGAIN where they would. `waited`: the descriptor has been said to be ready

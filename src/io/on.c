@@ -121,9 +121,9 @@ static void ready(struct on_ready *on, int result) {
         try_later(on);
         return;
     }
-    if (result == -EAGAIN && (result = fin_epoll_watch(&on->ready, on->call.fd)) == 0)
+    if (result == -EAGAIN && (result = fin_epoll_wait_for(&on->ready, on->call.fd)) == 0)
         return;
-    over(io, on->awe, &on->then, &on->call, result == -EPERM ? -EINVAL : result);
+    over(io, on->awe, &on->then, &on->call, result);
 }
 
 void fin_on_completed(struct io *io, struct waiter *w) {
@@ -216,7 +216,7 @@ static struct fin_cancel_item *cancelled_by(struct waiter *w, void (*fn)(void *)
 static void begin_ready(struct fin_awe *a, void *arg) {
     struct on_ready *on = arg;
     on->awe = a;
-    int error = fin_epoll_watch(&on->ready, on->call.fd);
+    int error = fin_epoll_wait_for(&on->ready, on->call.fd);
     if (error)
         ready(on, error);
 }

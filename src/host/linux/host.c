@@ -106,7 +106,11 @@ int fin_host_guard(void *page, size_t size) {
 
 void fin_host_release(void *p, size_t size) { madvise(p, size, MADV_DONTNEED); }
 
-static long futex(uint32_t *word, int op, uint32_t value) { return syscall(SYS_futex, word, op, value, NULL, NULL, 0); }
+// Of those that sleep or wake here; one that did nothing would make a sleeper spin, or leave it asleep.
+static void futex(uint32_t *word, int op, uint32_t value) {
+    if (syscall(SYS_futex, word, op, value, NULL, NULL, 0) < 0 && fin_host_denied(-errno))
+        fin_host_die_of("a thread cannot sleep or be woken, as futex(2) fails", errno, "");
+}
 
 // A wake that comes before the sleep is not lost. (models/sleep.pml)
 void fin_host_sleep(struct fin_runtime *rt) {
@@ -162,6 +166,12 @@ _Noreturn void fin_host_die(const char *text) {
     if (writev(STDERR_FILENO, v, 3) < 0)
         abort();
     abort();
+}
+
+_Noreturn void fin_host_die_of(const char *what, int error, const char *then) {
+    char text[400];
+    snprintf(text, sizeof text, "%s: %s%s", what, strerror(error), then);
+    fin_host_die(text);
 }
 
 // A thread that ends gives its runtime back. The main thread's stays until the process ends.
