@@ -126,7 +126,8 @@ static FIN_BLOCKING ssize_t at_once(struct fin_buffers *b, int fd, void **piece,
 }
 
 int fin_buffers_refused(int fd) {
-    return fin_socket_option(fd, SO_ACCEPTCONN) == 0 ? 0 : fin_io_result(recv(fd, NULL, 0, MSG_DONTWAIT));
+    int r = fin_socket_option(fd, SO_ACCEPTCONN) == 0 ? 0 : fin_io_result(recv(fd, NULL, 0, MSG_DONTWAIT));
+    return r == -EAGAIN ? 0 : r; // a socket that denies to be asked
 }
 
 // There was nothing, though it is ready: somebody was faster, or it is ready for ever, as where an error is in its queue

@@ -15,6 +15,26 @@
 #include "io/io.h"
 #include "io/libc.h"
 
+static long with_flags(bool in, int fd, const struct iovec *v, int n, off_t at, int flags) {
+    return in ? preadv2(fd, v, n, at, flags) : pwritev2(fd, v, n, at, flags);
+}
+
+static long without_flags(bool in, int fd, const struct iovec *v, int n, off_t at) {
+    if (at == -1)
+        return in ? readv(fd, v, n) : writev(fd, v, n);
+    return in ? preadv(fd, v, n, at) : pwritev(fd, v, n, at);
+}
+
+// A filter may be older than the calls that have flags.
+static long vectors(bool in, int fd, const struct iovec *v, int n, off_t at, int flags) {
+    long r = with_flags(in, fd, v, n, at, flags);
+    return r < 0 && flags == 0 && fin_host_denied(-errno) ? without_flags(in, fd, v, n, at) : r;
+}
+
+int fin_io_vectors(bool in, int fd, const struct iovec *v, int n, off_t at, int flags) {
+    return fin_io_result(vectors(in, fd, v, n, at, flags));
+}
+
 static long transfer(const struct call *c) {
     void *p = (void *)c->addr;
     off_t at = (off_t)c->off; // -1: the file's position
@@ -25,9 +45,8 @@ static long transfer(const struct call *c) {
     case IORING_OP_WRITE:
         return at == -1 ? write(c->fd, p, c->len) : pwrite(c->fd, p, c->len, at);
     case IORING_OP_READV:
-        return preadv2(c->fd, p, n, at, flags);
     case IORING_OP_WRITEV:
-        return pwritev2(c->fd, p, n, at, flags);
+        return vectors(c->op == IORING_OP_READV, c->fd, p, n, at, flags);
     case FIN_OP_GETDENTS:
         return getdents64(c->fd, p, c->len);
     default:

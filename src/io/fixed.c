@@ -86,8 +86,9 @@ int fin_file_register(int fd) {
     int error = fin_io_here(&io);
     if (error)
         return error;
-    if (fd >= FIXED || fcntl(fd, F_GETFD) < 0)
-        return -EBADF;
+    error = fd >= FIXED ? -EBADF : fcntl(fd, F_GETFD) < 0 ? -errno : 0;
+    if (error)
+        return error;
     if (!io->files && !(io->files = make_table(io)))
         return -ENOMEM;
     struct files *f = io->files;

@@ -79,10 +79,15 @@ static size_t total(const struct vectors *v) {
 
 static bool inwards(const struct call *c) { return c->op == IORING_OP_READ || c->op == IORING_OP_READV; }
 
-static int nowait(const struct call *c, const struct vectors *v) {
-    int flags = (int)c->flags | RWF_NOWAIT, n = (int)v->n;
+static int with_flags(const struct call *c, const struct vectors *v, int flags) {
     off_t at = (off_t)c->off;
-    return fin_io_result(inwards(c) ? preadv2(c->fd, v->v, n, at, flags) : pwritev2(c->fd, v->v, n, at, flags));
+    return fin_io_vectors(inwards(c), c->fd, v->v, (int)v->n, at, flags);
+}
+
+// Where a filter denies the calls that have flags it is as if the file had not this one.
+static int nowait(const struct call *c, const struct vectors *v) {
+    int r = with_flags(c, v, (int)c->flags | RWF_NOWAIT);
+    return fin_host_denied(r) ? -EOPNOTSUPP : r;
 }
 
 static bool is_pipe(int fd) {
@@ -177,20 +182,20 @@ static int of_stream(const struct call *c, const struct vectors *v) {
     if (access == (in ? O_WRONLY : O_RDONLY))
         return -EBADF; // that end of a pipe never gets ready
     if (total(v) == 0) // does not block
-        return fin_io_result(in ? preadv2(c->fd, v->v, (int)v->n, -1, flags) : pwritev2(c->fd, v->v, (int)v->n, -1, flags));
+        return fin_io_vectors(in, c->fd, v->v, (int)v->n, -1, flags);
     r = fin_io_ready_now(c->fd, in ? POLLIN : POLLOUT);
     if (r <= 0)
         return r < 0 ? r : -EAGAIN;
     if (!is_pipe(c->fd))
         return of_device(&plain, v, access, r);
     if (in)
-        return fin_io_result(preadv2(c->fd, v->v, (int)v->n, -1, flags));
+        return fin_io_vectors(true, c->fd, v->v, (int)v->n, -1, flags);
     while (i + 1 < v->n && v->v[i].iov_len == 0)
         i++;
     struct iovec first = v->n ? v->v[i] : (struct iovec){0};
     if (first.iov_len > PIPE_BUF)
         first.iov_len = PIPE_BUF;
-    return fin_io_result(pwritev2(c->fd, &first, v->n != 0, -1, flags));
+    return fin_io_vectors(false, c->fd, &first, v->n != 0, -1, flags);
 }
 
 // A read of nothing waits for nothing, a receive does. Once the kernel has refused the flag it has seen the vectors.
