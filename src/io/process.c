@@ -134,12 +134,12 @@ int fin_kill(const struct fin_process *p, int signal) {
         return -ESRCH;
     if (syscall(SYS_pidfd_send_signal, p->fd, signal, NULL, 0) == 0)
         return 0;
-    if (errno != ENOSYS)
+    if (!fin_host_denied(-errno))
         return -errno;
-    // Valgrind does not know that call. The number is the child's as long as it can be reaped.
+    // Valgrind does not know that call, and a filter may be older. The number is the child's as long as it can be reaped.
     siginfo_t i;
-    return waitid(P_PIDFD, (id_t)p->fd, &i, WEXITED | WNOHANG | WNOWAIT) != 0 ? -ESRCH
-           : kill(p->pid, signal) == 0                                        ? 0
+    return waitid(P_PIDFD, (id_t)p->fd, &i, WEXITED | WNOHANG | WNOWAIT) == 0 ? fin_io_result(kill(p->pid, signal))
+           : errno == ECHILD                                                  ? -ESRCH
                                                                               : -errno;
 }
 
@@ -158,8 +158,10 @@ static void reap_abandoned(void) {
     int epoll = reaper.epoll;
     for (;;) {
         if (epoll_wait(epoll, &e, 1, -1) != 1) {
-            if (errno != EINTR)
+            if (errno == EBADF || errno == EINVAL)
                 fin_host_die("nobody can reap children: the program has closed a descriptor that is not its own");
+            if (errno != EINTR)
+                fin_host_die_of("nobody can reap children, as epoll_wait(2) fails", errno, "");
             continue;
         }
         struct fin_process p = {.fd = e.data.fd};
@@ -175,10 +177,13 @@ static void reap_abandoned(void) {
 
 static int start_reaper(void) {
     static const struct fin_own_thread thread = {"fin-reap", reap_abandoned};
+    struct epoll_event none;
     reaper.epoll = epoll_create1(EPOLL_CLOEXEC);
     if (reaper.epoll < 0)
         return -errno;
-    int error = fin_own_thread_start(&thread);
+    int error = epoll_wait(reaper.epoll, &none, 1, 0) < 0 && errno != EINTR ? -errno : 0; // a filter
+    if (error == 0)
+        error = fin_own_thread_start(&thread);
     if (error)
         close(reaper.epoll);
     return error;

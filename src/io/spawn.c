@@ -109,7 +109,8 @@ static int set_signals(const struct fin_spawn *how) {
     struct sigaction action = {.sa_handler = SIG_DFL};
     sigset_t none;
     for (int i = 1; i < NSIG; i++)
-        sigaction(i, &action, NULL); // the ones that cannot be changed need not be
+        if (sigaction(i, &action, NULL) != 0 && errno != EINVAL) // the ones that cannot be changed need not be
+            return -1;
     sigemptyset(&none);
     return sigprocmask(SIG_SETMASK, how->mask ? how->mask : &none, NULL);
 }
@@ -173,8 +174,10 @@ static int heard(int fd, bool all_is_there) {
 static int new_process_without_signals(struct start *s, void *stack, struct fin_process *p) {
     sigset_t all, before;
     sigfillset(&all);
-    pthread_sigmask(SIG_SETMASK, &all, &before);
-    int error = new_process(s, stack, p);
+    int error = -pthread_sigmask(SIG_SETMASK, &all, &before);
+    if (error) // a filter
+        return error;
+    error = new_process(s, stack, p);
     pthread_sigmask(SIG_SETMASK, &before, NULL);
     return error;
 }

@@ -46,6 +46,24 @@ static void works_without_proc(void) {
     ended_well(child);
 }
 
+// A child that had its parent's handlers, or ran one of them, is none: it is not started.
+static void not_started(unsigned call) {
+    struct fin_process p;
+    pid_t child = fork();
+    if (child == 0) {
+        deny(call, EPERM);
+        CHECK_EQ(fin_spawn(&p, &(struct fin_spawn)SHELL("exit 0")), -EPERM);
+        no_child_left();
+        _exit(0);
+    }
+    ended_well(child);
+}
+
+static void signals_cannot_be_set(void) {
+    not_started(SYS_rt_sigaction);
+    not_started(SYS_rt_sigprocmask);
+}
+
 int main(void) {
     struct fin_process p;
     if (on_valgrind())
@@ -54,7 +72,10 @@ int main(void) {
     deny(SYS_close_range, ENOSYS);
     deny(SYS_pidfd_send_signal, ENOSYS);
     works();
+    deny(SYS_pidfd_send_signal, EPERM); // what the filter before this one says is not heard any more
+    works();
     works_without_proc();
+    signals_cannot_be_set();
     deny_if(SYS_clone, 0, HAS, CLONE_PIDFD, EINVAL);
     works();
     int before = open_descriptors();
