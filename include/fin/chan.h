@@ -100,6 +100,10 @@ FIN_BLOCKING int fin_chan_send(struct fin_chan *c, const void *data, size_t size
 FIN_BLOCKING int fin_chan_send_nc(struct fin_chan *c, const void *data, size_t size);
 int fin_chan_try_send(struct fin_chan *c, const void *data, size_t size); // -EAGAIN instead of waiting. Not cancelled
 
+// Where a filter denies a system call that an end between processes needs to wait, or to wake who waits, what it calls here
+// and below returns that error: -EPERM, -EACCES or -ENOSYS. A message that was sent is not taken back then. The other end is
+// taken for gone by nobody, and wakes up when this one is closed.
+
 // Receives a message, and returns its length; waits for one. -EMSGSIZE if it is longer than `size`: the message stays. After
 // all that was sent: -ESHUTDOWN if the other end was closed, -ECONNRESET if its process died; -EPROTO. -EBUSY if it would
 // have to wait while the end is in a waitset (fin/waitset.h), unless it is the handler there that calls.

@@ -175,6 +175,12 @@ bool fin_alert_disable(void) {
     return true;
 }
 
+// Whoever sends may have to signal the thread, by its number: what denies that is found here.
+static int may_be_signalled(void) {
+    long tid = syscall(SYS_gettid);
+    return tid < 0 || syscall(SYS_tgkill, getpid(), tid, 0) != 0 ? -errno : 0;
+}
+
 // Where it fails it is tried again with the next set. With fin_waitset_changes.
 static int install(void) {
     static bool installed;
@@ -182,7 +188,9 @@ static int install(void) {
     sigemptyset(&new.sa_mask);
     if (installed)
         return 0;
-    if (sigaction(SIGURG, NULL, &old) != 0 || (old.sa_handler != SIG_DFL && old.sa_handler != SIG_IGN))
+    if (sigaction(SIGURG, NULL, &old) != 0)
+        return -errno;
+    if (old.sa_handler != SIG_DFL && old.sa_handler != SIG_IGN)
         return -EBUSY;
     installed = sigaction(SIGURG, &new, NULL) == 0;
     return installed ? 0 : -errno;
@@ -190,7 +198,9 @@ static int install(void) {
 
 int fin_alert_begin(struct fin_runtime *rt) {
     fin_latch_acquire(&fin_waitset_changes);
-    int error = install();
+    int error = may_be_signalled();
+    if (error == 0)
+        error = install();
     fin_latch_release(&fin_waitset_changes);
     if (error)
         return error;

@@ -28,15 +28,26 @@ static bool again(ssize_t r, int *tries) {
     return true;
 }
 
-// False: the other side is gone. Where it is full that side has packets to wake up for.
-static bool send_ring(int fd) {
-    static const char byte = 0;
+// A filter may deny one of them: by the other the channel has been offered.
+static ssize_t send_byte(int fd) {
+    static char byte = 0;
+    struct iovec v = {&byte, 1};
+    ssize_t n = send(fd, &byte, 1, MSG_DONTWAIT | MSG_NOSIGNAL);
+    if (n >= 0 || !fin_host_denied(-errno))
+        return n;
+    return sendmsg(fd, &(struct msghdr){.msg_iov = &v, .msg_iovlen = 1}, MSG_DONTWAIT | MSG_NOSIGNAL);
+}
+
+// -EPIPE: the other side is gone; or what denies it to be woken. Where it is full that side has packets to wake up for.
+static int send_ring(int fd) {
     ssize_t n;
     int tries = 0;
     do
-        n = send(fd, &byte, 1, MSG_DONTWAIT | MSG_NOSIGNAL);
+        n = send_byte(fd);
     while (again(n, &tries));
-    return n >= 0 || (errno != EPIPE && errno != ECONNRESET);
+    if (n >= 0)
+        return 0;
+    return fin_host_denied(-errno) ? -errno : errno == EPIPE || errno == ECONNRESET ? -EPIPE : 0;
 }
 
 static void meeting_ring(struct meeting *m) {
@@ -48,17 +59,29 @@ static void meeting_ring(struct meeting *m) {
 }
 
 void fin_bell_ring_message(struct ump_tx *tx) {
+    int error = 0;
     if (tx->meeting)
         meeting_ring(tx->meeting);
-    else if (!send_ring(tx->fd))
-        fin_ump_no_receiver(tx, -EPIPE);
+    else
+        error = send_ring(tx->fd);
+    if (error)
+        fin_ump_no_receiver(tx, error);
+}
+
+// The system denies what this end needs: from here on it says so, and its owner can only close it, which wakes the other.
+static void denied(struct ump_rx *rx, int error) {
+    rx->broken = true;
+    rx->denied = error;
 }
 
 void fin_bell_ring_room(struct ump_rx *rx) {
+    int error = 0;
     if (rx->meeting)
         fin_event_advance(&rx->meeting->room, 1);
     else
-        send_ring(rx->fd);
+        error = send_ring(rx->fd);
+    if (error && error != -EPIPE)
+        denied(rx, error);
 }
 
 struct packet {
@@ -187,6 +210,8 @@ static bool hear(struct ump_rx *rx) {
         n = recvmsg(rx->fd, &p.m, MSG_DONTWAIT | MSG_CMSG_CLOEXEC);
     } while (again(n, &tries));
     rx->unread = !(n < 0 && errno == EAGAIN);
+    if (n < 0 && fin_host_denied(-errno))
+        denied(rx, -errno);
     if (!rx->unread || (n < 0 && fin_bell_of_this_wait(-errno)))
         return false;
     packet_came(rx, &p, n < 0 ? -errno : n);
@@ -325,7 +350,7 @@ static void parcel_done(struct ump_rx *rx) {
 
 int fin_bell_take_fds(struct ump_rx *rx, int *fds, int most) {
     if (!parcel_here(rx))
-        return -EPROTO;
+        return fin_ump_broken(rx);
     if (rx->lacking[0]) {
         rx->lacking[0] = false;
         close_parcel(rx);

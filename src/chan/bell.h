@@ -11,6 +11,7 @@
 #include <fin/sync.h>
 
 #include "chan/ump.h"
+#include "core/host.h"
 
 struct parcel {
     struct parcel *next;
@@ -34,10 +35,11 @@ struct meeting {
 void fin_bell_ring_message(struct ump_tx *tx);
 void fin_bell_ring_room(struct ump_rx *rx);
 
-// What a wait for the socket may end with besides: of this wait only, as the thread cannot get what it waits with; or
-// nothing. Neither is news of the other side.
+// What a wait for the socket may end with besides: of this wait only, as the thread cannot get what it waits with, or is
+// denied it; or nothing. Neither is news of the other side.
 static inline bool fin_bell_of_this_wait(ssize_t r) {
-    return r == -ECANCELED || r == -EMFILE || r == -ENFILE || r == -ENOMEM || r == -ENOBUFS || r == -ENOSPC;
+    bool shortage = r == -EMFILE || r == -ENFILE || r == -ENOMEM || r == -ENOBUFS || r == -ENOSPC;
+    return r == -ECANCELED || shortage || fin_host_denied((int)r);
 }
 static inline bool fin_bell_nothing(ssize_t r) { return r == -EAGAIN || r == -EINTR; }
 

@@ -32,13 +32,13 @@ static int next_header(struct fin_chan *c, uint64_t *header) {
     if (h && (ump_size(h) > c->in.most || (kind != UMP_MESSAGE && kind != UMP_WITH_FDS)))
         rx->broken = true;
     *header = h;
-    return rx->broken ? -EPROTO : 0;
+    return fin_ump_broken(rx);
 }
 
 static int take_fds(struct ump_rx *rx, const struct place *p) {
     if (!p->fds) {
         fin_bell_drop_fds(rx);
-        return rx->broken ? -EPROTO : 0;
+        return fin_ump_broken(rx);
     }
     int n = fin_bell_take_fds(rx, p->fds, (int)(*p->count < UMP_FDS ? *p->count : UMP_FDS));
     if (n >= 0)

@@ -40,7 +40,8 @@ void fin_waitset_release(struct fin_waitset *w) {
     }
     if (w->led && !w->rung && (w->closed || (!f && fin_waitset_any(w, PENDING)))) {
         w->rung = true;
-        eventfd_write(w->bell, 1);
+        if (eventfd_write(w->bell, 1) != 0 && fin_host_denied(-errno))
+            fin_host_die_of("a thread that waits for a waitset cannot be woken, as write(2) fails", errno, "");
     }
     fin_latch_release(&w->waiters.latch);
     for (; f; f = next) { // the set may be gone by now

@@ -122,6 +122,8 @@ static bool hear_some(struct fin_waitset *w) {
     do
         n = epoll_wait(w->epoll, e, EVENTS, 0);
     while (n < 0 && errno == EINTR); // Linux does not say so to who does not wait; what stands before it may
+    if (n < 0 && fin_host_denied(-errno)) // since the first member came: it has been tried then
+        fin_host_die_of("nobody can hear of the messages in a waitset, as epoll_wait(2) fails", errno, "");
     for (int i = 0; i < n; i++) {
         struct fin_waitset_source *s = e[i].data.ptr;
         if (!s)

@@ -293,19 +293,21 @@ void fin_offer_turn_away(struct offer *o) {
         fin_bell_end_socket(fd);
 }
 
-static bool is_seqpacket(int fd) {
+// 0; -EINVAL, if it is none; or what denies it to be asked.
+static int is_seqpacket(int fd) {
     int domain = 0, type = 0;
     socklen_t size = sizeof(int);
-    return getsockopt(fd, SOL_SOCKET, SO_DOMAIN, &domain, &size) == 0 && domain == AF_UNIX &&
-           getsockopt(fd, SOL_SOCKET, SO_TYPE, &type, &size) == 0 && type == SOCK_SEQPACKET;
+    if (getsockopt(fd, SOL_SOCKET, SO_DOMAIN, &domain, &size) != 0 || getsockopt(fd, SOL_SOCKET, SO_TYPE, &type, &size) != 0)
+        return fin_host_denied(-errno) ? -errno : -EINVAL;
+    return domain == AF_UNIX && type == SOCK_SEQPACKET ? 0 : -EINVAL;
 }
 
 int fin_chan_offer(struct fin_chan **out, int fd, const struct fin_chan_options *options) {
     struct fin_chan_options o;
     struct offer offer;
     int r = fin_chan_options_check(options, &o);
-    if (r == 0 && (!is_seqpacket(fd) || o.flags & FIN_CHAN_LOCAL))
-        r = -EINVAL;
+    if (r == 0)
+        r = o.flags & FIN_CHAN_LOCAL ? -EINVAL : is_seqpacket(fd);
     if (r == 0)
         r = fin_offer_make(&offer, &o);
     if (r != 0) {
@@ -330,8 +332,11 @@ static bool good_hello(const struct hello *h) {
 }
 
 static int begin_taken(struct fin_chan *c, const struct hello *h, const int *fds) {
-    if (!good_hello(h) || !is_seqpacket(fds[1]) || fin_chan_memory_check(fds[0], memory_size(h->lines)) != 0)
-        return -EPROTO;
+    int error = good_hello(h) ? is_seqpacket(fds[1]) : -EINVAL;
+    if (error == 0)
+        error = fin_chan_memory_check(fds[0], memory_size(h->lines));
+    if (error)
+        return error == -EINVAL ? -EPROTO : error;
     struct shared_map *m = map_new(fds[0], h->lines);
     if (!m)
         return -ENOMEM;
@@ -373,11 +378,11 @@ int fin_chan_take_at(struct fin_chan *c, struct fin_chan **out, bool nc) {
 }
 
 static FIN_BLOCKING int take_over(struct fin_chan **out, int fd, unsigned flags, bool nc) {
-    bool good = !(flags & ~(unsigned)FIN_CHAN_SHARED) && is_seqpacket(fd);
-    struct fin_chan *c = good ? fin_chan_new(flags) : NULL;
+    int error = flags & ~(unsigned)FIN_CHAN_SHARED ? -EINVAL : is_seqpacket(fd);
+    struct fin_chan *c = error ? NULL : fin_chan_new(flags);
     if (!c) {
         close(fd);
-        return good ? -ENOMEM : -EINVAL;
+        return error ? error : -ENOMEM;
     }
     keep_socket(fd);
     c->sockets[FIN_CHAN_TO_TAKER] = fd;

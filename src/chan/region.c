@@ -39,17 +39,22 @@ int fin_chan_memory_new(size_t size) {
     return fd;
 }
 
+// It is no such memory, or a filter denies to ask.
+static int refused(void) { return fin_host_denied(-errno) ? -errno : -EPROTO; }
+
 // Only memory of this kind never ends early, has pages for all of its size and needs nobody's help to be read. What cannot
 // be written is of no use.
 int fin_chan_memory_check(int fd, size_t size) {
     struct statfs fs;
     struct stat s;
-    int seals = fcntl(fd, F_GET_SEALS);
-    bool kept = seals >= 0 && seals & F_SEAL_SHRINK && !(seals & (F_SEAL_WRITE | F_SEAL_FUTURE_WRITE));
-    if (!kept || (fcntl(fd, F_GETFL) & O_ACCMODE) != O_RDWR || fstatfs(fd, &fs) != 0 || fs.f_type != TMPFS_MAGIC ||
-        fstat(fd, &s) != 0)
+    int seals = fcntl(fd, F_GET_SEALS), flags = fcntl(fd, F_GETFL);
+    if (seals < 0 || flags < 0)
+        return refused();
+    if (!(seals & F_SEAL_SHRINK) || seals & (F_SEAL_WRITE | F_SEAL_FUTURE_WRITE) || (flags & O_ACCMODE) != O_RDWR)
         return -EPROTO;
-    return s.st_size >= 0 && (uint64_t)s.st_size >= size ? 0 : -EPROTO;
+    if (fstatfs(fd, &fs) != 0 || fstat(fd, &s) != 0)
+        return refused();
+    return fs.f_type == TMPFS_MAGIC && s.st_size >= 0 && (uint64_t)s.st_size >= size ? 0 : -EPROTO;
 }
 
 static int map_region(struct fin_chan_region *r, int fd, size_t size) {

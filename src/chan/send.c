@@ -45,7 +45,8 @@ struct message {
 static inline size_t whole_size(const struct message *m) { return m->size + (m->word ? sizeof *m->word : 0); }
 
 // Pre: room for its lines.
-static void put(struct fin_chan *c, const struct message *m) {
+// 0, or that a sleeper cannot be woken.
+static int put(struct fin_chan *c, const struct message *m) {
     struct ump_tx *tx = &c->out.ump;
     size_t size = whole_size(m);
     char *at = ump_line(tx->ring, tx->head, tx->lines) + ump_offset(size);
@@ -62,18 +63,17 @@ static void put(struct fin_chan *c, const struct message *m) {
     }
     if (FIN_UNLIKELY(fin_trace_is_on()))
         fin_chan_trace(c, true);
-    ump_publish(tx, size, m->count ? UMP_WITH_FDS : UMP_MESSAGE);
+    int r = ump_publish(tx, size, m->count ? UMP_WITH_FDS : UMP_MESSAGE);
     if (tx->alone)
         fin_lmp_arrived(tx);
+    return r;
 }
 
 static FIN_BLOCKING int put_waiting(struct fin_chan *c, const struct message *m, bool nc) {
     int r = fin_ump_await_room(&c->out.ump, ump_lines(whole_size(m)), nc);
     if (r == 0 && m->count)
         r = fin_bell_send_fds(&c->out.ump, m->fds, (int)m->count, nc);
-    if (r == 0)
-        put(c, m);
-    return r;
+    return r == 0 ? put(c, m) : r;
 }
 
 static int room_now(struct ump_tx *tx, uint32_t lines) {
@@ -88,19 +88,17 @@ static int put_now(struct fin_chan *c, const struct message *m) {
         r = fin_bell_try_send_fds(tx, m->fds, (int)m->count);
     if (r != 0)
         return r;
-    put(c, m);
+    r = put(c, m);
     if (!c->out.turn.shared && !c->out.turn.mutex.locked)
         out_quick(c); // a trace may be over
-    return 0;
+    return r;
 }
 
 // As quick() below, of any number of lines: the turn costs as much as to copy some hundred bytes. Pre: it is not too long,
 // and has no descriptors.
-static inline bool put_at_once(struct fin_chan *c, const struct message *m) {
+static inline int put_at_once(struct fin_chan *c, const struct message *m) {
     bool can = c->out.quick && !c->out.reserved && FIN_LIKELY(ump_room(&c->out.ump, ump_lines(whole_size(m))));
-    if (can)
-        put(c, m);
-    return can;
+    return can ? put(c, m) : -EAGAIN;
 }
 
 // That the receiver was killed only its socket tells those who never wait. With the turn: so nobody waits for what is heard.
@@ -111,12 +109,13 @@ static int no_room_yet(struct fin_chan *c) {
 }
 
 static int try_put(struct fin_chan *c, const struct message *m) {
-    if (!m->count && put_at_once(c, m))
-        return 0;
+    int r = m->count ? -EAGAIN : put_at_once(c, m);
+    if (r != -EAGAIN)
+        return r;
     out_settle(c);
     if (!turn_enter(&c->out.turn))
         return -EAGAIN;
-    int r = put_now(c, m);
+    r = put_now(c, m);
     if (r == -EAGAIN)
         r = no_room_yet(c);
     turn_leave(&c->out.turn);
@@ -192,9 +191,10 @@ static inline bool put_in_turn(struct fin_chan *c, const void *data, size_t size
 }
 
 static FIN_BLOCKING __attribute__((noinline)) int send_other(struct fin_chan *c, const void *data, size_t size, bool nc) {
-    int r = 0;
-    if (size <= c->out.most && put_at_once(c, &(struct message){data, size, NULL, 0, NULL}))
-        return 0;
+    int r = size <= c->out.most ? put_at_once(c, &(struct message){data, size, NULL, 0, NULL}) : -EAGAIN;
+    if (r != -EAGAIN)
+        return r;
+    r = 0;
     bool done = c->out.turn.shared ? put_in_turn(c, data, size, &r) : hand(c, data, size);
     return done ? r : send_slowly(c, data, size, nc);
 }
@@ -363,11 +363,11 @@ static __attribute__((noinline)) int commit_slowly(struct fin_chan *c, size_t us
     if (FIN_UNLIKELY(fin_trace_is_on()))
         fin_chan_trace(c, true);
     c->out.reserved = 0;
-    ump_publish(&c->out.ump, used, UMP_MESSAGE);
+    int r = ump_publish(&c->out.ump, used, UMP_MESSAGE);
     if (c->out.ump.alone)
         fin_lmp_arrived(&c->out.ump);
     fin_chan_out_give(c);
-    return 0;
+    return r;
 }
 
 // Is there a reservation of the quick half, for which nobody waits?

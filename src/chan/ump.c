@@ -49,7 +49,7 @@ int fin_ump_ring(struct ump_tx *tx, uint64_t armed) {
         fin_ump_no_receiver(tx, -EPIPE);
     else
         fin_bell_ring_message(tx);
-    return 0;
+    return fin_host_denied(tx->end) ? tx->end : 0;
 }
 
 // Lines that were sent may be fetched ahead; others would be taken away from the sender. A hint: it may just be writing
@@ -211,7 +211,7 @@ static FIN_BLOCKING int await_here(struct ump_rx *rx, bool nc) {
         if (r != 0)
             return r;
     }
-    return rx->broken ? -EPROTO : 0;
+    return fin_ump_broken(rx);
 }
 
 int fin_ump_await_message(struct ump_rx *rx, bool nc) {
@@ -236,7 +236,7 @@ int fin_ump_await_message(struct ump_rx *rx, bool nc) {
         if (!fin_ump_arrived(rx) && !rx->gone)
             fin_yield(); // a flood of packets keeps nobody else from running
     }
-    return rx->broken ? -EPROTO : 0;
+    return fin_ump_broken(rx);
 }
 
 struct wanted {

@@ -112,6 +112,7 @@ struct ump_rx {
     uint8_t counts[UMP_PARCELS]; // of the descriptors in them
     bool lacking[UMP_PARCELS];   // not all of them could be had
     int fds[UMP_PARCELS][UMP_FDS];
+    int denied;        // why it is broken, where the system denies what it needs; or 0: -EPROTO
     bool asks;         // it may ask for fences: one thread has this end
     uint64_t fences;   // UMP_FENCES while it does, or 0
     uint64_t armed_at; // `tail` when it armed last, and what was skipped since
@@ -170,7 +171,7 @@ static inline void ump_copy_line(void *to, const void *from, size_t n) {
 
 static inline bool ump_room(const struct ump_tx *tx, uint32_t lines) { return tx->head + lines < tx->limit; }
 
-int fin_ump_ring(struct ump_tx *tx, uint64_t armed); // what is in `armed`; 0
+int fin_ump_ring(struct ump_tx *tx, uint64_t armed); // what is in `armed`; 0, or what denies to wake the sleeper
 
 // A line that is written soon begins to come here. Not one that the receiver is looking at: it would come twice.
 static inline void ump_fetch(const char *line) {
@@ -193,7 +194,7 @@ static inline void ump_write_header(struct ump_tx *tx, char *line, uint64_t head
     tx->head = next;
 }
 
-// After a header: rings if the receiver sleeps. Returns 0.
+// After a header: rings if the receiver sleeps. Returns 0, or as fin_ump_ring.
 static inline int ump_tell(struct ump_tx *tx) {
     if (tx->fence)
         __atomic_thread_fence(__ATOMIC_SEQ_CST);

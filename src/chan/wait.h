@@ -20,6 +20,7 @@ bool fin_ump_barriers(void);
 bool fin_ump_refresh(struct ump_tx *tx, uint32_t lines);
 void fin_ump_no_receiver(struct ump_tx *tx, int why);
 
+static inline int fin_ump_broken(const struct ump_rx *rx) { return !rx->broken ? 0 : rx->denied ? rx->denied : -EPROTO; }
 bool fin_ump_arrived(struct ump_rx *rx); // a message, or what makes every call fail
 int fin_ump_end_of(const struct ump_rx *rx);   // why nothing comes any more; -EAGAIN while the sender lives
 // Is a barrier to follow? One serves many that were armed. After that the ring must be looked at again.

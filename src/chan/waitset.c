@@ -66,11 +66,14 @@ static int epoll_change(struct fin_waitset *w, int op, struct fin_waitset_source
 
 // The epoll, and a bell in it for who brings news that no socket brings.
 static int epoll_open(struct fin_waitset *w) {
+    struct epoll_event none;
     if (w->epoll >= 0)
         return 0;
     w->bell = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
     w->epoll = w->bell < 0 ? -1 : epoll_create1(EPOLL_CLOEXEC);
     int r = w->epoll < 0 ? -errno : epoll_change(w, EPOLL_CTL_ADD, NULL);
+    if (r == 0 && epoll_wait(w->epoll, &none, 1, 0) < 0 && errno != EINTR) // a filter
+        r = -errno;
     if (r == 0)
         return 0;
     if (w->bell >= 0)

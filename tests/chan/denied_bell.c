@@ -1,0 +1,245 @@
+// SPDX-License-Identifier: BSD-2-Clause
+// Where a filter denies what a channel between processes is made, rung and heard with, its calls say so, or go another way:
+// who sleeps is woken, and nobody is taken for gone.
+#include <poll.h>
+#include <signal.h>
+#include <sys/resource.h>
+
+#include <fin/alert.h>
+
+#include "../io/deny.h"
+#include "../io/net.h"
+
+#ifdef SYS_epoll_wait
+enum { WAIT = SYS_epoll_wait };
+#else
+enum { WAIT = SYS_epoll_pwait };
+#endif
+#ifdef SYS_poll
+enum { POLL = SYS_poll };
+#else
+enum { POLL = SYS_ppoll };
+#endif
+#ifdef SYS_newfstatat
+enum { STAT = SYS_newfstatat };
+#else
+enum { STAT = SYS_fstat };
+#endif
+
+enum { SIZE = 4096, MESSAGES = 300, LARGE = 1000 };
+
+static const unsigned errors[] = {EPERM, EACCES, ENOSYS};
+static unsigned error;
+
+static pid_t child_of(void (*fn)(int fd), int fd) {
+    pid_t child = fork();
+    CHECK(child >= 0);
+    if (child == 0) {
+        setrlimit(RLIMIT_CPU, &(struct rlimit){20, 20});
+        alarm(50);
+        fn(fd);
+        _exit(0);
+    }
+    return child;
+}
+
+static void ended(pid_t child) {
+    int status;
+    CHECK_EQ(waitpid(child, &status, 0), child);
+    if (WIFEXITED(status) && WEXITSTATUS(status) == 77)
+        SKIP("no seccomp filters here");
+    CHECK_EQ(status, 0);
+}
+
+static const struct fin_chan_options small = {SIZE, 0};
+
+// One process offers, the other one takes.
+static void between(void (*offers)(int fd), void (*takes)(int fd)) {
+    for (int i = 0; i < 3; i++) {
+        int fd[2];
+        error = errors[i];
+        CHECK_EQ(socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, fd), 0);
+        pid_t one = child_of(offers, fd[0]), other = child_of(takes, fd[1]);
+        close(fd[0]);
+        close(fd[1]);
+        ended(one);
+        ended(other);
+    }
+}
+
+static struct fin_chan *offered(int fd) {
+    struct fin_chan *c;
+    CHECK_EQ(fin_chan_offer(&c, fd, &small), 0);
+    return c;
+}
+
+static struct fin_chan *taken(int fd) {
+    struct fin_chan *c;
+    CHECK_EQ(fin_chan_take(&c, fd, 0), 0);
+    return c;
+}
+
+// Each waits for the other, for a message and for room.
+static void talks(struct fin_chan *c, bool first) {
+    char text[LARGE] = {0};
+    for (int i = 0; i < MESSAGES; i++) {
+        size_t size = i % 3 ? 20 : LARGE;
+        bool sends = (i < 20 ? i % 2 : i < MESSAGES / 2) == first; // by turns, then as many as there is room for
+        if (i % 50 == 9)
+            CHECK_EQ(fin_sleep(20 * FIN_MS), 0); // so that the other falls asleep
+        if (sends)
+            CHECK_EQ(fin_chan_send(c, text, size), 0);
+        else
+            CHECK_EQ(fin_chan_recv(c, text, sizeof text), size);
+    }
+    CHECK_EQ(fin_chan_close(c), 0);
+}
+
+static void first_talks(int fd) { talks(offered(fd), true); }
+static void second_talks(int fd) { talks(taken(fd), false); }
+
+static void first_without_send(int fd) {
+    struct fin_chan *c = offered(fd);
+    deny(SYS_sendto, error);
+    talks(c, true);
+}
+
+static void second_without_send(int fd) {
+    struct fin_chan *c = taken(fd);
+    deny(SYS_sendto, error);
+    talks(c, false);
+}
+
+static void first_without_poll(int fd) {
+    struct fin_chan *c = offered(fd);
+    deny(POLL, error);
+    deny(SYS_ppoll, error);
+    talks(c, true);
+}
+
+// It cannot wake who sleeps, and is told so by the call that would.
+static void cannot_ring(int fd) {
+    struct fin_chan *c = offered(fd);
+    deny(SYS_sendto, error);
+    deny(SYS_sendmsg, error);
+    CHECK_EQ(fin_sleep(50 * FIN_MS), 0);
+    int r = fin_chan_send(c, "one", 3);
+    CHECK_EQ(r == 0 ? fin_chan_send(c, "two", 3) : r, -(int)error);
+    CHECK_EQ(fin_chan_send(c, "more", 4), -(int)error);
+    CHECK_EQ(fin_chan_close(c), 0);
+}
+
+static void hears_the_end(int fd) {
+    struct fin_chan *c = taken(fd);
+    char text[8];
+    ssize_t n;
+    while ((n = fin_chan_recv(c, text, sizeof text)) > 0) {
+    }
+    CHECK_EQ(n, -ESHUTDOWN);
+    CHECK_EQ(fin_chan_close(c), 0);
+}
+
+// What has come is there. Who would sleep is told, and the other is not taken for gone.
+static void cannot_hear(int fd) {
+    struct fin_chan *c = taken(fd);
+    char text[8];
+    CHECK_EQ(fin_chan_recv(c, text, sizeof text), 3);
+    deny(SYS_recvmsg, error);
+    ssize_t n;
+    while ((n = fin_chan_recv(c, text, sizeof text)) > 0) {
+    }
+    CHECK(n == -(int)error || n == -ESHUTDOWN);
+    while ((n = fin_chan_try_recv(c, text, sizeof text)) == -EAGAIN)
+        fin_yield();
+    CHECK(n == -(int)error || n == -ESHUTDOWN);
+    CHECK_EQ(fin_chan_close(c), 0);
+}
+
+static void sends_slowly(int fd) {
+    struct fin_chan *c = offered(fd);
+    for (int i = 0; i < 3; i++) {
+        int r = fin_chan_send(c, "one", 3);
+        CHECK(r == 0 || (r == -EPIPE && i > 1)); // it may have closed by then
+        CHECK_EQ(fin_sleep(30 * FIN_MS), 0);
+    }
+    CHECK_EQ(fin_chan_close(c), 0);
+}
+
+// ---- what does not come to be
+
+static void nothing(void *unused) { (void)unused; }
+
+static void two_ends(struct fin_chan **a, struct fin_chan **b) {
+    int fd[2];
+    CHECK_EQ(socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, fd), 0);
+    *a = offered(fd[0]);
+    *b = taken(fd[1]);
+}
+
+static void no_set(unsigned call) {
+    struct fin_chan *a, *b;
+    struct fin_waitset *w;
+    two_ends(&a, &b);
+    CHECK_EQ(fin_waitset_new(&w), 0);
+    deny(call, error);
+    CHECK_EQ(fin_waitset_add(w, a, nothing, NULL), -(int)error);
+    fin_waitset_close(w);
+}
+
+static void not_monitored(unsigned call) {
+    struct fin_chan *a, *b;
+    struct fin_waitset *w;
+    two_ends(&a, &b);
+    CHECK_EQ(fin_waitset_new(&w), 0);
+    CHECK_EQ(fin_waitset_add(w, a, nothing, NULL), 0);
+    deny(call, error);
+    CHECK_EQ(fin_waitset_monitor(w), -(int)error);
+    fin_waitset_close(w);
+}
+
+static void not_taken(unsigned call) {
+    struct fin_chan *a, *b;
+    int fd[2];
+    CHECK_EQ(socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, fd), 0);
+    a = offered(fd[0]);
+    deny(call, error);
+    CHECK_EQ(fin_chan_take(&b, fd[1], 0), -(int)error);
+    CHECK_EQ(fin_chan_close(a), 0);
+}
+
+static void no_wait(int fd) { (void)fd, no_set(WAIT); }
+static void no_registration(int fd) { (void)fd, no_set(SYS_epoll_ctl); }
+static void no_action(int fd) { (void)fd, not_monitored(SYS_rt_sigaction); }
+static void no_identity(int fd) { (void)fd, not_monitored(SYS_gettid); }
+static void no_signal(int fd) { (void)fd, not_monitored(SYS_tgkill); }
+static void no_owner(int fd) { (void)fd, not_monitored(SYS_fcntl); }
+static void no_option(int fd) { (void)fd, not_taken(SYS_getsockopt); }
+static void no_status(int fd) { (void)fd, not_taken(STAT); }
+static void no_file_system(int fd) { (void)fd, not_taken(SYS_fstatfs); }
+
+static void alone(void (*fn)(int fd)) {
+    for (int i = 0; i < 3; i++) {
+        error = errors[i];
+        ended(child_of(fn, -1));
+    }
+}
+
+int main(void) {
+    signal(SIGPIPE, SIG_IGN);
+    between(first_without_send, second_talks);
+    between(first_talks, second_without_send);
+    between(first_without_send, second_without_send);
+    between(first_without_poll, second_talks);
+    between(cannot_ring, hears_the_end);
+    between(sends_slowly, cannot_hear);
+    alone(no_wait);
+    alone(no_registration);
+    alone(no_action);
+    alone(no_identity);
+    alone(no_signal);
+    alone(no_owner);
+    alone(no_option);
+    alone(no_status);
+    alone(no_file_system);
+    return 0;
+}
