@@ -20,6 +20,8 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/epoll.h>
+#include <sys/socket.h>
+#include <sys/uio.h>
 #include <unistd.h>
 
 #include <fin/cancel.h>
@@ -41,6 +43,7 @@ struct resolver {
     struct query *driver;
     struct fin_finish_block *wait; // of the driver
     uint64_t until;                // so long at most
+    int unwatched; // why a socket is not in the epoll, while queries may wait for it; or 0
     unsigned begun, under_way;  // queries: ever; now, also abandoned ones
     unsigned timeout_ms, tries; // as configured
     struct resolver *alone;     // those of the thread that one look-up has to itself
@@ -110,8 +113,9 @@ static void watch(void *resolver, ares_socket_t fd, int in, int out) {
     struct epoll_event e = {.events = (in ? EPOLLIN : 0u) | (out ? EPOLLOUT : 0u), .data.fd = fd};
     if (!in && !out)
         epoll_ctl(r->epoll, EPOLL_CTL_DEL, fd, NULL);
-    else if (epoll_ctl(r->epoll, EPOLL_CTL_MOD, fd, &e) != 0 && errno == ENOENT)
-        epoll_ctl(r->epoll, EPOLL_CTL_ADD, fd, &e); // where that fails the query times out
+    else if (epoll_ctl(r->epoll, EPOLL_CTL_MOD, fd, &e) != 0)
+        if (errno != ENOENT || epoll_ctl(r->epoll, EPOLL_CTL_ADD, fd, &e) != 0)
+            r->unwatched = -errno;
 }
 
 // The driver leaves: the one who waits longest is next.
@@ -194,11 +198,35 @@ static int has_descriptors(void) {
     return fd < 0 && (errno == EMFILE || errno == ENFILE) ? -errno : 0;
 }
 
+// Is it what a filter answers? The kernel may, too.
+static bool is_denial(int error) { return error == -EPERM || error == -EACCES || error == -ENOSYS; }
+
+#define DENIED(call) ((call) < 0 && is_denial(-errno))
+
+// Of what c-ares does with sockets it says only that nobody answers. A filter sees a call before the kernel sees that there
+// is no such descriptor.
+static int denied_socket(void) {
+    int fd = socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC, 0);
+    if (fd < 0)
+        return is_denial(-errno) ? -errno : 0;
+    close(fd);
+    bool denied = DENIED(connect(-1, NULL, 0)) || DENIED(send(-1, NULL, 0, 0)) || DENIED(writev(-1, NULL, 0)) ||
+                  DENIED(recvfrom(-1, NULL, 0, 0, NULL, NULL)) || DENIED(fcntl(-1, F_GETFL)) ||
+                  DENIED(setsockopt(-1, SOL_SOCKET, SO_RCVBUF, NULL, 0));
+    return denied ? -errno : 0;
+}
+
+static int begin_epoll(struct resolver *r) {
+    struct epoll_event none;
+    r->epoll = epoll_create1(EPOLL_CLOEXEC);
+    return r->epoll < 0 || (epoll_wait(r->epoll, &none, 1, 0) < 0 && errno != EINTR) ? -errno : 0;
+}
+
 static int begin_channel(struct resolver *r) {
     int mask = ARES_OPT_SOCK_STATE_CB;
     struct ares_options o = {.sock_state_cb = watch, .sock_state_cb_data = r};
     r->process = forks;
-    r->epoll = epoll_create1(EPOLL_CLOEXEC);
+    int error = begin_epoll(r);
     if (r->timeout_ms) {
         o.timeout = at_most(r->timeout_ms, INT_MAX);
         mask |= ARES_OPT_TIMEOUTMS;
@@ -207,7 +235,8 @@ static int begin_channel(struct resolver *r) {
         o.tries = at_most(r->tries, 30);
         mask |= ARES_OPT_TRIES;
     }
-    int error = r->epoll < 0 ? -errno : has_descriptors();
+    if (error == 0)
+        error = has_descriptors();
     return error ? error : fin_resolve_error_(ares_init_options(&r->channel, &o, mask));
 }
 
@@ -266,6 +295,8 @@ static void tell_driver(struct resolver *r) {
 // Waits until a socket is ready or a time-out of c-ares is over, and lets it work.
 static FIN_BLOCKING int drive(struct resolver *r) {
     int n = 0;
+    if (r->unwatched)
+        return r->unwatched;
     r->until = due(r);
     fin_deadline(r->until) {
         r->wait = fin_cancel_must_be_inside_fin_finish;
@@ -278,6 +309,8 @@ static FIN_BLOCKING int drive(struct resolver *r) {
         return 0;
     struct epoll_event e[16];
     n = epoll_wait(r->epoll, e, 16, 0);
+    if (n < 0 && is_denial(-errno))
+        return -errno;
     if (n <= 0)
         ares_process_fd(r->channel, ARES_SOCKET_BAD, ARES_SOCKET_BAD);
     for (int i = 0; i < n; i++)
@@ -313,8 +346,10 @@ static FIN_BLOCKING int look_up(struct resolver *r, const char *host, const stru
     int error = await(r, q);
     if (!q->done) {
         q->abandoned = true;
-        if (!r->asked.first)
+        if (!r->asked.first) {
             ares_cancel(r->channel); // nobody waits: all that is left is abandoned
+            r->unwatched = 0;
+        }
         return error;
     }
     error = fin_resolve_error_(q->status);
@@ -371,6 +406,8 @@ static FIN_BLOCKING int look_up_alone(const char *host, const struct wanted *w, 
 static int for_lack_of_descriptors(int error) {
     bool maybe = error == -ECONNREFUSED || error == -ESRCH || error == -EINVAL;
     int lack = maybe ? has_descriptors() : 0;
+    if (lack == 0 && error == -ECONNREFUSED)
+        lack = denied_socket();
     return lack ? lack : error;
 }
 
