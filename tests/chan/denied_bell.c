@@ -117,14 +117,15 @@ static void first_without_poll(int fd) {
     talks(c, true);
 }
 
-// It cannot wake who sleeps, and is told so by the call that would.
+// It cannot wake who sleeps, which the other side will sooner or later, and is told so by the call that would.
 static void cannot_ring(int fd) {
     struct fin_chan *c = offered(fd);
     deny(SYS_sendto, error);
     deny(SYS_sendmsg, error);
-    CHECK_EQ(fin_sleep(50 * FIN_MS), 0);
-    int r = fin_chan_send(c, "one", 3);
-    CHECK_EQ(r == 0 ? fin_chan_send(c, "two", 3) : r, -(int)error);
+    int r;
+    while ((r = fin_chan_send(c, "one", 3)) == 0)
+        CHECK_EQ(fin_sleep(10 * FIN_MS), 0);
+    CHECK_EQ(r, -(int)error);
     CHECK_EQ(fin_chan_send(c, "more", 4), -(int)error);
     CHECK_EQ(fin_chan_close(c), 0);
 }
@@ -234,12 +235,14 @@ int main(void) {
     between(sends_slowly, cannot_hear);
     alone(no_wait);
     alone(no_registration);
+    alone(no_option);
+    alone(no_status);
+    alone(no_file_system);
+    if (on_valgrind())
+        return 0; // which needs the others for itself
     alone(no_action);
     alone(no_identity);
     alone(no_signal);
     alone(no_owner);
-    alone(no_option);
-    alone(no_status);
-    alone(no_file_system);
     return 0;
 }
