@@ -48,11 +48,17 @@ static int unblocked(int fd, const struct call *c, int (*make)(const struct call
     return r;
 }
 
+// A filter may allow one of them only.
+static int poll_or_ppoll(struct pollfd *p) {
+    int r = poll(p, 1, 0);
+    return r < 0 && fin_host_denied(-errno) ? ppoll(p, 1, &(struct timespec){0}, NULL) : r;
+}
+
 int fin_io_ready_now(int fd, int events) {
     struct pollfd p = {.fd = fd, .events = (short)events};
     int r;
     do
-        r = poll(&p, 1, 0);
+        r = poll_or_ppoll(&p);
     while (r < 0 && errno == EINTR); // by a signal, though it does not wait
     return fd < 0 ? -EBADF : r < 0 ? -errno : p.revents & POLLNVAL ? -EBADF : p.revents;
 }

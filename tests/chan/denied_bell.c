@@ -6,6 +6,7 @@
 #include <sys/resource.h>
 
 #include <fin/alert.h>
+#include <fin/chan_on.h>
 
 #include "../io/deny.h"
 #include "../io/net.h"
@@ -81,16 +82,16 @@ static struct fin_chan *taken(int fd) {
 
 // Each waits for the other, for a message and for room.
 static void talks(struct fin_chan *c, bool first) {
-    char text[LARGE] = {0};
+    char bytes[LARGE] = {0};
     for (int i = 0; i < MESSAGES; i++) {
         size_t size = i % 3 ? 20 : LARGE;
         bool sends = (i < 20 ? i % 2 : i < MESSAGES / 2) == first; // by turns, then as many as there is room for
         if (i % 50 == 9)
             CHECK_EQ(fin_sleep(20 * FIN_MS), 0); // so that the other falls asleep
         if (sends)
-            CHECK_EQ(fin_chan_send(c, text, size), 0);
+            CHECK_EQ(fin_chan_send(c, bytes, size), 0);
         else
-            CHECK_EQ(fin_chan_recv(c, text, sizeof text), size);
+            CHECK_EQ(fin_chan_recv(c, bytes, sizeof bytes), size);
     }
     CHECK_EQ(fin_chan_close(c), 0);
 }
@@ -117,6 +118,42 @@ static void first_without_poll(int fd) {
     talks(c, true);
 }
 
+static struct fin_chan_on on;
+static struct fin_chan *end;
+static char text[8];
+static int result = 1;
+
+static void got(void *state, int n) {
+    (void)state;
+    result = n;
+    fin_cont_end();
+}
+
+static void receive(void *state, int ignored) {
+    (void)ignored;
+    got(state, fin_chan_recv_on(end, text, sizeof text, &on, got, NULL, 0));
+}
+
+// On epoll it cannot ask whether there is something, and is told that.
+static void without_stack(int fd) {
+    end = taken(fd);
+    deny(POLL, error);
+    deny(SYS_ppoll, error);
+    fin_finish {
+        CHECK(fin_async_cont(receive, NULL, 0));
+    }
+    CHECK(result == 3 || result == -(int)error);
+    CHECK_EQ(fin_chan_close(end), 0);
+}
+
+static void sends_late(int fd) {
+    struct fin_chan *c = offered(fd);
+    CHECK_EQ(fin_sleep(30 * FIN_MS), 0);
+    int r = fin_chan_send(c, "one", 3);
+    CHECK(r == 0 || r == -EPIPE); // it has closed
+    CHECK_EQ(fin_chan_close(c), 0);
+}
+
 // It cannot wake who sleeps, which the other side will sooner or later, and is told so by the call that would.
 static void cannot_ring(int fd) {
     struct fin_chan *c = offered(fd);
@@ -132,7 +169,6 @@ static void cannot_ring(int fd) {
 
 static void hears_the_end(int fd) {
     struct fin_chan *c = taken(fd);
-    char text[8];
     ssize_t n;
     while ((n = fin_chan_recv(c, text, sizeof text)) > 0) {
     }
@@ -143,7 +179,6 @@ static void hears_the_end(int fd) {
 // What has come is there. Who would sleep is told, and the other is not taken for gone.
 static void cannot_hear(int fd) {
     struct fin_chan *c = taken(fd);
-    char text[8];
     CHECK_EQ(fin_chan_recv(c, text, sizeof text), 3);
     deny(SYS_recvmsg, error);
     ssize_t n;
@@ -231,6 +266,7 @@ int main(void) {
     between(first_talks, second_without_send);
     between(first_without_send, second_without_send);
     between(first_without_poll, second_talks);
+    between(sends_late, without_stack);
     between(cannot_ring, hears_the_end);
     between(sends_slowly, cannot_hear);
     alone(no_wait);

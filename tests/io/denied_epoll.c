@@ -66,6 +66,18 @@ static void no_ppoll(void) {
     CHECK(fin_now() - begin >= 20 * FIN_MS);
 }
 
+static void no_poll(void) {
+#ifdef SYS_poll
+    int fd[2];
+    deny(SYS_poll, error);
+    byte_comes();
+    stream_pair(fd);
+    CHECK_EQ(fin_poll(fd[0], POLLIN | POLLOUT), POLLOUT);
+    CHECK_EQ(fin_send(fd[1], "x", 1, 0), 1);
+    CHECK_EQ(fin_poll(fd[0], POLLIN), POLLIN);
+#endif
+}
+
 static int result;
 
 static void got(void *state, int n) {
@@ -132,7 +144,10 @@ static struct fin_sem sem;
 
 static void *posts(void *unused) {
     deny(SYS_write, error); // of this thread alone
-    fin_sem_post(&sem);
+    for (;;) { // sooner or later to one that sleeps
+        fin_sem_post(&sem);
+        usleep(1000);
+    }
     return unused;
 }
 
@@ -142,9 +157,8 @@ static void no_wake(void) {
     CHECK_EQ(fin_sleep(1), 0);
     fin_sem_init(&sem, 0);
     CHECK_EQ(pthread_create(&t, NULL, posts, NULL), 0);
-    CHECK_EQ(fin_sem_wait(&sem), 0);
-    pthread_join(t, NULL);
-    fin_sleep(1000 * FIN_S);
+    for (;;)
+        CHECK_EQ(fin_sem_wait(&sem), 0);
 }
 
 static void *sleeps(void *unused) {
@@ -178,6 +192,7 @@ int main(void) {
     in_child(no_wait);
     in_child(no_eventfd);
     in_child(no_ppoll);
+    in_child(no_poll);
     in_child(no_registration_later);
     in_child(no_registration_again);
     told(no_wait_later, "epoll_wait(2) fails");
