@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// What the report of a process that nothing can wake asks of this room, where it is linked.
+// What a thread that ends, and the report of a process that nothing can wake, ask of this room, where it is linked.
 #ifndef FIN_CHAN_HOST_H
 #define FIN_CHAN_HOST_H
 
@@ -20,6 +20,9 @@ struct fin_chan_wait {
     uint32_t call;                      // whose answer
     unsigned members;                   // of the set
 };
+
+// monitor.c: it monitors no waitset any more. Pre: it has no AWEs any more.
+__attribute__((weak)) void fin_chan_thread_ends(struct fin_runtime *rt);
 
 // trace.c: does the AWE wait for that? object: of the sync room, that it waits for, or NULL. Pre: all threads of the process
 // sleep; nothing else is relied on.

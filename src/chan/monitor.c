@@ -7,6 +7,7 @@
 
 #include <fin/alert.h>
 
+#include "chan/host.h"
 #include "chan/waitset.h"
 
 // The kernel signals the one thread for each packet that comes, whoever sends it. Packets come to the armed only; what a
@@ -69,8 +70,8 @@ int fin_waitset_monitor(struct fin_waitset *w) {
     return r;
 }
 
-void fin_waitset_poll(struct fin_waitset *w) {
-    fin_latch_acquire(&fin_waitset_changes);
+// With fin_waitset_changes.
+static void poll_again(struct fin_waitset *w) {
     fin_latch_acquire(&w->waiters.latch);
     if (w->monitor) {
         struct fin_runtime *rt = w->monitor;
@@ -85,7 +86,24 @@ void fin_waitset_poll(struct fin_waitset *w) {
             fin_waitset_arm_lines(w, rt);
     }
     fin_waitset_release(w);
+}
+
+void fin_waitset_poll(struct fin_waitset *w) {
+    fin_latch_acquire(&fin_waitset_changes);
+    poll_again(w);
     fin_latch_release(&fin_waitset_changes);
+}
+
+// Nobody raises an alert in the runtime after that, which another thread may have next.
+void fin_chan_thread_ends(struct fin_runtime *rt) {
+    if (fin_lines_on(rt))
+        fin_lines_end(rt);
+    fin_latch_acquire(&fin_waitset_changes);
+    while (rt->monitored)
+        poll_again(rt->monitored);
+    fin_latch_release(&fin_waitset_changes);
+    __atomic_store_n(&rt->computing, 0, __ATOMIC_RELAXED);
+    __atomic_store_n(&rt->alerted, 0, __ATOMIC_RELAXED);
 }
 
 bool fin_waitset_is_monitored(struct fin_waitset *w) {

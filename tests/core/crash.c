@@ -2,6 +2,8 @@
 // A crash names the AWE, its entry function and where it was, and ends the program as it would have without the report.
 #include <fin.h>
 
+#include <pthread.h>
+
 #include "process.h"
 
 static int *volatile nowhere = NULL;
@@ -82,6 +84,30 @@ static void overwritten_aborts(void) {
     }
 }
 
+// A thread has ended in the midst of a finish block, which may be why.
+static struct fin_awe *never;
+
+static void suspends(void *unused) {
+    (void)unused;
+    fin_suspend(&never);
+}
+
+static void *ends_inside(void *unused) {
+    fin_finish {
+        fin_async_eager_call(suspends, NULL);
+        pthread_exit(unused);
+    }
+    return NULL;
+}
+
+static void beside_one_that_ended(void) {
+    pthread_t t;
+    if (pthread_create(&t, NULL, ends_inside, NULL) != 0)
+        return;
+    pthread_join(t, NULL);
+    writes_nowhere();
+}
+
 static void handler(int signal) { _exit(signal == SIGABRT ? 3 : 4); }
 
 // The program's own handler stays.
@@ -118,6 +144,7 @@ int main(void) {
     check(overwritten_crashes, SIGSEGV, "fin: SIGSEGV in an AWE whose description is overwritten", "");
     check(overwritten_aborts, SIGABRT, "fin: SIGABRT in an AWE whose description is overwritten", "");
     check(outside, SIGSEGV, NULL, NULL);
+    check(beside_one_that_ended, SIGSEGV, "fin: before that thread ", " ended while AWEs of it waited");
     check(sent, SIGBUS, "fin: SIGBUS in AWE \"unnamed\"", "");
     int status;
     pid_t child = fork();

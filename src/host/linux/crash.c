@@ -87,6 +87,23 @@ static void report_crash(struct fin_runtime *rt, int sig, const ucontext_t *c) {
     print(text, (size_t)n, sizeof text);
 }
 
+static int ended_inside; // the thread that was the last to end so, or 0
+
+void fin_crash_thread_ended_inside(int tid) { __atomic_store_n(&ended_inside, tid, __ATOMIC_RELAXED); }
+
+// Maybe the fault comes from that.
+static void report_ended_inside(void) {
+    char text[256];
+    int tid = __atomic_load_n(&ended_inside, __ATOMIC_RELAXED);
+    if (!tid)
+        return;
+    int n = snprintf(text, sizeof text,
+                     "fin: before that thread %d ended while AWEs of it waited, by pthread_exit in a finish block? "
+                     "docs/core.md says what must not be used again.\n",
+                     tid);
+    print(text, (size_t)n, sizeof text);
+}
+
 static void block(int how, int sig) {
     sigset_t set;
     sigemptyset(&set);
@@ -143,6 +160,8 @@ static void on_fault(int sig, siginfo_t *info, void *context) {
     block(SIG_UNBLOCK, SIGSEGV);
     if (rt)
         report(rt, sig, info, context);
+    if (info->si_code > 0 && (sig == SIGSEGV || sig == SIGBUS))
+        report_ended_inside();
     block(SIG_BLOCK, SIGSEGV);
     fin_trace_crashed(name_of(sig));
     take_pipe_signal();

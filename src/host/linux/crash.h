@@ -6,5 +6,6 @@
 void fin_crash_begin(void);        // once a process
 void fin_crash_thread_begin(void); // once a thread: a signal stack
 void fin_crash_thread_end(void);
+void fin_crash_thread_ended_inside(int tid); // while AWEs of it waited: what follows may come from that
 
 #endif

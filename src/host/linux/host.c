@@ -12,6 +12,7 @@
 #include <unistd.h>
 #include <linux/futex.h>
 
+#include "chan/host.h"
 #include "core/runtime.h"
 #include "forks.h"
 #include "host/linux/held.h"
@@ -179,7 +180,14 @@ static pthread_key_t end_key;
 static int key_error;
 static enum { NOT_YET, AT_IT, BEGUN } process;
 
-static void thread_ends(void *rt) { fin_runtime_end(rt); }
+static void thread_ends(void *arg) {
+    struct fin_runtime *rt = arg;
+    if (!fin_link_empty(&rt->suspended) || !fin_link_empty(&rt->queue))
+        fin_crash_thread_ended_inside(rt->tid);
+    else if (fin_chan_thread_ends)
+        fin_chan_thread_ends(rt);
+    fin_runtime_end(rt);
+}
 
 static void begin_process(void) {
     key_error = pthread_key_create(&end_key, thread_ends);
