@@ -144,6 +144,8 @@ static void tell_asan(struct fin_stack *from, struct fin_stack *to) {
 void fin_track_stack_end(struct fin_runtime *rt, struct fin_stack *s) {
     if (__lsan_unregister_root_region)
         __lsan_unregister_root_region(s->lo, s->size);
+    if (__asan_unpoison_memory_region) // frames that have not returned have poison there, and other memory comes there
+        __asan_unpoison_memory_region(s->lo, s->size);
     if (__tsan_destroy_fiber && s->fiber)
         __tsan_destroy_fiber(s->fiber);
     if (__sanitizer_start_switch_fiber && s->fake_stack) {
