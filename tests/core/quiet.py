@@ -45,10 +45,13 @@ for name, text in texts.items():
     if run.returncode and 'No such file' not in run.stderr:  # of OpenSSL, where it is not
         bad += 1
         print(f'{name}:\n' + '\n'.join([line for line in run.stderr.splitlines() if 'error:' in line][:3] or [run.stderr]))
-if language == 'c':  # strict C: it says what is missing, and compiles where that is there
-    strict = compiled(texts['<fin.h>'], '-std=c11')
-    posix = compiled(texts['<fin.h>'], '-std=c11', '-D_POSIX_C_SOURCE=200809L')
-    if '_POSIX_C_SOURCE' not in strict.stderr or posix.returncode:
-        bad += 1
-        print('strict C:\n' + strict.stderr)
+if language == 'c':  # strict C: each header says what is missing, or compiles, and all compile where that is there
+    for name, text in texts.items():
+        strict = compiled(text, '-std=c11', '-Werror')
+        posix = compiled(text, '-std=c11', '-Werror', '-D_POSIX_C_SOURCE=200809L')
+        if 'No such file' in posix.stderr:
+            continue
+        if (strict.returncode and '_POSIX_C_SOURCE' not in strict.stderr) or posix.returncode:
+            bad += 1
+            print(f'strict C, {name}:\n{strict.stderr}{posix.stderr}')
 sys.exit(bad != 0)
