@@ -35,9 +35,11 @@
 #include <fin/trace.h>
 #include <fin/waitset.h>
 
-// In C++ fin_finish, fin_async and the like are defined differently.
+// In C++ fin_finish, fin_async and the like are defined differently; also for who includes this between extern "C" braces.
 #if defined(__cplusplus) && __cplusplus >= 201703L
+extern "C++" {
 #include <fin.hpp>
+}
 #endif
 
 #endif

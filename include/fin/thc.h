@@ -14,7 +14,9 @@
 // not use variables that are gone by then: those that are declared in the code of a DO_FINISH, which end with that code; and
 // those of a function without a DO_FINISH around the ASYNC, which returns meanwhile.
 #ifdef __cplusplus
+extern "C++" {
 #include <fin.hpp>
+}
 #else
 #include <fin.h>
 #endif
@@ -61,6 +63,7 @@ typedef int errval_t;
 
 // Where an ASYNC looks for its block. It is found here if there is none around the ASYNC in the same function.
 #ifdef __cplusplus
+extern "C++" {
 namespace fin {
 namespace detail {
 
@@ -77,6 +80,7 @@ template <bool Lambda> free_site site(body_scope, const no_block &, place<Lambda
 
 } // namespace detail
 } // namespace fin
+}
 
 inline constexpr ::fin::detail::body_scope thc_async_{};
 

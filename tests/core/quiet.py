@@ -29,7 +29,9 @@ kinds = ['.h'] if language == 'c' else ['.h', '.hpp']
 left_out = WITHOUT_CXX if language == 'cpp' else {'elide.h'}
 texts = {f'<fin/{f.name}>': f'#include <fin/{f.name}>\n' for f in sorted((include / 'fin').iterdir())
          if f.suffix in kinds and f.name not in left_out}
-texts |= {'<fin.h>': '#include <fin.h>\n', 'a program': USE} if language == 'c' else {'<fin.hpp>': '#include <fin.hpp>\n'}
+texts |= {f'<fin{kind}>': f'#include <fin{kind}>\n' for kind in kinds}
+if language == 'c':
+    texts['a program'] = USE
 flags = ['-std=gnu11', *WARNINGS] if language == 'c' else ['-std=c++20', *WARNINGS]
 flags = [f for f in flags if f not in (OF_CPP if language == 'c' else OF_C)]
 
@@ -45,6 +47,12 @@ for name, text in texts.items():
     if run.returncode and 'No such file' not in run.stderr:  # of OpenSSL, where it is not
         bad += 1
         print(f'{name}:\n' + '\n'.join([line for line in run.stderr.splitlines() if 'error:' in line][:3] or [run.stderr]))
+if language == 'cpp':  # headers of C that a program includes in its own extern "C"
+    for name, text in texts.items():
+        inside = compiled('extern "C" {\n' + text + '}\n', *flags)
+        if name.endswith('.h>') and inside.returncode and 'No such file' not in inside.stderr:
+            bad += 1
+            print(f'extern "C", {name}:\n{inside.stderr[:1000]}')
 if language == 'c':  # strict C: each header says what is missing, or compiles, and all compile where that is there
     for name, text in texts.items():
         strict = compiled(text, '-std=c11', '-Werror')
