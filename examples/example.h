@@ -42,6 +42,8 @@ __attribute__((constructor)) static void begin_example(void) {
     atexit(check_output);
 }
 
+static bool was_started; // this process, by another of the example
+
 // Starts a process that runs fn(arg). Call it before the first use of Fin: the runtime of a thread does not survive a fork.
 // The child dies with its parent, however that ends.
 static inline pid_t start_process(void (*fn)(void *), void *arg) {
@@ -50,9 +52,10 @@ static inline pid_t start_process(void (*fn)(void *), void *arg) {
     pid_t child = fork();
     if (child == 0) {
         prctl(PR_SET_PDEATHSIG, SIGKILL);
+        was_started = true;
         if (getppid() == parent)
             fn(arg);
-        fflush(NULL);
+        check_output();
         _exit(0);
     }
     return child;

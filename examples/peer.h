@@ -76,6 +76,11 @@ static inline struct peer_service *peer_service(struct fin_chan *c, fin_rpc_fn *
 
 static inline void peer_service_ends(void *state, int why) {
     struct peer_service *s = *(struct peer_service **)state;
+    if (why == -ECONNRESET) { // killed. So will be the process that it had started
+        if (!was_started)
+            fprintf(stderr, "a process at the other end was killed\n");
+        exit(1);
+    }
     EXPECT(why == -ESHUTDOWN && fin_rpc_close(s->rpc) == 0);
     free(s);
     fin_cont_end();

@@ -15,6 +15,8 @@ fails() {
 grep -q "standard output: No space left" err || fails "a full disk: $(cat err)"
 "$program" "$@" >&- 2>err && fails "to be without output is no error"
 grep -q "standard output: Bad file descriptor" err || fails "no output: $(cat err)"
+("$program" "$@" 2>err | head -1 >line)
+[ -s err ] && fails "nobody reads on: $(cat err)"
 "$program" "$@" <&- >/dev/null 2>&- || fails "without input and errors it ends with $?"
 case $program in
 */curl) ;; # all that is no option is an address
@@ -23,5 +25,5 @@ case $program in
     [ $? = 2 ] || fails "an option that it does not have: $(cat err)"
     ;;
 esac
-rm err
+rm err line
 [ -z "$(ls -A)" ] || fails "it leaves $(ls)"
