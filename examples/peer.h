@@ -76,7 +76,7 @@ static inline struct peer_service *peer_service(struct fin_chan *c, fin_rpc_fn *
 
 static inline void peer_service_ends(void *state, int why) {
     struct peer_service *s = *(struct peer_service **)state;
-    if (why == -ECONNRESET) { // killed. So will be the process that it had started
+    if (why == -ECONNRESET) { // it was killed; whom it had started ends with it
         if (!was_started)
             fprintf(stderr, "a process at the other end was killed\n");
         exit(1);
