@@ -23,7 +23,7 @@ int fin_trace_start(const char *file);
 int fin_trace_stop(void);
 
 // Marks this moment on the track of the running AWE. `name` is copied, up to 19 characters of it. Does nothing where tracing
-// is off, nor on a thread that has not used the library yet. Does not block. Any thread.
+// is off, nor on a thread that has not used the library yet. Does not block. Any thread; from a signal handler, too.
 void fin_trace_mark(const char *name);
 
 #ifdef __cplusplus

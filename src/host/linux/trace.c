@@ -39,8 +39,13 @@ static uint64_t now(void) {
     return (uint64_t)t.tv_sec * 1000000000 + (uint64_t)t.tv_nsec;
 }
 
+// A signal handler of the program may mark a moment in the midst of an event: that comes behind it, and both are told of
+// when the outer one is complete.
 static struct fin_trace_event *next(struct fin_trace_ring *r, int kind, uint64_t at) {
-    struct fin_trace_event *e = &r->events[r->count & (r->size - 1)];
+    r->writing++;
+    __atomic_signal_fence(__ATOMIC_SEQ_CST);
+    struct fin_trace_event *e = &r->events[r->begun++ & (r->size - 1)];
+    __atomic_signal_fence(__ATOMIC_SEQ_CST);
     *e = r->who;
     e->at = at;
     e->kind = kind;
@@ -50,7 +55,9 @@ static struct fin_trace_event *next(struct fin_trace_ring *r, int kind, uint64_t
 // The next one is complete: another thread, which ends the trace, may read it. The fence is before the one after it is
 // written, in the place of the oldest: write.c looks at `count` after it has copied an event.
 static void added(struct fin_trace_ring *r) {
-    __atomic_store_n(&r->count, r->count + 1, __ATOMIC_RELEASE);
+    __atomic_signal_fence(__ATOMIC_SEQ_CST);
+    if (--r->writing == 0)
+        __atomic_store_n(&r->count, r->begun, __ATOMIC_RELEASE);
     __atomic_thread_fence(__ATOMIC_RELEASE);
 }
 
@@ -302,6 +309,10 @@ static void at_exit(void) {
 void fin_trace_crashed(const char *signal) {
     if (!fin_trace_is_on() || pthread_mutex_trylock(&lock) != 0)
         return;
+    if (own) { // an event that it was in the midst of will not be complete
+        own->begun = own->count;
+        own->writing = 0;
+    }
     fin_trace_mark(signal);
     pthread_mutex_unlock(&lock);
     at_exit();
@@ -311,8 +322,9 @@ void fin_trace_crashed(const char *signal) {
 static void in_child(void) {
     pthread_mutex_init(&lock, NULL);
     for (struct fin_trace_ring *r = rings; r; r = r->next) {
-        r->count = r->before = 0;
+        r->count = r->begun = r->before = 0;
         r->left = r != own;
+        r->writing = r == own ? r->writing : 0;
     }
     if (own)
         own->tid = gettid();

@@ -25,11 +25,13 @@ struct fin_trace_event {
 struct fin_trace_ring {
     struct fin_trace_ring *next;
     uint64_t count, size; // a power of two; events ever recorded
+    uint64_t begun;       // of these, and of those that are being written
     uint64_t before;      // of these, in earlier traces
     uint64_t since;       // when `who` began to run
     uint64_t looked;      // when the thread last began to look for events
     bool left;            // its thread has ended
     bool runs;
+    int writing; // events, each in the midst of the one before it
     int tid;
     struct {
         const void *cont;
