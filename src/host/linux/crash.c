@@ -11,6 +11,7 @@
 #include <ucontext.h>
 #include <unistd.h>
 
+#include "host/linux/quiet.h"
 #include "host/linux/running.h"
 #include "host/linux/symbol.h"
 #include "host/linux/trace.h"
@@ -113,14 +114,6 @@ static void block(int how, int sig) {
     pthread_sigmask(how, &set, NULL);
 }
 
-// What writing has left for when it is no longer blocked.
-static void take_pipe_signal(void) {
-    sigset_t set;
-    sigemptyset(&set);
-    sigaddset(&set, SIGPIPE);
-    sigtimedwait(&set, NULL, &(struct timespec){0});
-}
-
 // A report crashed in its turn, as frames and blocks are no longer what they were. It ends as it would have without.
 static void report_lost(void) {
     char text[256];
@@ -155,8 +148,7 @@ static void on_fault(int sig, siginfo_t *info, void *context) {
     if (first.sig)
         report_lost();
     first.sig = sig;
-    // SIGPIPE would be another end than sig. In this thread only: others go on meanwhile, and end by it as ever.
-    block(SIG_BLOCK, SIGPIPE);
+    struct fin_quiet q = fin_be_quiet(); // SIGPIPE would be another end than sig
     block(SIG_UNBLOCK, SIGSEGV);
     if (rt)
         report(rt, sig, info, context);
@@ -164,7 +156,7 @@ static void on_fault(int sig, siginfo_t *info, void *context) {
         report_ended_inside();
     block(SIG_BLOCK, SIGSEGV);
     fin_trace_crashed(name_of(sig));
-    take_pipe_signal();
+    fin_be_as_before(&q);
     signal(sig, SIG_DFL); // the fault repeats, with the usual end; what somebody sent does not
     if (info->si_code <= 0)
         raise(sig);

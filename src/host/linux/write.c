@@ -4,16 +4,14 @@
 #define _GNU_SOURCE
 #include <errno.h>
 #include <fcntl.h>
-#include <pthread.h>
-#include <signal.h>
 #include <stdarg.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdio.h>
 #include <string.h>
-#include <time.h>
 #include <unistd.h>
 
+#include "host/linux/quiet.h"
 #include "host/linux/symbol.h"
 #include "host/linux/trace.h"
 
@@ -166,39 +164,13 @@ __attribute__((no_sanitize("thread"))) static bool take(const struct fin_trace_r
     return n >= first(r, __atomic_load_n(&r->count, __ATOMIC_RELAXED));
 }
 
-// A pipe that nobody reads any more, and a limit on the size of files, are errors, and not the end of the program.
-struct quiet {
-    sigset_t set, pending, mask;
-};
-
-static struct quiet be_quiet(void) {
-    struct quiet q;
-    sigemptyset(&q.set);
-    sigaddset(&q.set, SIGPIPE);
-    sigaddset(&q.set, SIGXFSZ);
-    sigpending(&q.pending);
-    pthread_sigmask(SIG_BLOCK, &q.set, &q.mask);
-    return q;
-}
-
-// Takes what writing has left, not what was there before.
-static void be_as_before(struct quiet *q) {
-    if (sigismember(&q->pending, SIGPIPE) == 1)
-        sigdelset(&q->set, SIGPIPE);
-    if (sigismember(&q->pending, SIGXFSZ) == 1)
-        sigdelset(&q->set, SIGXFSZ);
-    while (sigtimedwait(&q->set, NULL, &(struct timespec){0}) > 0) {
-    }
-    pthread_sigmask(SIG_SETMASK, &q->mask, NULL);
-}
-
 void fin_trace_unwritten(const char *path, int error) {
     char text[512];
-    struct quiet q = be_quiet();
+    struct fin_quiet q = fin_be_quiet();
     int n = snprintf(text, sizeof text, "fin: the trace cannot be written to %.200s: %s\n", path, strerror(-error));
     if (n > 0 && write(STDERR_FILENO, text, (size_t)n) < 0)
         n = 0; // nobody hears of it
-    be_as_before(&q);
+    fin_be_as_before(&q);
 }
 
 // A named pipe that nobody reads is an error.
@@ -210,7 +182,7 @@ static int open_to_append(const char *path, int flags) {
 }
 
 int fin_trace_make_file(const char *path, bool append) {
-    struct quiet q = be_quiet();
+    struct fin_quiet q = fin_be_quiet();
     struct out o = {.fd = open_to_append(path, append ? 0 : O_TRUNC)};
     if (o.fd < 0) {
         o.error = o.fd;
@@ -220,7 +192,7 @@ int fin_trace_make_file(const char *path, bool append) {
         flush(&o);
         close(o.fd);
     }
-    be_as_before(&q);
+    fin_be_as_before(&q);
     return o.error;
 }
 
@@ -241,7 +213,7 @@ int fin_trace_write(const struct fin_trace_ring *rings, const char *path) {
     struct out o = {.fd = open_to_append(path + 1, 0)};
     if (o.fd < 0)
         return o.fd;
-    struct quiet q = be_quiet();
+    struct fin_quiet q = fin_be_quiet();
     memset(tracks, 0, sizeof tracks); // those were another file's
     // A lock of the process, which the child of a fork in the middle does not come to share, as it would one of the open
     // file, to wait for itself. Where it fails the parts of processes may be mixed.
@@ -250,6 +222,6 @@ int fin_trace_write(const struct fin_trace_ring *rings, const char *path) {
     write_rings(&o, rings);
     if (close(o.fd) != 0 && o.error == 0)
         o.error = -errno;
-    be_as_before(&q);
+    fin_be_as_before(&q);
     return o.error;
 }
