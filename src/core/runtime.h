@@ -94,7 +94,7 @@ struct fin_lines {
 // returns. Where the AWE ends in there, `left` does what was to follow.
 struct fin_called {
     struct fin_link link;
-    const struct fin_body *body;    // NULL outside any
+    struct fin_body *body;          // NULL outside any
     struct fin_finish_block *block; // current then
     void (*left)(struct fin_called *called);
     // It handles what came with an alert, maybe before a computation that waits for no more than its turn. This AWE gives
