@@ -25,7 +25,7 @@ import time
 HERE = pathlib.Path(os.path.realpath(__file__))
 PLACES = [d for p in HERE.parents for d in (p, p / 'fin', p / 'share' / 'fin') if (d / 'fin_look.py').exists()]
 sys.path[:0] = [str(d) for d in PLACES[:1]]
-from fin_look import Gone, Look, plain, readable  # noqa: E402
+from fin_look import Gone, Look, of_coroutine, plain, readable  # noqa: E402
 
 SHT_SYMTAB, SHT_DYNSYM, STT_OBJECT, STT_FUNC = 2, 11, 1, 2
 RATES = {'detached': 'detached', 'suspended': 'suspended', 'compressed': 'compressed', 'woken_remotely': 'woken',
@@ -57,8 +57,8 @@ def short(symbol):
     symbol = re.sub(r'(\.(constprop|isra|part|cold|lto_priv)(\.\d+)?)+$', '', symbol)
     if not symbol.startswith('_Z'):
         return symbol
-    name = DEMANGLE(symbol.split('.')[0])
-    if not name:  # as GCC calls a coroutine: by its name, and then by what nothing reads
+    name = DEMANGLE(of_coroutine(symbol).split('.')[0])
+    if not name:  # without libstdc++ here: the first part of it, if it is a plain one
         size = re.match(r'_Z(\d+)', symbol)
         return symbol[size.end():size.end() + int(size[1])] if size else symbol
     name = readable(re.sub('^void ', '', name)).replace('(anonymous namespace)', '{anonymous}')

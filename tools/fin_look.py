@@ -36,6 +36,24 @@ def readable(name):
     return name.replace('fin::detail::body_scope', '')
 
 
+def of_coroutine(symbol):
+    """GCC makes of a coroutine a function that has its frame as an argument, whose type bears the name of the coroutine."""
+    frame = re.search(r'E\d+(_Z\w+)\.Frame\b', symbol)
+    return frame.group(1) if frame else symbol
+
+
+def coroutine(name):
+    """What a coroutine is called, by the name that a debugger has for its function."""
+    frame = re.search(r'\.Frame ?\*\)', name)
+    if not frame:
+        return re.sub(r'^::|\.(resume|actor)$| (\[clone .*\]|\(\.\w+\))$', '', of_coroutine(name))
+    at, depth = frame.end() - 1, 1
+    while depth and at > 0:  # to where the list of arguments begins
+        at -= 1
+        depth += (name[at] == ')') - (name[at] == '(')
+    return re.sub('^::', '', name[:at])
+
+
 class Awe:
     """`context`: where it goes on, its stack and frame, the base pointer; None for the one that runs. `data`: the state of
     one without a stack, else None."""
@@ -150,9 +168,7 @@ class Runtime:
             return 'fin_cont_set is to say'
         look, name = self.look, self.look.function(cont)
         if name and 'continue_routine' in name:
-            name = look.function(look.word(struct.unpack_from('<Q', data)[0])) or name
-            gcc = re.match(r'_Z.*?PZ(\w+?)E\d+_Z', name)  # a function of its own, which has the coroutine's frame
-            name = '_Z' + gcc.group(1) if gcc else re.sub(r'\(_Z\S*\.Frame \*\)$|\.(resume|actor)$', '', name)
+            name = coroutine(look.function(look.word(struct.unpack_from('<Q', data)[0])) or name)
         return readable(name)
 
     def explicit_at(self, at):

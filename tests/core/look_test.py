@@ -3,7 +3,8 @@
 """tools/fin_look.py says nothing of a body that its thread has not yet written: look_test.py TOOLS
 
 Another thread may have been stopped at any instruction, and a debugger's calls do not take the address -1. And it reads
-nothing behind the table in the program, which may be the last that is mapped there. Of other threads all is told."""
+nothing behind the table in the program, which may be the last that is mapped there. Of other threads all is told.
+Coroutines have the names that they have in the program, whatever debuggers and compilers make of them."""
 import collections
 import struct
 import sys
@@ -85,3 +86,17 @@ fin_look.Runtime = OneOf
 look = Stopped()
 if list(look.all(lambda tid: -tid)) != [(4096, -5), (8192, -6)] or look.wrong != [(6, 'queue')]:
     sys.exit('of a thread that cannot be read: %r' % look.wrong)
+
+COROUTINES = {  # as gdb and lldb have the names, with debugging information and without
+    'prog::K::coro(prog::_ZN4prog1K4coroEv.Frame *)': 'prog::K::coro',
+    'prog::K::coro(prog::K::coro()::_ZN4prog1K4coroEv.Frame*) [clone .actor]': 'prog::K::coro',
+    'prog::tmpl(fin::task<void> prog::tmpl<int>(int)::_ZN4prog4tmplIiEEN3fin4taskIvEET_.Frame*) (.actor)': 'prog::tmpl',
+    '(anonymous namespace)::f((anonymous namespace)::_ZN12_GLOBAL__N_11fEi.Frame *)': '(anonymous namespace)::f',
+    '_ZN4prog1K4coroEPZNS0_4coroEvE23_ZN4prog1K4coroEv.Frame.actor': '_ZN4prog1K4coroEv',
+    '::plain': 'plain',
+    'prog::K::coro() [clone .resume]': 'prog::K::coro()',
+    '_Z5plainv.resume': '_Z5plainv',
+}
+for name, wanted in COROUTINES.items():
+    if fin_look.coroutine(name) != wanted:
+        sys.exit(f'{name} is shown as {fin_look.coroutine(name)}')

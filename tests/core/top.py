@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-2-Clause
-"""fin-top shows what a live process waits for: top.py FIN_TOP PROGRAM [PROGRAM_IN_CXX]"""
+"""fin-top shows what a live process waits for: top.py FIN_TOP PROGRAM [PROGRAM_IN_CXX COROUTINES]"""
 import os
 import re
 import shutil
@@ -62,13 +62,18 @@ def look(script, program, remove=False):
             sys.exit('the program did not end well')
 
 
-def look_cxx(script, program):
+CXX = [[r'main::(\{lambda#1\}|\$_0)::\{lambda#1\}', 'desk::clerk::waits'],
+       ['waits', 'desk::clerk::member', 'desk::made_of', r'desk::\{anonymous\}::hidden',
+        r'desk::calls::(\{lambda#1\}|\$_0)']]
+
+
+def look_cxx(script, program, entries):
     """C++ names are as in the program, and fit into the table."""
     with subprocess.Popen([program], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as process:
         if process.stdout.readline() != 'ready\n':
             sys.exit('the program in C++ did not begin')
         _, text = top(script, '--once', process.pid)
-        for entry in (r'main::(\{lambda#1\}|\$_0)::\{lambda#1\}', 'desk::clerk::waits'):
+        for entry in entries:
             if not re.search(rf'^ +1  busy +{entry} +\S+$', text, re.M):
                 process.kill()
                 sys.exit(f'{text}\nthere is no {entry}')
@@ -125,8 +130,8 @@ def main():
     check_moving(script)
     check_liar(script)
     look(script, program)
-    for program_in_cxx in cxx:
-        look_cxx(script, program_in_cxx)
+    for program_in_cxx, entries in zip(cxx, CXX):
+        look_cxx(script, program_in_cxx, entries)
     with tempfile.TemporaryDirectory() as directory:  # debugging information is not needed
         bare = os.path.join(directory, 'program')
         if shutil.which('strip'):
