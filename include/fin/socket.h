@@ -53,6 +53,7 @@ FIN_BLOCKING int fin_recv_all(int fd, void *buffer, size_t size, int flags, size
 FIN_BLOCKING int fin_recv_all_nc(int fd, void *buffer, size_t size, int flags, size_t *done);
 
 // Shuts a connection down. Calls that wait for the socket end: with 0, as at the end of what is read, or with -EPIPE.
+// A listener: what accepts from it, or does so later, ends with -EINVAL; connections that have been accepted go on.
 FIN_BLOCKING int fin_shutdown(int fd, int how);
 FIN_BLOCKING int fin_shutdown_nc(int fd, int how);
 
