@@ -56,7 +56,8 @@ void fin_mutex_init(struct fin_mutex *m);
 int FIN_BLOCKING fin_mutex_lock(struct fin_mutex *m);
 void FIN_BLOCKING fin_mutex_lock_nc(struct fin_mutex *m);
 int fin_mutex_trylock(struct fin_mutex *m); // 0 or -EBUSY
-void fin_mutex_unlock(struct fin_mutex *m); // by any AWE, not only the one that locked it
+// By any AWE, not only the one that locked it. One that is not locked ends the program, with a message.
+void fin_mutex_unlock(struct fin_mutex *m);
 
 // A condition variable. A wait gives up the mutex and holds it again when it returns, whatever it returns; getting it back
 // is not cancelled. A signal decides which waiter goes on; that waiter then stands in line for the mutex. Signal and

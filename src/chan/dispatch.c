@@ -66,7 +66,7 @@ void fin_waitset_rung(struct fin_waitset_source *s) {
 static FIN_BLOCKING int sleep_in(struct fin_waitset *w, bool nc) {
     if (w->epoll < 0 || w->led || w->monitor) {
         struct fin_waiter f;
-        return fin_how_join(FIN_HOW_STACK_FOR(FIN_FOR_MESSAGE, &f, nc), &w->waiters);
+        return fin_how_join(FIN_HOW_STACK_FOR(FIN_FOR_MESSAGE, &f, nc), &w->waiters, FIN_WAITS_PLAIN);
     }
     w->led = true;
     w->rung = false;

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
+#include "core/host.h"
 #include "sync/wait.h"
 
 void fin_mutex_init(struct fin_mutex *m) { *m = (struct fin_mutex)FIN_MUTEX_INIT; }
@@ -15,7 +16,7 @@ static inline FIN_BLOCKING __attribute__((always_inline)) int lock(struct fin_mu
         fin_latch_release(&m->waiters.latch);
         return fin_how_pass(how);
     }
-    return fin_how_join(how, &m->waiters);
+    return fin_how_join(how, &m->waiters, FIN_WAITS_PLAIN);
 }
 
 int fin_mutex_lock(struct fin_mutex *m) {
@@ -54,6 +55,8 @@ void fin_mutex_unlock(struct fin_mutex *m) {
     if (w) {
         fin_waiters_take(&m->waiters, w);
     } else {
+        if (FIN_UNLIKELY(!m->locked))
+            fin_host_die("fin_mutex_unlock, or a wait for a condition variable, of a mutex that is not locked");
         m->locked = false;
     }
     fin_latch_release(&m->waiters.latch);

@@ -16,7 +16,7 @@ static inline FIN_BLOCKING __attribute__((always_inline)) int wait(struct fin_se
         fin_latch_release(&s->waiters.latch);
         return fin_how_pass(how);
     }
-    return fin_how_join(how, &s->waiters);
+    return fin_how_join(how, &s->waiters, FIN_WAITS_TO_PASS);
 }
 
 int fin_sem_wait(struct fin_sem *s) {

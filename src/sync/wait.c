@@ -124,19 +124,33 @@ static const struct fin_waiters *listed_at(const struct fin_waiter *w) {
 }
 
 // Those beside it on the list know one that is on it, however many there are: what was one does not pass for one.
-static bool is_waiter(const struct fin_waiter *at, const struct fin_awe *a, const void **object) {
-    struct fin_waiter w;
+static bool is_listed(const struct fin_waiter *at, const struct fin_waiter *w) {
     struct fin_waiters q;
-    if (!READ(w, at) || w.awe != a || !READ(q, listed_at(&w)))
+    struct fin_queue_entry entry;
+    if (w->kind == FIN_WAITS_IN_QUEUE) // its entry knows it
+        return READ(entry, w->entry) && entry.waiter == at && *(const unsigned char *)&w->waiting;
+    return READ(q, listed_at(w)) && (w->prev ? comes_from(w->prev, at) : q.first == at) &&
+           (w->next ? goes_to(w->next, at) : q.last == at);
+}
+
+static bool is_waiter(const struct fin_waiter *at, const struct fin_awe *a, struct fin_sync_wait *found) {
+    struct fin_waiter w;
+    if (!READ(w, at) || w.awe != a || !is_listed(at, &w))
         return false;
-    if (!(w.prev ? comes_from(w.prev, at) : q.first == at) || !(w.next ? goes_to(w.next, at) : q.last == at))
-        return false;
-    *object = listed_at(&w);
+    *found = (struct fin_sync_wait){listed_at(&w), FIN_SYNC_OTHER, 0};
+    if (w.kind == FIN_WAITS_TO_PASS)
+        found->what = FIN_SYNC_SEM;
+    else if (w.kind == FIN_WAITS_WITH_MUTEX && found->object == w.at)
+        found->what = FIN_SYNC_COND;
+    else if (w.kind == FIN_WAITS_IN_QUEUE)
+        found->what = FIN_SYNC_QUEUE;
+    else if (w.kind == FIN_WAITS_FOR_COUNT)
+        *found = (struct fin_sync_wait){found->object, FIN_SYNC_EVENT, w.count};
     return true;
 }
 
 // Each read is a system call.
-bool fin_sync_waits(const struct fin_awe *a, const void *from, const void *to, const void **object) {
+bool fin_sync_waits(const struct fin_awe *a, const void *from, const void *to, struct fin_sync_wait *found) {
     char room[ROOM];
     const size_t size = (size_t)((const char *)to - (const char *)from);
     const bool all = size <= ROOM && fin_host_read(room, from, size);
@@ -144,7 +158,7 @@ bool fin_sync_waits(const struct fin_awe *a, const void *from, const void *to, c
         const struct fin_waiter *at = (const void *)((const char *)from + i);
         if (all && memcmp(room + i + offsetof(struct fin_waiter, awe), &a, sizeof a) != 0)
             continue;
-        if (is_waiter(at, a, object))
+        if (is_waiter(at, a, found))
             return true;
     }
     return false;

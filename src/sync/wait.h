@@ -15,7 +15,8 @@
 #include "core/locks.h"
 
 enum fin_waiter_kind {
-    FIN_WAITS_PLAIN,
+    FIN_WAITS_PLAIN,   // for a mutex, or an object of another room
+    FIN_WAITS_TO_PASS, // a semaphore
     FIN_WAITS_TO_TRY, // for the turn at an end of a channel (chan/turn.c), which is free when it runs: -EAGAIN
     FIN_WAITS_FOR_COUNT,
     FIN_WAITS_IN_QUEUE,
@@ -81,8 +82,8 @@ static inline FIN_BLOCKING int fin_how_wait(const struct fin_how *how, struct fi
 }
 
 // Joins the end of the list and waits.
-static inline FIN_BLOCKING int fin_how_join(const struct fin_how *how, struct fin_waiters *q) {
-    how->w->kind = FIN_WAITS_PLAIN;
+static inline FIN_BLOCKING int fin_how_join(const struct fin_how *how, struct fin_waiters *q, enum fin_waiter_kind kind) {
+    how->w->kind = (uint8_t)kind;
     fin_waiters_insert(q, how->w, q->last);
     return fin_how_wait(how, q);
 }

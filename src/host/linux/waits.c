@@ -3,6 +3,7 @@
 // wrong where one of them runs after all, but a wrong pointer is not followed into a fault.
 #include "host/linux/stuck.h"
 
+#include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
 #include <unistd.h>
@@ -27,7 +28,8 @@ struct node {
     const void *cont, *frame;    // of an explicit one; what its state begins with
     const void *coroutine;       // where that goes on
     unsigned alike;              // others that wait with the same, for the same
-    const void *object, *holder; // the sync object that it waits for; the body or record that holds it
+    struct fin_sync_wait sync;   // the sync object that it waits for
+    const void *holder;          // the body or record that holds it
     struct fin_chan_wait chan;   // what it waits for at the end of a channel
     int seen;                    // while a cycle is looked for: 1 on the way, 2 done
 };
@@ -55,7 +57,7 @@ static bool same_coroutine(const struct node *other, const struct node *n) {
 static bool is_like_another(const struct node *n) {
     for (struct node *other = nodes; other < nodes + count; other++) {
         if (!other->explicit || other->rt != n->rt || other->cont != n->cont || other->awe.block != n->awe.block ||
-            other->object != n->object || other->chan.end != n->chan.end || other->chan.what != n->chan.what ||
+            other->sync.object != n->sync.object || other->chan.end != n->chan.end || other->chan.what != n->chan.what ||
             !same_coroutine(other, n))
             continue;
         other->alike++;
@@ -116,10 +118,10 @@ static const void *frames_end(const struct fin_runtime *rt, const struct fin_awe
 // Nothing is between `from` and `to` where it can wait for no object.
 static void find_object(struct node *n, const void *from, const void *to) {
     const void **hold = NULL;
-    if (fin_sync_waits && fin_sync_waits(n->at, from, to, &n->object))
-        n->is_mutex = fin_sync_is_mutex(n->object, &hold) && READ(n->holder, hold);
+    if (fin_sync_waits && fin_sync_waits(n->at, from, to, &n->sync))
+        n->is_mutex = fin_sync_is_mutex(n->sync.object, &hold) && READ(n->holder, hold);
     if (fin_chan_waits)
-        fin_chan_waits(n->at, n->object, &n->chan);
+        fin_chan_waits(n->at, n->sync.object, &n->chan);
 }
 
 static void add_awe(struct fin_runtime *rt, const struct fin_awe *at) {
@@ -358,18 +360,28 @@ static void print_chan_wait(const struct fin_chan_wait *w) {
     }
 }
 
+static void print_sync_wait(const struct fin_sync_wait *w) {
+    static const char *const whats[] = {"the object", "the semaphore", "the condition variable", "the event count",
+                                        "its turn in the queue"};
+    fprintf(stderr, "for %s %p", whats[w->what], w->object);
+    if (w->what == FIN_SYNC_EVENT)
+        fprintf(stderr, " to reach %" PRIu64, w->until);
+    else if (w->what == FIN_SYNC_OTHER)
+        fprintf(stderr, " (fin/sync.h)");
+}
+
 static void print_wait(const struct node *n) {
     char symbol[256];
     if (n->at_end) {
         fprintf(stderr, "at the end of a finish block, for");
         print_whom(n);
     } else if (n->is_mutex) {
-        fprintf(stderr, "for the mutex %p, which is held by", n->object);
+        fprintf(stderr, "for the mutex %p, which is held by", n->sync.object);
         print_whom(n);
     } else if (n->chan.end) {
         print_chan_wait(&n->chan);
-    } else if (n->object) {
-        fprintf(stderr, "for the object %p (fin/sync.h)", n->object);
+    } else if (n->sync.object) {
+        print_sync_wait(&n->sync);
     } else if (n->explicit && !n->cont) {
         fprintf(stderr, "for fin_cont_set, after fin_stack_handoff");
     } else if ((n->awe.state & FIN_AWE_KIND) == FIN_AWE_BUSY && n->explicit) {
@@ -444,7 +456,7 @@ uint64_t fin_stuck_cycle(void) {
     if (!find_cycle())
         return 0;
     for (int i = 0; i < cycle_length; i++)
-        sum += (uint64_t)(uintptr_t)nodes[cycle[i]].at * 31 + (uint64_t)(uintptr_t)nodes[cycle[i]].object;
+        sum += (uint64_t)(uintptr_t)nodes[cycle[i]].at * 31 + (uint64_t)(uintptr_t)nodes[cycle[i]].sync.object;
     return sum | 1;
 }
 
