@@ -31,6 +31,7 @@
 
 #if defined(__STRICT_ANSI__) && !defined(__cplusplus) && !defined(_POSIX_C_SOURCE) && !defined(_GNU_SOURCE)
 #error "sigset_t is not C11's own: compile with -std=gnu11 (CMake: C_EXTENSIONS ON), or define _POSIX_C_SOURCE as 200809L"
+#define sigset_t void // no more errors than that
 #endif
 
 #ifdef __cplusplus

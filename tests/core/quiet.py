@@ -53,13 +53,14 @@ if language == 'cpp':  # headers of C that a program includes in its own extern 
         if name.endswith('.h>') and inside.returncode and 'No such file' not in inside.stderr:
             bad += 1
             print(f'extern "C", {name}:\n{inside.stderr[:1000]}')
-if language == 'c':  # strict C: each header says what is missing, or compiles, and all compile where that is there
+if language == 'c':  # strict C: each header says what is missing, by one error, or compiles; all do where that is there
     for name, text in texts.items():
         strict = compiled(text, '-std=c11', '-Werror')
         posix = compiled(text, '-std=c11', '-Werror', '-D_POSIX_C_SOURCE=200809L')
+        said = [line for line in strict.stderr.splitlines() if 'error:' in line]
         if 'No such file' in posix.stderr:
             continue
-        if (strict.returncode and '_POSIX_C_SOURCE' not in strict.stderr) or posix.returncode:
+        if (said and (len(said) > 1 or '_POSIX_C_SOURCE' not in said[0])) or posix.returncode:
             bad += 1
             print(f'strict C, {name}:\n{strict.stderr}{posix.stderr}')
 sys.exit(bad != 0)
