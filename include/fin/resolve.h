@@ -9,6 +9,7 @@
 
 #if defined(__STRICT_ANSI__) && !defined(__cplusplus) && !defined(_POSIX_C_SOURCE) && !defined(_GNU_SOURCE)
 #error "addrinfo is not C11's own: compile with -std=gnu11 (CMake: C_EXTENSIONS ON), or define _POSIX_C_SOURCE as 200809L"
+struct addrinfo; // no more errors than that
 #endif
 
 #ifdef __cplusplus

@@ -60,7 +60,8 @@ if language == 'c':  # strict C: each header says what is missing, by one error,
         said = [line for line in strict.stderr.splitlines() if 'error:' in line]
         if 'No such file' in posix.stderr:
             continue
-        if (said and (len(said) > 1 or '_POSIX_C_SOURCE' not in said[0])) or posix.returncode:
+        one = '_POSIX_C_SOURCE' in ''.join(said[:1]) and (len(said) == 1 or name[0] != '<')
+        if (said and not one) or posix.returncode:
             bad += 1
             print(f'strict C, {name}:\n{strict.stderr}{posix.stderr}')
 sys.exit(bad != 0)
