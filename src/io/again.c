@@ -15,9 +15,9 @@ bool fin_uring_interrupted(int result) {
 }
 
 // The wait has ended, since the descriptor was ready, and it is still ready: no event will end what would block all the
-// same, as a sum that an eventfd has no room for. Otherwise somebody was faster.
+// same, as a sum that an eventfd has no room for; or it cannot be asked. Otherwise somebody was faster.
 static bool ready_for_ever(const struct tries *t, const struct io *io, const struct call *c, uint32_t events) {
-    return t->was_ready && fin_io_ready_now(fin_descriptor(io, c), (int)events) > 0;
+    return t->was_ready && fin_io_ready_now(fin_descriptor(io, c), (int)events) != 0;
 }
 
 // What ended is a wait that a peer ended which has sent its last: the next one is for an epoll, as in poll.c. Where there

@@ -133,7 +133,7 @@ int fin_buffers_refused(int fd) {
 // There was nothing, though it is ready: somebody was faster, or it is ready for ever, as where an error is in its queue
 // that nobody reads. Then no event will tell of data.
 static FIN_BLOCKING int pause_if_ready(int fd, bool nc) {
-    if (fin_io_ready_now(fin_io_descriptor(fd), POLLIN) <= 0)
+    if (fin_io_ready_now(fin_io_descriptor(fd), POLLIN) == 0)
         return 0;
     return fin_io_pause(nc);
 }

@@ -261,7 +261,7 @@ static FIN_BLOCKING int try_and_wait(struct io *io, const struct call *c, enum f
             continue; // by a signal: its handler has run
         if (r != -EAGAIN || events == 0)
             return r;
-        if (again && fin_io_ready_now(c->fd, (int)events) > 0)
+        if (again && fin_io_ready_now(c->fd, (int)events) != 0) // or it cannot be asked
             r = fin_io_pause(c->nc);
         else
             r = wait_ready(io, c->fd, events, false, c->nc);

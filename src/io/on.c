@@ -117,7 +117,7 @@ static void ready(struct on_ready *on, int result) {
     struct io *io = on->ready.io;
     if (result == 0)
         result = fin_io_closed(&on->call) ? -EBADF : try_now(&on->call, on->kind, true);
-    if (result == -EAGAIN && fin_io_ready_now(on->call.fd, (int)on->ready.events) > 0) {
+    if (result == -EAGAIN && fin_io_ready_now(on->call.fd, (int)on->ready.events) != 0) {
         try_later(on);
         return;
     }

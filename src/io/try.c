@@ -48,9 +48,13 @@ static int unblocked(int fd, const struct call *c, int (*make)(const struct call
     return r;
 }
 
-// A filter may allow one of them only.
-static int poll_or_ppoll(struct pollfd *p) {
+// A filter may allow one of two, and which of them poll(3) is depends on the libc.
+static int poll_now(struct pollfd *p) {
     int r = poll(p, 1, 0);
+#ifdef SYS_poll
+    if (r < 0 && fin_host_denied(-errno))
+        r = (int)syscall(SYS_poll, p, 1, 0);
+#endif
     return r < 0 && fin_host_denied(-errno) ? ppoll(p, 1, &(struct timespec){0}, NULL) : r;
 }
 
@@ -58,7 +62,7 @@ int fin_io_ready_now(int fd, int events) {
     struct pollfd p = {.fd = fd, .events = (short)events};
     int r;
     do
-        r = poll_or_ppoll(&p);
+        r = poll_now(&p);
     while (r < 0 && errno == EINTR); // by a signal, though it does not wait
     return fd < 0 ? -EBADF : r < 0 ? -errno : p.revents & POLLNVAL ? -EBADF : p.revents;
 }
@@ -90,10 +94,23 @@ static int with_flags(const struct call *c, const struct vectors *v, int flags) 
     return fin_io_vectors(inwards(c), c->fd, v->v, (int)v->n, at, flags);
 }
 
-// Where a filter denies the calls that have flags it is as if the file had not this one.
+static bool are_there(const struct vectors *v) {
+    struct iovec one;
+    bool there = true;
+    for (size_t i = 0; i < v->n && there; i++)
+        there = fin_host_read(&one, &v->v[i], sizeof one);
+    return there;
+}
+
+// Where a filter denies the calls that have flags it is as if the file had not this one; but nobody has seen the vectors.
+// (glibc makes of ENOSYS what the kernel says of such files.)
 static int nowait(const struct call *c, const struct vectors *v) {
     int r = with_flags(c, v, (int)c->flags | RWF_NOWAIT);
-    return fin_host_denied(r) ? -EOPNOTSUPP : r;
+    if (r != -EOPNOTSUPP && !fin_host_denied(r))
+        return r;
+    bool unseen = v->v != &v->one && syscall(inwards(c) ? SYS_preadv2 : SYS_pwritev2, -1, NULL, 0L, 0L, 0L, 0L) < 0 &&
+                  fin_host_denied(-errno);
+    return unseen && !are_there(v) ? -EFAULT : -EOPNOTSUPP;
 }
 
 static bool is_pipe(int fd) {

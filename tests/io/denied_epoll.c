@@ -4,6 +4,7 @@
 #include <fcntl.h>
 #include <poll.h>
 #include <pthread.h>
+#include <sys/eventfd.h>
 #include <sys/resource.h>
 
 #include <fin/on.h>
@@ -57,8 +58,29 @@ static void no_registration(void) { nothing_waits(SYS_epoll_ctl, "epoll_ctl(2)")
 static void no_wait(void) { nothing_waits(WAIT, "epoll_wait(2)"); }
 static void no_eventfd(void) { nothing_waits(SYS_eventfd2, "eventfd2(2)"); }
 
+// Whichever the libc's poll(3) is.
+static void polls(void) {
+    int fd[2];
+    byte_comes();
+    stream_pair(fd);
+    CHECK_EQ(fin_poll(fd[0], POLLIN | POLLOUT), POLLOUT);
+    CHECK_EQ(fin_send(fd[1], "x", 1, 0), 1);
+    CHECK_EQ(fin_poll(fd[0], POLLIN), POLLIN);
+}
+
+static void no_poll(void) {
+#ifdef SYS_poll
+    deny(SYS_poll, error);
+#endif
+    polls();
+}
+
 // Times are rounded up to milliseconds then.
 static void no_ppoll(void) {
+#ifdef SYS_poll
+    deny(SYS_ppoll, error);
+    polls();
+#endif
     deny(SYS_ppoll, error);
     byte_comes();
     uint64_t begin = fin_now();
@@ -66,16 +88,28 @@ static void no_ppoll(void) {
     CHECK(fin_now() - begin >= 20 * FIN_MS);
 }
 
-static void no_poll(void) {
+// Nobody can ask whether it is ready; it is tried each millisecond: a sum that has no room, though the eventfd is ready.
+static void neither(void) {
+    static uint64_t value = UINT64_MAX - 1, one = 1;
+    static int sum;
+    struct rusage used;
+    deny(SYS_ppoll, error);
 #ifdef SYS_poll
-    int fd[2];
     deny(SYS_poll, error);
-    byte_comes();
-    stream_pair(fd);
-    CHECK_EQ(fin_poll(fd[0], POLLIN | POLLOUT), POLLOUT);
-    CHECK_EQ(fin_send(fd[1], "x", 1, 0), 1);
-    CHECK_EQ(fin_poll(fd[0], POLLIN), POLLIN);
 #endif
+    byte_comes();
+    sum = eventfd(0, 0);
+    CHECK_EQ(write(sum, &value, sizeof value), sizeof value);
+    fin_finish {
+        fin_async {
+            int n = (int)fin_write(sum, &one, sizeof one);
+            CHECK(n == sizeof one || n == -(int)error);
+        };
+        CHECK_EQ(fin_sleep(200 * FIN_MS), 0);
+        CHECK_EQ(read(sum, &value, sizeof value), sizeof value);
+    }
+    CHECK_EQ(getrusage(RUSAGE_SELF, &used), 0);
+    CHECK_EQ(used.ru_utime.tv_sec + used.ru_stime.tv_sec, 0);
 }
 
 static int result;
@@ -191,8 +225,9 @@ int main(void) {
     in_child(no_registration);
     in_child(no_wait);
     in_child(no_eventfd);
-    in_child(no_ppoll);
     in_child(no_poll);
+    in_child(no_ppoll);
+    in_child(neither);
     in_child(no_registration_later);
     in_child(no_registration_again);
     told(no_wait_later, "epoll_wait(2) fails");
