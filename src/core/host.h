@@ -3,6 +3,7 @@
 #ifndef FIN_CORE_HOST_H
 #define FIN_CORE_HOST_H
 
+#include <errno.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
