@@ -81,8 +81,9 @@ int fin_spawn_nc(struct fin_process *p, const struct fin_spawn *how);
 FIN_BLOCKING int fin_wait(struct fin_process *p, int *status);
 FIN_BLOCKING int fin_wait_nc(struct fin_process *p, int *status);
 
-// Sends a signal, 0 for none. -ESRCH if the process has been reaped. Does not block. From any thread, but not in a race with
-// the end of a fin_wait for the same handle.
+// Sends a signal, 0 for none, to the process alone. -ESRCH if it has been reaped. Does not block. From any thread, but not
+// in a race with the end of a fin_wait for the same handle. (To the group that it has of its own: kill(-p->pid, signal),
+// before it has been waited for; until then no other group has that number.)
 int fin_kill(const struct fin_process *p, int signal);
 
 // Uses up the handle without waiting: the process goes on, and a thread of the library reaps it when it ends. Returns 0;
@@ -91,10 +92,11 @@ int fin_kill(const struct fin_process *p, int signal);
 int fin_abandon(struct fin_process *p);
 
 // Runs a program to its end. The program reads `input` from its descriptor 0, and what it writes to 1 goes to `output`;
-// `fds` must not name these two. Returns how many bytes it wrote, of which the first `room` are in `output`; *status is as
-// of fin_wait. Or a negative errno: what fin_spawn returns; -EMFILE or -ENFILE; -EFBIG: `size` is beyond RLIMIT_FSIZE;
-// -ECANCELED, and then the process has been killed (with its group, where it has one of its own) and reaped. Blocking. From
-// any thread.
+// `fds` must not name these two. What it writes to 2 goes where the caller's does, unless `fds` says where: to a file, as of
+// memfd_create, which the caller reads afterwards. Returns how many bytes it wrote to 1, of which the first `room` are in
+// `output`; *status is as of fin_wait. Or a negative errno: what fin_spawn returns; -EMFILE or -ENFILE; -EFBIG: `size` is
+// beyond RLIMIT_FSIZE; -ECANCELED, and then the process has been killed (with its group, where it has one of its own) and
+// reaped. Blocking. From any thread.
 FIN_BLOCKING ssize_t fin_run(const struct fin_spawn *how, const void *input, size_t size, void *output, size_t room,
                              int *status);
 

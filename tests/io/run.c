@@ -28,6 +28,21 @@ static void large(void) {
     CHECK_EQ(WEXITSTATUS(status), 1);
 }
 
+// What it says goes to a file.
+static void errors_apart(void) {
+    char said[16];
+    int file = nameless_file();
+    struct fin_spawn_fd to_file = {2, file};
+    struct fin_spawn both = SHELL("echo out; echo err >&2");
+    both.fds = &to_file;
+    both.fd_count = 1;
+    CHECK_EQ(fin_run(&both, NULL, 0, out, sizeof out, NULL), 4);
+    CHECK(memcmp(out, "out\n", 4) == 0);
+    CHECK_EQ(pread(file, said, sizeof said, 0), 4);
+    CHECK(memcmp(said, "err\n", 4) == 0);
+    close(file);
+}
+
 static void several(void) {
     static int done;
     fin_finish {
@@ -88,6 +103,7 @@ static void reaped_by_another(void) {
 
 int main(void) {
     large();
+    errors_apart();
     several();
     pipeline();
     reaped_by_another();
