@@ -218,8 +218,8 @@ static const int passes[] = {
     SYS_close, SYS_munmap, SYS_brk, SYS_exit, SYS_exit_group, SYS_sched_yield, SYS_nanosleep, SYS_clock_nanosleep,
     SYS_clock_gettime, SYS_restart_syscall, SYS_rt_sigaction, SYS_rt_sigpending, SYS_rt_sigprocmask, SYS_rt_sigreturn,
     SYS_rt_sigtimedwait, SYS_getpid, SYS_gettid, SYS_getppid, SYS_kill, SYS_tgkill, SYS_pidfd_send_signal, SYS_prctl,
-    SYS_set_robust_list, SYS_set_tid_address, SYS_RSEQ, SYS_getrandom, SYS_uname, SYS_lseek, SYS_getsockname, SYS_getpeername,
-    SYS_getsockopt, SYS_shutdown, SYS_setsid, SYS_setpgid, SYS_wait4, SYS_faccessat2,
+    SYS_set_robust_list, SYS_set_tid_address, SYS_RSEQ, SYS_getrandom, SYS_uname, SYS_lseek, SYS_getsockname,
+    SYS_getpeername, SYS_getsockopt, SYS_shutdown, SYS_setsid, SYS_setpgid, SYS_wait4, SYS_faccessat2,
 #ifdef SYS_access
     SYS_alarm, SYS_access, SYS_unlink, SYS_rmdir,
 #else
