@@ -21,11 +21,6 @@ enum { POLL = SYS_poll };
 #else
 enum { POLL = SYS_ppoll };
 #endif
-#ifdef SYS_newfstatat
-enum { STAT = SYS_newfstatat };
-#else
-enum { STAT = SYS_fstat };
-#endif
 
 enum { SIZE = 4096, MESSAGES = 300, LARGE = 1000 };
 
@@ -250,7 +245,13 @@ static void no_identity(int fd) { (void)fd, not_monitored(SYS_gettid); }
 static void no_signal(int fd) { (void)fd, not_monitored(SYS_tgkill); }
 static void no_owner(int fd) { (void)fd, not_monitored(SYS_fcntl); }
 static void no_option(int fd) { (void)fd, not_taken(SYS_getsockopt); }
-static void no_status(int fd) { (void)fd, not_taken(STAT); }
+static void no_status(int fd) { // fstat(3) is the one or the other
+    (void)fd;
+#ifdef SYS_newfstatat
+    deny(SYS_newfstatat, error);
+#endif
+    not_taken(SYS_fstat);
+}
 static void no_file_system(int fd) { (void)fd, not_taken(SYS_fstatfs); }
 
 static void alone(void (*fn)(int fd)) {
