@@ -9,6 +9,7 @@
 #include <stdint.h>
 #include <sys/prctl.h>
 #include <sys/syscall.h>
+#include <sys/wait.h>
 
 #include "check.h"
 
@@ -30,5 +31,14 @@ static inline void deny_if(unsigned call, unsigned argument, unsigned how, unsig
 }
 
 static inline void deny(unsigned call, unsigned error) { deny_if(call, 0, BPF_JGE, 0, error); }
+
+// A child that has a filter of its own has ended, and well; or there are no filters.
+static inline void denied_ended(pid_t child) {
+    int status;
+    CHECK_EQ(waitpid(child, &status, 0), child);
+    if (WIFEXITED(status) && WEXITSTATUS(status) == 77)
+        SKIP("no seccomp filters here");
+    CHECK_EQ(status, 0);
+}
 
 #endif
