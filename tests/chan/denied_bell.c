@@ -11,11 +11,6 @@
 #include "../io/deny.h"
 #include "../io/net.h"
 
-#ifdef SYS_epoll_wait
-enum { WAIT = SYS_epoll_wait };
-#else
-enum { WAIT = SYS_epoll_pwait };
-#endif
 #ifdef SYS_poll
 enum { POLL = SYS_poll };
 #else
@@ -230,20 +225,14 @@ static void not_taken(unsigned call) {
     CHECK_EQ(fin_chan_close(a), 0);
 }
 
-static void no_wait(int fd) { (void)fd, no_set(WAIT); }
+static void no_wait(int fd) { (void)fd, no_set(SYS_epoll_pwait); }
 static void no_registration(int fd) { (void)fd, no_set(SYS_epoll_ctl); }
 static void no_action(int fd) { (void)fd, not_monitored(SYS_rt_sigaction); }
 static void no_identity(int fd) { (void)fd, not_monitored(SYS_gettid); }
 static void no_signal(int fd) { (void)fd, not_monitored(SYS_tgkill); }
 static void no_owner(int fd) { (void)fd, not_monitored(SYS_fcntl); }
 static void no_option(int fd) { (void)fd, not_taken(SYS_getsockopt); }
-static void no_status(int fd) { // fstat(3) is the one or the other
-    (void)fd;
-#ifdef SYS_newfstatat
-    deny(SYS_newfstatat, error);
-#endif
-    not_taken(SYS_fstat);
-}
+static void no_status(int fd) { (void)fd, not_taken(SYS_fstat); }
 static void no_file_system(int fd) { (void)fd, not_taken(SYS_fstatfs); }
 
 static void alone(void (*fn)(int fd)) {

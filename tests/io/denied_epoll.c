@@ -12,12 +12,6 @@
 #include "child.h"
 #include "deny.h"
 
-#ifdef SYS_epoll_wait
-enum { WAIT = SYS_epoll_wait };
-#else
-enum { WAIT = SYS_epoll_pwait };
-#endif
-
 static const unsigned errors[] = {EPERM, EACCES, ENOSYS};
 static unsigned error;
 
@@ -51,7 +45,7 @@ static void nothing_waits(unsigned call, const char *name) {
 
 static void no_epoll(void) { nothing_waits(SYS_epoll_create1, "epoll_create1(2)"); }
 static void no_registration(void) { nothing_waits(SYS_epoll_ctl, "epoll_ctl(2)"); }
-static void no_wait(void) { nothing_waits(WAIT, "epoll_wait(2)"); }
+static void no_wait(void) { nothing_waits(SYS_epoll_pwait, "epoll_wait(2)"); }
 static void no_eventfd(void) { nothing_waits(SYS_eventfd2, "eventfd2(2)"); }
 
 // Whichever the libc's poll(3) is.
@@ -166,7 +160,7 @@ static void no_registration_again(void) {
 static void no_wait_later(void) {
     alarm(50);
     CHECK_EQ(fin_sleep(1), 0);
-    deny(WAIT, error);
+    deny(SYS_epoll_pwait, error);
     fin_sleep(FIN_MS);
 }
 

@@ -30,7 +30,18 @@ static inline void deny_if(unsigned call, unsigned argument, unsigned how, unsig
         SKIP("no seccomp filters here");
 }
 
-static inline void deny(unsigned call, unsigned error) { deny_if(call, 0, BPF_JGE, 0, error); }
+// With the older call that a libc may make instead: of epoll_pwait also epoll_wait, of fstat also newfstatat.
+static inline void deny(unsigned call, unsigned error) {
+    deny_if(call, 0, BPF_JGE, 0, error);
+#ifdef SYS_epoll_wait
+    if (call == SYS_epoll_pwait)
+        deny_if(SYS_epoll_wait, 0, BPF_JGE, 0, error);
+#endif
+#ifdef SYS_newfstatat
+    if (call == SYS_fstat)
+        deny_if(SYS_newfstatat, 0, BPF_JGE, 0, error);
+#endif
+}
 
 // A child that has a filter of its own has ended, and well; or there are no filters.
 static inline void denied_ended(pid_t child) {

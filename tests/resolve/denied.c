@@ -7,12 +7,6 @@
 #include "deny.h"
 #include "dns.h"
 
-#ifdef SYS_epoll_wait
-enum { WAIT = SYS_epoll_wait };
-#else
-enum { WAIT = SYS_epoll_pwait };
-#endif
-
 static struct dns dns;
 static unsigned error;
 
@@ -39,7 +33,6 @@ static void denied(unsigned call, bool later) {
 static void in_child(unsigned call, bool later) {
     static const unsigned errors[] = {EPERM, ENOSYS};
     for (int i = 0; i < 2; i++) {
-        int status;
         error = errors[i];
         pid_t child = fork();
         CHECK(child >= 0);
@@ -49,12 +42,7 @@ static void in_child(unsigned call, bool later) {
             denied(call, later);
             _exit(0);
         }
-        CHECK_EQ(waitpid(child, &status, 0), child);
-        if (WIFEXITED(status) && WEXITSTATUS(status) == 77)
-            SKIP("no seccomp filters here");
-        if (status)
-            fprintf(stderr, "system call %u\n", call);
-        CHECK_EQ(status, 0);
+        denied_ended(child);
     }
 }
 
@@ -62,7 +50,7 @@ int main(void) {
     static const unsigned calls[] = {SYS_epoll_ctl, SYS_socket, SYS_connect, SYS_sendto};
     dns_open(&dns);
     in_child(SYS_epoll_create1, false);
-    in_child(WAIT, false);
+    in_child(SYS_epoll_pwait, false);
     for (unsigned i = 0; i < sizeof calls / sizeof *calls; i++) {
         in_child(calls[i], false);
         in_child(calls[i], true);
