@@ -96,8 +96,11 @@ static int at_exit(const char *command, const char *says) {
     CHECK(p);
     size_t n = fread(text, 1, sizeof text - 1, p);
     text[n] = 0;
+    int status = pclose(p);
+    if (strstr(text, "Exec format error"))
+        SKIP("this program cannot be started as it is: under an emulator");
     CHECK(strstr(text, says));
-    return pclose(p);
+    return status;
 }
 
 int main(int argc, char **argv) {
