@@ -37,9 +37,8 @@ static const struct call {
     CALL(memfd_create, ""),
     CALL(fcntl, ""),
     CALL(epoll_ctl, "processes"),
-    CALL(epoll_pwait, ""),
-#ifdef SYS_epoll_wait
-    CALL(epoll_wait, "processes"),
+    CALL(epoll_pwait, "processes"), // and epoll_wait: deny.h
+#ifdef SYS_poll
     CALL(poll, "processes"),
 #endif
     CALL(ppoll, "processes"),
