@@ -27,9 +27,10 @@
 
 // What was said and could not be written, on a disk that is full, is an error of the program.
 static void check_output(void) {
+    errno = 0;
     if (fflush(stdout) == 0 && !ferror(stdout))
         return;
-    fprintf(stderr, "standard output: %s\n", strerror(errno));
+    fprintf(stderr, "standard output: %s\n", errno ? strerror(errno) : "not all of it was written");
     _exit(1);
 }
 

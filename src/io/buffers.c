@@ -126,7 +126,8 @@ static FIN_BLOCKING ssize_t at_once(struct fin_buffers *b, int fd, void **piece,
 }
 
 int fin_buffers_refused(int fd) {
-    int r = fin_socket_option(fd, SO_ACCEPTCONN) == 0 ? 0 : fin_io_result(recv(fd, NULL, 0, MSG_DONTWAIT));
+    int peek = MSG_DONTWAIT | MSG_PEEK; // a message that is there stays there
+    int r = fin_socket_option(fd, SO_ACCEPTCONN) == 0 ? 0 : fin_io_result(recv(fd, NULL, 0, peek));
     return r == -EAGAIN ? 0 : r; // a socket that denies to be asked
 }
 

@@ -259,6 +259,7 @@ static int begin(struct fin_runtime *rt) {
         close_wake(io);
         return error;
     }
+    io->lacks = NULL;
     // A waker that finds no poller has pushed before this thread's next look at the inbox, which comes before it sleeps:
     // see fin_find_work. release: it finds the rest, too.
     __atomic_store_n(&rt->poller, &io->poller, __ATOMIC_RELEASE);

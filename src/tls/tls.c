@@ -194,8 +194,11 @@ static int begin_connect(struct fin_tls *t, const char *host) {
         return -EINVAL;
     if (host && !t->host && (t->host = malloc(size + 1)))
         memcpy(t->host, host, size + 1);
-    if (host && (!t->host || !expect_host(t->ssl, host)))
+    if (host && (!t->host || !expect_host(t->ssl, host))) {
+        free(t->host);
+        t->host = NULL;
         return -ENOMEM;
+    }
     SSL_set_connect_state(t->ssl);
     t->begun = true;
     return 0;

@@ -1,9 +1,12 @@
 // SPDX-License-Identifier: BSD-2-Clause
 // A filter that is older than preadv2(2) and pwritev2(2) denies them: files, pipes, sockets and devices are read and written
-// all the same, and who waits there still lets others run.
+// all the same, and who waits there still lets others run. And one that denies getsockopt(2): no message is lost by asking
+// a socket in another way.
 #include <fcntl.h>
 #include <sys/eventfd.h>
 #include <sys/uio.h>
+
+#include <fin/stream.h>
 
 #include "deny.h"
 #include "net.h"
@@ -93,6 +96,33 @@ static void all_work(void) {
     devices();
 }
 
+static void messages(void) {
+    struct fin_buffers *b;
+    void *piece;
+    int fd[2];
+    CHECK_EQ(socketpair(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC, 0, fd), 0);
+    CHECK_EQ(fin_buffers_open(&b, 4, 64), 0);
+    for (char c = 'a'; c <= 'c'; c++)
+        CHECK_EQ(send(fd[1], &c, 1, 0), 1);
+    for (char c = 'a'; c <= 'c'; c++) {
+        CHECK_EQ(fin_buffers_recv(b, fd[0], &piece, 0), 1);
+        CHECK_EQ(*(char *)piece, c);
+        CHECK_EQ(fin_buffers_put(b, piece), 0);
+    }
+    CHECK_EQ(fin_buffers_close(b), 0);
+}
+
+static void messages_without_options(void) {
+    pid_t child = fork();
+    if (child == 0) {
+        alarm(50);
+        deny(SYS_getsockopt, EPERM);
+        messages();
+        _exit(0);
+    }
+    denied_ended(child);
+}
+
 static void works_without(unsigned error) {
     pid_t child = fork();
     if (child == 0) {
@@ -111,5 +141,6 @@ int main(void) {
     works_without(EPERM);
     works_without(EACCES);
     works_without(ENOSYS);
+    messages_without_options();
     return 0;
 }

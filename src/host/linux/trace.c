@@ -40,25 +40,30 @@ static uint64_t now(void) {
 }
 
 // A signal handler of the program may mark a moment in the midst of an event: that comes behind it, and both are told of
-// when the outer one is complete.
+// when the outer one is complete. What is begun is said before it is written, in the place of the oldest: write.c looks at
+// `begun` after it has copied an event.
 static struct fin_trace_event *next(struct fin_trace_ring *r, int kind, uint64_t at) {
     r->writing++;
     __atomic_signal_fence(__ATOMIC_SEQ_CST);
-    struct fin_trace_event *e = &r->events[r->begun++ & (r->size - 1)];
-    __atomic_signal_fence(__ATOMIC_SEQ_CST);
+    struct fin_trace_event *e = &r->events[__atomic_fetch_add(&r->begun, 1, __ATOMIC_RELAXED) & (r->size - 1)];
+    __atomic_thread_fence(__ATOMIC_RELEASE);
     *e = r->who;
     e->at = at;
     e->kind = kind;
     return e;
 }
 
-// The next one is complete: another thread, which ends the trace, may read it. The fence is before the one after it is
-// written, in the place of the oldest: write.c looks at `count` after it has copied an event.
+// The next one is complete: another thread, which ends the trace, may read it. A handler may add one before it is told of.
 static void added(struct fin_trace_ring *r) {
+    uint64_t all;
     __atomic_signal_fence(__ATOMIC_SEQ_CST);
-    if (--r->writing == 0)
-        __atomic_store_n(&r->count, r->begun, __ATOMIC_RELEASE);
-    __atomic_thread_fence(__ATOMIC_RELEASE);
+    if (--r->writing != 0)
+        return;
+    do {
+        all = __atomic_load_n(&r->begun, __ATOMIC_RELAXED);
+        __atomic_store_n(&r->count, all, __ATOMIC_RELEASE);
+        __atomic_signal_fence(__ATOMIC_SEQ_CST);
+    } while (__atomic_load_n(&r->begun, __ATOMIC_RELAXED) != all);
 }
 
 static void add(struct fin_trace_ring *r, int kind, uint64_t at, uint64_t arg) {
@@ -278,11 +283,13 @@ void fin_trace_begin(struct fin_runtime *rt) {
 }
 
 void fin_trace_thread_ends(void) {
-    if (!own)
+    struct fin_trace_ring *r = own;
+    if (!r)
         return;
-    own->runs = false;
-    __atomic_store_n(&own->left, true, __ATOMIC_RELEASE);
-    own = NULL;
+    r->runs = false;
+    own = NULL; // a handler marks nothing there any more
+    __atomic_signal_fence(__ATOMIC_SEQ_CST);
+    __atomic_store_n(&r->left, true, __ATOMIC_RELEASE);
 }
 
 static int finish(void) {

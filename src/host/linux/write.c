@@ -161,7 +161,7 @@ __attribute__((no_sanitize("thread"))) static bool take(const struct fin_trace_r
     for (size_t i = 0; i < sizeof *e / sizeof *from; i++)
         ((word *)e)[i] = from[i];
     __atomic_thread_fence(__ATOMIC_ACQUIRE);
-    return n >= first(r, __atomic_load_n(&r->count, __ATOMIC_RELAXED));
+    return __atomic_load_n(&r->begun, __ATOMIC_RELAXED) <= n + r->size;
 }
 
 void fin_trace_unwritten(const char *path, int error) {
