@@ -30,6 +30,10 @@ static void check_output(void) {
     errno = 0;
     if (fflush(stdout) == 0 && !ferror(stdout))
         return;
+    if (errno == 0) { // something before that; the next says why
+        putchar('\n');
+        fflush(stdout);
+    }
     fprintf(stderr, "standard output: %s\n", errno ? strerror(errno) : "not all of it was written");
     _exit(1);
 }
