@@ -15,8 +15,9 @@
 // of them; so they must not lie in the frame of the caller, which is lost. Cancellation is exact, as everywhere (fin/io.h).
 //
 // None of these functions returns, unless it is refused: then nothing has happened, and it returns a negative errno, one of
-// fin_block_on's or of a thread that cannot get what it needs to wait. If only epoll is available, regular files are read
-// and written with a stack after all; what the program sees is the same.
+// fin_block_on's or of a thread that cannot get what it needs to wait. Reads and writes at the position of a regular file or
+// block device (fin_read_on, fin_write_on) keep the stack while they wait, and if only epoll is available so do those of
+// fin_pread_on and fin_pwrite_on; what the program sees is the same.
 #ifndef FIN_ON_H
 #define FIN_ON_H
 
