@@ -85,10 +85,14 @@ bool fin_ump_is_due(uint64_t *others_ran, uint64_t now, uint32_t lines) {
     return true;
 }
 
+static void say_armed(struct ump_rx *rx) {
+    __atomic_store_n(&rx->own->armed, rx->waits | rx->fences, __ATOMIC_RELAXED);
+}
+
 size_t fin_ump_acknowledge(struct ump_rx *rx, size_t size) {
     if (FIN_UNLIKELY(rx->fences != 0) && !had_few(rx)) {
         rx->fences = 0;
-        fin_ump_disarm(rx); // the bell has rung for what was taken
+        say_armed(rx);
     }
     fin_ump_consumed(rx);
     if (fin_ump_is_due(&rx->others_ran, rx->tail, rx->lines) && !rx->alone)
@@ -110,7 +114,8 @@ bool fin_ump_arm(struct ump_rx *rx) {
         rx->fences = had_few(rx) ? UMP_FENCES : 0;
         rx->armed_at = rx->tail;
     }
-    __atomic_store_n(&rx->own->armed, ++rx->armed | rx->fences, __ATOMIC_RELAXED);
+    rx->waits = ++rx->armed;
+    say_armed(rx);
     if (fenced)
         __atomic_thread_fence(__ATOMIC_SEQ_CST);
     return !rx->alone && !fenced;
@@ -122,7 +127,10 @@ void fin_ump_barrier(void) {
         syscall(SYS_membarrier, MEMBARRIER_CMD_GLOBAL_EXPEDITED, 0, 0);
 }
 
-void fin_ump_disarm(struct ump_rx *rx) { __atomic_store_n(&rx->own->armed, rx->fences, __ATOMIC_RELAXED); }
+void fin_ump_disarm(struct ump_rx *rx) {
+    rx->waits = 0;
+    say_armed(rx);
+}
 
 static bool other_work(struct fin_runtime *rt) {
     return !fin_link_empty(&rt->queue) || pending_of(rt->thread.current) != NULL;

@@ -32,7 +32,9 @@
 // B interrupts those processors: dearer than all else where a few messages come between two sleeps. So a receiver that had
 // so few since it armed last asks for a fence as b from now on, by UMP_FENCES in `armed`, for which it makes B once more.
 // From then on its own B is a fence: a sender who sees the bit makes one and looks again, and who no longer sees it sees a
-// number for which to ring. Once many come the receiver takes the bit away, and the next B is membarrier(2) again.
+// number for which to ring. Once many come the receiver takes the bit away, and the next B is membarrier(2) again. The
+// number stays, if there is one: who takes messages may not be who waits for them (a waitset), and of a message that has
+// been taken the sender may not have looked yet whether to ring.
 // Waiting for room is the same with the roles exchanged: rare on both sides, so both have a fence. (models/chan.pml)
 #ifndef FIN_CHAN_UMP_H
 #define FIN_CHAN_UMP_H
@@ -102,6 +104,7 @@ struct ump_rx {
     struct receiver_line *own;
     const struct sender_line *peer;
     uint64_t armed, rung, rings; // rings: that have come
+    uint64_t waits;              // the number in our `armed`, or 0
     struct meeting *meeting;
     int fd;
     bool alone; // this and the next three are looked at as one word: plainly_here in recv_on.c
