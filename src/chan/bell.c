@@ -268,13 +268,13 @@ static int send_parcel(struct meeting *m, const int *fds, int count) {
         }
         p->fds[p->count] = fd;
     }
-    fin_latch_acquire(&m->latch);
+    fin_latch_acquire(&m->parcels);
     bool closed = m->closed;
     if (!closed) {
         *(m->first ? &m->last->next : &m->first) = p;
         m->last = p;
     }
-    fin_latch_release(&m->latch);
+    fin_latch_release(&m->parcels);
     if (closed)
         drop_parcels(p);
     return closed ? -EPIPE : 0;
@@ -323,10 +323,10 @@ static bool parcel_here(struct ump_rx *rx) {
         return true;
     fin_bell_empty(rx);
     if (m) {
-        fin_latch_acquire(&m->latch);
+        fin_latch_acquire(&m->parcels);
         struct parcel *p = m->first;
         m->first = p->next;
-        fin_latch_release(&m->latch);
+        fin_latch_release(&m->parcels);
         rx->counts[0] = (uint8_t)p->count;
         rx->lacking[0] = false;
         memcpy(rx->fds[0], p->fds, sizeof p->fds);
@@ -414,11 +414,11 @@ void fin_bell_end_socket(int fd) {
 }
 
 static void take_no_parcels(struct meeting *m) {
-    fin_latch_acquire(&m->latch);
+    fin_latch_acquire(&m->parcels);
     struct parcel *first = m->first;
     m->first = NULL;
     m->closed = true;
-    fin_latch_release(&m->latch);
+    fin_latch_release(&m->parcels);
     drop_parcels(first);
 }
 

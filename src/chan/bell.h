@@ -25,9 +25,10 @@ struct meeting {
     struct lmp_waiter *waiter;      // of one thread: who waits for a message
     bool news;                      // of one thread: there may be something in the ring, or the sender be gone
     struct fin_event message, room; // rings so far
-    struct fin_latch latch;         // of the rest
+    struct fin_latch parcels;       // taken last, by who may have the turn's; of the next three
     struct parcel *first, *last;
-    bool closed; // the receiver is: it takes no parcels
+    bool closed;                      // the receiver is: it takes no parcels
+    struct fin_latch latch;           // see waitset.h
     struct fin_waitset_source *watch; // the receiver's, in a waitset
 };
 

@@ -2,7 +2,8 @@
 // What the files of waitsets share.
 //
 // Locks: fin_waitset_changes, of all that puts members in and takes them out; then a channel's or source's own latch,
-// which keeps it in its set while its sender rings; then the latch of one set, or in a move of two.
+// which keeps it in its set while its sender rings; then the latch of one set, or in a move of two; then that of the turn of
+// a member that is shared, to look what is there.
 //
 // Every member is on the list of its group. Of an armed one the sender rings: between processes through a socket that the
 // set's epoll watches (IDLE), within a process by fin_waitset_rung (ASIDE).
