@@ -123,8 +123,9 @@ bool fin_ump_arm(struct ump_rx *rx) {
 
 void fin_ump_barrier(void) {
     __atomic_thread_fence(__ATOMIC_SEQ_CST);
-    if (__atomic_load_n(&can_barrier, __ATOMIC_RELAXED))
-        syscall(SYS_membarrier, MEMBARRIER_CMD_GLOBAL_EXPEDITED, 0, 0);
+    bool can = __atomic_load_n(&can_barrier, __ATOMIC_RELAXED);
+    if (can && FIN_UNLIKELY(syscall(SYS_membarrier, MEMBARRIER_CMD_GLOBAL_EXPEDITED, 0, 0) != 0)) // it could be registered
+        fin_host_die_of("a message might not wake who waits for it, as membarrier(2) fails", errno, "");
 }
 
 void fin_ump_disarm(struct ump_rx *rx) {

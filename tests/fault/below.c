@@ -12,6 +12,7 @@
 #include <linux/audit.h>
 #include <linux/filter.h>
 #include <linux/futex.h>
+#include <linux/membarrier.h>
 #include <linux/seccomp.h>
 #include <poll.h>
 #include <pthread.h>
@@ -57,6 +58,7 @@ static bool waits(const asked *a) {
     int op = (int)a->data.args[1] & FUTEX_CMD_MASK;
     return op == FUTEX_WAIT || op == FUTEX_WAIT_BITSET;
 }
+static bool registers(const asked *a) { return a->data.args[0] == MEMBARRIER_CMD_REGISTER_GLOBAL_EXPEDITED; }
 static bool fcntl_may(const asked *a) {
     int op = (int)a->data.args[1];
     return op == F_DUPFD_CLOEXEC || op == F_DUPFD || op == F_ADD_SEALS;
@@ -120,7 +122,7 @@ static const struct call {
     CALL(sigaltstack, ENOMEM, 0, NULL),
     CALL(sched_getaffinity, ENOMEM, 0, NULL),
     CALL(prlimit64, EPERM, 0, NULL),
-    CALL(membarrier, EPERM, 0, NULL),
+    CALL(membarrier, EPERM, 0, registers),
     CALL(rt_sigqueueinfo, EAGAIN, 0, NULL),
     CALL(rt_tgsigqueueinfo, EAGAIN, 0, NULL),
     CALL(waitid, 0, EINTR, no_hang_3),

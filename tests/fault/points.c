@@ -3,6 +3,7 @@
 #define _GNU_SOURCE
 #include <fcntl.h>
 #include <linux/futex.h>
+#include <linux/membarrier.h>
 #include <liburing.h>
 #include <poll.h>
 #include <pthread.h>
@@ -272,7 +273,8 @@ long __wrap_syscall(long n, ...) {
     for (int i = 0; i < 6; i++)
         a[i] = va_arg(list, long);
     va_end(list);
-    bool can = n == SYS_gettid || n == SYS_futex || n == SYS_tgkill || n == SYS_write; // into a pipe that has room
+    bool barrier = n == SYS_membarrier && a[0] == MEMBARRIER_CMD_GLOBAL_EXPEDITED; // of who could register
+    bool can = n == SYS_gettid || n == SYS_futex || n == SYS_tgkill || n == SYS_write || barrier; // write: the pipe has room
     int hard = can ? 0 : ENOSYS;
     bool waits = n == SYS_futex && (a[1] & FUTEX_CMD_MASK) == FUTEX_WAIT; // a wake cannot fail
     if (fails("syscall", either(hard, waits ? EINTR : 0)))
