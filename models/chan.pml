@@ -12,6 +12,9 @@
 //
 // When the receiver asks for fences is its own affair: here at any time.
 //
+// While the receiver sleeps another AWE of its thread may take a message, as in a waitset. Where that is the last one, the
+// receiver need not wake up.
+//
 // A doze ends when a store to the line comes out of the sender's buffer after it was watched. Its limit of time is left out,
 // so that what the limit would hide is seen: where `dozes`, the receiver waits in no other way.
 //
@@ -30,6 +33,7 @@
 // WRONG 11 no membarrier where fences are asked for for the first time
 // WRONG 12 none after the bit was taken away while nothing was armed
 // WRONG 13 a skip that is found once the receiver has armed takes the bit away, and the number with it
+// WRONG 14 somebody else's taking of a message does
 
 #ifdef MORE
 #define MESSAGES 5
@@ -123,12 +127,28 @@ inline arm() {
     :: fences = 0
     fi;
     if :: wrong == 3 -> number = 1 :: else -> number++ fi;
-    late_armed_rx = number | fences;
+    waits = number;
+    late_armed_rx = waits | fences;
     if
     :: asked || (wrong == 11 && fences) -> flush_rx()
     :: else -> barrier()
     fi;
     asked = fences
+}
+
+inline take() {
+    taken++;
+    late_consumed++;
+    if
+    :: fences -> fences = 0; late_armed_rx = (wrong == 14 -> 0 : waits); asked = (wrong == 12 -> asked : 0)
+    :: true
+    fi;
+    if :: wrong != 5 -> flush_rx() :: else fi;
+    seen = armed_tx;
+    if
+    :: seen != 0 && seen != rung -> rung = seen; rings_room++
+    :: else
+    fi
 }
 
 // sleep_for_message
@@ -141,8 +161,17 @@ inline await_message() {
     if :: wrong == 13 && !there && fences -> fences = 0; late_armed_rx = 0; asked = 0 :: else fi;
     if
     :: there
-    :: !there -> rings_message > heard
+    :: !there ->
+        if
+        :: HAVE(taken) -> take()
+        :: true
+        fi;
+        if
+        :: rings_message > heard
+        :: taken == MESSAGES
+        fi
     fi;
+    waits = 0;
     late_armed_rx = fences
 }
 
@@ -157,27 +186,12 @@ inline doze() {
 }
 
 proctype Receiver() {
-    byte taken, heard, number, rung, seen, fences, asked;
+    byte taken, heard, number, waits, rung, seen, fences, asked;
     bool there;
     do
-    :: taken < MESSAGES ->
-        do
-        :: HAVE(taken) -> break
-        :: !HAVE(taken) && dozes -> doze()
-        :: !HAVE(taken) && !dozes -> await_message()
-        od;
-        taken++;
-        late_consumed++;
-        if
-        :: fences -> fences = 0; late_armed_rx = 0; asked = (wrong == 12 -> asked : 0)
-        :: true
-        fi;
-        if :: wrong != 5 -> flush_rx() :: else fi;
-        seen = armed_tx;
-        if
-        :: seen != 0 && seen != rung -> rung = seen; rings_room++
-        :: else
-        fi
+    :: taken < MESSAGES && HAVE(taken) -> take()
+    :: taken < MESSAGES && !HAVE(taken) && dozes -> doze()
+    :: taken < MESSAGES && !HAVE(taken) && !dozes -> await_message()
     :: taken == MESSAGES -> break
     od
 }
