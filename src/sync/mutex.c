@@ -2,6 +2,7 @@
 #include "core/host.h"
 #include "sync/wait.h"
 
+// A mutex that is free has no `hold`.
 void fin_mutex_init(struct fin_mutex *m) { *m = (struct fin_mutex)FIN_MUTEX_INIT; }
 
 static inline FIN_BLOCKING __attribute__((always_inline)) int lock(struct fin_mutex *m, const struct fin_how *how) {
@@ -11,8 +12,6 @@ static inline FIN_BLOCKING __attribute__((always_inline)) int lock(struct fin_mu
     fin_latch_acquire(&m->waiters.latch);
     if (!m->locked) {
         m->locked = true;
-        if (how->cont)
-            m->hold = NULL;
         fin_latch_release(&m->waiters.latch);
         return fin_how_pass(how);
     }
@@ -68,9 +67,7 @@ void fin_mutex_pass(struct fin_mutex *m, struct fin_waiter *w) {
     fin_latch_acquire(&m->waiters.latch);
     bool now = !m->locked;
     m->locked = true;
-    if (now)
-        m->hold = NULL;
-    else
+    if (!now)
         fin_waiters_insert(&m->waiters, w, m->waiters.last);
     fin_latch_release(&m->waiters.latch);
     if (now)
