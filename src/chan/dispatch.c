@@ -136,7 +136,7 @@ void fin_waitset_given_back(struct fin_waitset *w, struct fin_waitset_holder_ *h
     fin_waitset_delist(w, s);
     s->held = NULL;
     if (s->chan)
-        s->chan->in.ump.watched = true;
+        ump_watch(&s->chan->in.ump, true);
     fin_waitset_place(w, s);
 }
 
@@ -172,7 +172,7 @@ void fin_waitset_call(struct fin_waitset *w, struct fin_waitset_source *s) {
     s->held = &h;
     fin_waitset_enlist(w, s, ASIDE);
     if (s->chan)
-        s->chan->in.ump.watched = false;
+        ump_watch(&s->chan->in.ump, false);
     fin_waitset_release(w);
     fin_called_begin(&h.called);
     if (FIN_UNLIKELY(running_record(here(fin_here())) != NULL))

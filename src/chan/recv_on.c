@@ -175,7 +175,7 @@ static int await_message(struct chan_on *on, bool looked) {
         return await_here(on);
     for (;; looked = false) {
         ssize_t n = rx->gone || fin_ump_arrived(rx) ? take_now(on) : -EAGAIN;
-        if (n != -EAGAIN || rx->watched)
+        if (n != -EAGAIN || ump_watched(rx))
             return give_and_end(on, n != -EAGAIN ? n : -EBUSY);
         if (!looked && fin_ump_spin_long(rx))
             return give_and_end(on, take_there(on));

@@ -234,7 +234,7 @@ int fin_ump_await_message(struct ump_rx *rx, bool nc) {
     while (!fin_ump_arrived(rx)) {
         if (rx->gone) // seen before the ring was looked at: nothing can come after that
             return fin_ump_end_of(rx);
-        if (rx->watched)
+        if (ump_watched(rx))
             return -EBUSY;
         r = sleep_for_message(rx, nc);
         if (r != 0)

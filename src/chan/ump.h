@@ -253,6 +253,8 @@ static inline bool ump_go_on(struct ump_rx *rx, size_t size) {
 bool fin_ump_is_due(uint64_t *others_ran, uint64_t now, uint32_t lines);
 
 // Any thread may look at a shared end.
+static inline void ump_watch(struct ump_rx *rx, bool now) { __atomic_store_n(&rx->watched, now, __ATOMIC_RELAXED); }
+static inline bool ump_watched(const struct ump_rx *rx) { return __atomic_load_n(&rx->watched, __ATOMIC_RELAXED); }
 static inline bool ump_owes(const bool *owes) { return __builtin_expect(__atomic_load_n(owes, __ATOMIC_RELAXED), 0); }
 
 // The message there, whose size is returned, was taken.

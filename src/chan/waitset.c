@@ -104,7 +104,20 @@ static void watch(struct fin_waitset_source *s, bool now) {
         return;
     if (s->chan->in.ump.meeting)
         s->chan->in.ump.meeting->watch = now ? s : NULL;
-    s->chan->in.ump.watched = now;
+    ump_watch(&s->chan->in.ump, now);
+}
+
+// Does nobody wait for a message there? Who begins to, from here on, is told that it is watched.
+static bool begin_watch(struct fin_waitset_source *s) {
+    if (!s->chan)
+        return true;
+    struct in *in = &s->chan->in;
+    if (!turn_enter(&in->turn))
+        return false;
+    bool nobody = !in->turn.coming;
+    ump_watch(&in->ump, nobody);
+    turn_leave(&in->turn);
+    return nobody;
 }
 
 static int add(struct fin_waitset *w, struct fin_waitset_source *s, fin_waitset_fn *fn, void *arg) {
@@ -112,14 +125,15 @@ static int add(struct fin_waitset *w, struct fin_waitset_source *s, fin_waitset_
     fin_latch_acquire(&fin_waitset_changes);
     fin_latch_acquire(own_latch(s));
     fin_latch_acquire(&w->waiters.latch);
-    if (!s->set && !(s->chan && turn_in_use(&s->chan->in.turn)))
+    if (!s->set && begin_watch(s)) {
         r = enter(w, s);
+        watch(s, r == 0);
+    }
     if (r == 0) {
         s->fn = fn;
         s->arg = arg;
         s->told = false;
         s->triggered = s->chan != NULL;
-        watch(s, true);
         fin_waitset_place(w, s);
     }
     fin_waitset_release(w);
