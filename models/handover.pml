@@ -3,9 +3,11 @@
 // fin_chan_send_recv the processor goes with them; while others receive at the same end, or send to it, and one of the waits
 // is cancelled at any moment. Between two waits nothing else runs, so each such part is one step.
 //
-// It stands for: fin_lmp_recv, recv_waiting, is_plain, is_plain_after_all, wait_in, left, begin, end, cancelled, can_go_on,
-// send_recv, fin_lmp_wake, fin_lmp_await (src/chan/lmp.c); fin_lmp_go_on, fin_lmp_put, fin_lmp_give (src/chan/lmp.h); hand,
-// put (src/chan/send.c); recv_any, fin_chan_recv_there (src/chan/chan.c); turn_take, turn_give (src/chan/turn.h).
+// It stands for: fin_lmp_recv, recv_waiting, is_plain, is_plain_after_all, fin_lmp_cancelled, can_go_on, send_recv,
+// fin_lmp_wake, fin_lmp_await (src/chan/lmp.c); fin_lmp_go_on, fin_lmp_put, fin_lmp_give, plainly_here, lmp_begin,
+// lmp_wait_in, lmp_left, lmp_end (src/chan/lmp.h); call, await_request, can_hand_over, hand_request, answer_here
+// (src/chan/ask.c); hand, put (src/chan/send.c); recv_any, fin_chan_recv_there (src/chan/chan.c); turn_take, turn_give
+// (src/chan/turn.h). In ask.c a message is a request or an answer.
 //
 // AWE 0 asks, of 1, which answers and waits for the next; 2 receives beside 1; 3 sends to both. The block of one of the
 // first three is cancelled.

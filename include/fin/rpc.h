@@ -46,7 +46,8 @@ size_t fin_rpc_most(const struct fin_rpc *r);
 // Sends a request and receives its answer, whose length is returned. -EMSGSIZE if the request is longer than fin_rpc_most,
 // or if the answer is longer than `room`, and then the answer is lost; -ENOSPC if FIN_RPC_MOST calls wait; -ENOMEM; -EPIPE,
 // -ESHUTDOWN, -ECONNRESET and -EPROTO as fin_chan_send and fin_chan_recv. After -ECANCELED the request may have been sent;
-// its answer is dropped when it comes.
+// its answer is dropped when it comes. Between AWEs of one thread an AWE that waits for the request may run at once, before
+// others that can run.
 FIN_BLOCKING ssize_t fin_rpc_call(struct fin_rpc *r, const void *request, size_t size, void *answer, size_t room);
 FIN_BLOCKING ssize_t fin_rpc_call_nc(struct fin_rpc *r, const void *request, size_t size, void *answer, size_t room);
 

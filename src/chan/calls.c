@@ -5,30 +5,12 @@
 
 #include "chan/rpc.h"
 
-enum { INDEX_BITS = 14, ID_BITS = 30, LEAST_CALLS = 16 };
-_Static_assert(FIN_RPC_MOST == 1 << INDEX_BITS, "an id has room for the index");
-
-static inline uint32_t index_of(uint32_t id) { return id & (FIN_RPC_MOST - 1); }
-
-// Generations begin with 1, and after the last one again: no id is 0.
-static inline uint32_t next_generation(uint32_t id) {
-    id = (id + FIN_RPC_MOST) & ((1u << ID_BITS) - 1);
-    return id >= FIN_RPC_MOST ? id : id + FIN_RPC_MOST;
-}
+enum { LEAST_CALLS = 16 };
 
 static inline struct call *find(struct fin_rpc *r, uint32_t id) {
-    uint32_t i = index_of(id);
+    uint32_t i = fin_rpc_index(id);
     struct call *c = i < r->count ? &r->calls[i] : NULL;
     return c && c->id == id && c->state != CALL_FREE ? c : NULL;
-}
-
-static inline void put_back(struct fin_rpc *r, struct call *c) {
-    uint32_t i = index_of(c->id);
-    c->id = next_generation(c->id);
-    c->state = CALL_FREE;
-    c->next = r->count;
-    *(r->free == r->count ? &r->free : &r->calls[r->last_free].next) = i;
-    r->last_free = i;
 }
 
 // Pre: none is free. The end of the list is `count`, which changes.
@@ -62,7 +44,7 @@ int fin_rpc_call_new(struct fin_rpc *r, uint32_t *id) {
 static void end_call(struct fin_rpc *r, struct call *c) {
     if (c->state == CALL_ANSWERED)
         free(c->answer);
-    put_back(r, c);
+    fin_rpc_put_back(r, c);
 }
 
 void fin_rpc_call_end(struct fin_rpc *r, uint32_t id) {
@@ -124,14 +106,14 @@ static void decide(struct fin_rpc *r, struct call *c, const void *bytes, size_t 
     struct waiting *w = c->waiting;
     if (FIN_LIKELY(size <= w->room)) {
         fin_rpc_give(w, bytes, size);
-        put_back(r, c);
+        fin_rpc_put_back(r, c);
     } else {
         w->decided = true;
         w->result = -EMSGSIZE;
         if (w->keep)
             store(c, bytes, size);
         else
-            put_back(r, c);
+            fin_rpc_put_back(r, c);
     }
     if (w->awe && w->on) {
         fin_rpc_decided_on(r, w);
@@ -153,7 +135,7 @@ void fin_rpc_answered(struct fin_rpc *r, uint32_t id, const void *bytes, size_t 
     }
     r->strays++;
     if (c && c->state == CALL_FORGOTTEN)
-        put_back(r, c);
+        fin_rpc_put_back(r, c);
 }
 
 void fin_rpc_calls_end(struct fin_rpc *r) {

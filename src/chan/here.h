@@ -27,24 +27,8 @@ static inline struct lmp_waiter *leave_word_to_peek(struct chan_on *on) {
     w->on = FIN_LMP_PEEKS;
     w->item.fn = fin_chan_on_cancelled_peek;
     w->take = on->peek->take;
+    w->arg = on->chan->rpc;
     return w;
-}
-
-// Nothing has come, nobody has the turn, and the sender is one of this thread.
-static inline bool plainly_here(const struct fin_chan *c) {
-    enum { ONLY_ALONE = 1 };
-    const struct ump_rx *rx = &c->in.ump;
-    uint32_t flags;
-    if (!c->in.quick) // nor may be looked at what follows, of an end that is shared
-        return false;
-    _Static_assert(offsetof(struct ump_rx, broken) == offsetof(struct ump_rx, alone) + 3, "alone, watched, gone, broken");
-    memcpy(&flags, (const char *)rx + offsetof(struct ump_rx, alone), sizeof flags);
-    return flags == ONLY_ALONE && !rx->meeting->news;
-}
-
-static inline void take_turn_here(struct fin_chan *c) {
-    c->in.turn.mutex.locked = true;
-    c->in.quick = false;
 }
 
 // The explicit AWE that runs, where it can wait here at once.
@@ -58,7 +42,7 @@ static inline __attribute__((always_inline)) struct fin_cont_record *can_wait_he
 static inline __attribute__((always_inline)) void begin_wait_here(struct fin_runtime *rt, struct fin_cont_record *e,
                                                                   struct fin_chan *c, struct lmp_waiter *w, fin_cont *cont,
                                                                   const void *state, size_t size) {
-    take_turn_here(c);
+    lmp_begin(c);
     set_plain(e, cont, state, size);
     let_cancel(e, &w->item);
     w->awe = awe_of(e);

@@ -16,61 +16,15 @@ void fin_lmp_wake(struct meeting *m) {
 void fin_lmp_arrived(struct ump_tx *tx) { fin_lmp_wake(tx->meeting); }
 
 // Not where it is on the run queue already: it has its message.
-static void cancelled(void *waiter) {
+void fin_lmp_cancelled(void *waiter) {
     struct lmp_waiter *w = waiter;
     if (w->at->waiter == w)
         fin_lmp_go_on(w, -ECANCELED);
 }
 
-// Leaves word. The AWE is to stop now, and then left() follows. A cancel of the block ends the wait, if there is one; its
-// list is in use.
-static inline void wait_in(struct fin_finish_block *block, struct lmp_waiter *w, struct meeting *at, void *buffer,
-                           size_t size) {
-    w->at = at;
-    w->buffer = buffer;
-    w->size = size;
-    w->on = NULL;
-    w->item.fn = block ? cancelled : NULL;
-    if (FIN_LIKELY(block != NULL)) {
-        w->item.arg = w;
-        fin_link_front(&block->items, &w->item.link);
-    } else {
-        w->item.link.next = NULL;
-    }
-    at->waiter = w;
-}
-
 static inline void wait_at(struct fin_runtime *rt, struct lmp_waiter *w, struct meeting *at, void *buffer, size_t size,
                            bool nc) {
-    wait_in(nc ? NULL : with_list(written_block(rt->thread.current)), w, at, buffer, size);
-}
-
-static inline FIN_BLOCKING void stop_here(struct lmp_waiter *w) {
-    fin_here()->stats.blocks[FIN_FOR_MESSAGE].with_stack++;
-    fin_await(&w->awe);
-}
-
-static inline ssize_t left(struct lmp_waiter *w) {
-    if (w->item.link.next)
-        fin_link_remove(&w->item.link);
-    return w->result;
-}
-
-// The turn, where nobody has it: `quick`.
-static inline void begin(struct fin_chan *c) {
-    c->in.turn.mutex.locked = true;
-    c->in.quick = false;
-}
-
-static inline ssize_t end(struct fin_chan *c, struct lmp_waiter *w) {
-    ssize_t n = left(w);
-    if (FIN_UNLIKELY(c->in.turn.mutex.waiters.first != NULL)) {
-        in_give(c);
-    } else {
-        c->in.turn.mutex.locked = false;
-        c->in.quick = !fin_trace_is_on(); // one may have begun meanwhile
-    }
-    return n;
+    lmp_wait_in(nc ? NULL : with_list(written_block(rt->thread.current)), w, at, buffer, size);
 }
 
 // There may be a message in the ring, or the end. A trace may have begun meanwhile.
@@ -84,10 +38,10 @@ static FIN_BLOCKING __attribute__((noinline)) ssize_t recv_after_all(struct fin_
 static FIN_BLOCKING FIN_ARCH_RETURNS_BY_JUMP __attribute__((noinline)) ssize_t recv_waiting(struct fin_chan *c, void *buffer,
                                                                                             size_t size, bool nc) {
     struct lmp_waiter w;
-    begin(c);
+    lmp_begin(c);
     wait_at(fin_here(), &w, c->in.ump.meeting, buffer, size, nc);
-    stop_here(&w);
-    ssize_t n = end(c, &w);
+    lmp_stop(&w);
+    ssize_t n = lmp_end(c, &w);
     return FIN_LIKELY(n != -EAGAIN) ? n : recv_after_all(c, &w, !w.item.fn);
 }
 
@@ -114,24 +68,14 @@ ssize_t fin_lmp_recv(struct fin_chan *c, void *buffer, size_t size, bool nc) {
 
 bool fin_lmp_is_plain(struct fin_chan *c) { return c->in.ump.alone && (is_plain(c) || is_plain_after_all(c)); }
 
-ssize_t fin_lmp_read(struct fin_chan *c, struct lmp_waiter *w, bool nc) {
-    if (!nc && cancelled_here())
-        return -ECANCELED;
-    begin(c);
-    wait_at(fin_here(), w, c->in.ump.meeting, NULL, 0, nc);
-    w->on = FIN_LMP_TAKES;
-    stop_here(w);
-    return end(c, w);
-}
-
 int fin_lmp_await(struct ump_rx *rx, bool nc) {
     struct lmp_waiter w;
     if (!nc && cancelled_here())
         return -ECANCELED;
     wait_at(fin_here(), &w, rx->meeting, NULL, 0, nc);
     w.on = FIN_LMP_LOOKS;
-    stop_here(&w);
-    return left(&w) == -ECANCELED ? -ECANCELED : 0;
+    lmp_stop(&w);
+    return lmp_left(&w) == -ECANCELED ? -ECANCELED : 0;
 }
 
 // ---- a message, and the stack with it, to an AWE that waits; then this one waits for the next (continuations 3.3)
@@ -160,13 +104,13 @@ SEND_RECV send_recv(struct fin_chan *c, const void *data, size_t size, void *buf
         return send_then_recv(c, data, size, buffer, room, nc);
     struct lmp_waiter w;
     FIN_AWE_HERE_(a);
-    begin(c);
-    wait_in(block, &w, c->in.ump.meeting, buffer, room);
+    lmp_begin(c);
+    lmp_wait_in(block, &w, c->in.ump.meeting, buffer, room);
     fin_lmp_put(to, data, size);
     c->out.ump.meeting->waiter = NULL;
     rt->stats.blocks[FIN_FOR_MESSAGE].with_stack++;
     fin_hand_over(rt, a, &w.awe, to->awe);
-    ssize_t n = end(c, &w);
+    ssize_t n = lmp_end(c, &w);
     return FIN_LIKELY(n != -EAGAIN) ? n : recv_after_all(c, &w, nc);
 }
 

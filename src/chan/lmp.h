@@ -8,7 +8,7 @@
 #include <sys/types.h>
 
 #include "chan/chan.h"
-#include "core/runtime.h"
+#include "core/dispatch.h"
 
 // In the frame of an AWE that is suspended, or in the program's struct fin_chan_on; only this thread knows it.
 struct lmp_waiter {
@@ -71,13 +71,72 @@ void fin_lmp_wake(struct meeting *m);
 
 // Is there no more to it than to wait for a message? Of any channel.
 bool fin_lmp_is_plain(struct fin_chan *c);
-// Waits at such an end. What its `take` ended the wait with; -ECANCELED; or -EAGAIN: there is something in the ring, or the
-// sender is gone.
-FIN_BLOCKING ssize_t fin_lmp_read(struct fin_chan *c, struct lmp_waiter *w, bool nc);
-
 // As fin_chan_recv. Pre: the block is not cancelled, unless nc.
 FIN_BLOCKING ssize_t fin_lmp_recv(struct fin_chan *c, void *buffer, size_t size, bool nc);
 // Waits until there is something in the ring, or the sender is gone: 0; -ECANCELED. Pre: neither is so.
 FIN_BLOCKING int fin_lmp_await(struct ump_rx *rx, bool nc);
+
+// ---- the parts of such a wait, for those who wait in place
+
+// Nothing has come, nobody has the turn, and the sender is one of this thread.
+static inline bool plainly_here(const struct fin_chan *c) {
+    enum { ONLY_ALONE = 1 };
+    const struct ump_rx *rx = &c->in.ump;
+    uint32_t flags;
+    if (!c->in.quick) // nor may be looked at what follows, of an end that is shared
+        return false;
+    _Static_assert(offsetof(struct ump_rx, broken) == offsetof(struct ump_rx, alone) + 3, "alone, watched, gone, broken");
+    memcpy(&flags, (const char *)rx + offsetof(struct ump_rx, alone), sizeof flags);
+    return flags == ONLY_ALONE && !rx->meeting->news;
+}
+
+// The turn, where nobody has it: `quick`.
+static inline void lmp_begin(struct fin_chan *c) {
+    c->in.turn.mutex.locked = true;
+    c->in.quick = false;
+}
+
+void fin_lmp_cancelled(void *waiter);
+
+// Leaves word. The AWE is to stop now, and then lmp_left() follows. A cancel of the block ends the wait, if there is one;
+// its list is in use.
+static inline void lmp_wait_in(struct fin_finish_block *block, struct lmp_waiter *w, struct meeting *at, void *buffer,
+                               size_t size) {
+    w->at = at;
+    w->buffer = buffer;
+    w->size = size;
+    w->on = NULL;
+    w->item.fn = block ? fin_lmp_cancelled : NULL;
+    if (FIN_LIKELY(block != NULL)) {
+        w->item.arg = w;
+        fin_link_front(&block->items, &w->item.link);
+    } else {
+        w->item.link.next = NULL;
+    }
+    at->waiter = w;
+}
+
+static inline FIN_BLOCKING void lmp_stop(struct lmp_waiter *w) {
+    fin_here()->stats.blocks[FIN_FOR_MESSAGE].with_stack++;
+    fin_await(&w->awe);
+}
+
+static inline ssize_t lmp_left(struct lmp_waiter *w) {
+    if (w->item.link.next)
+        fin_link_remove(&w->item.link);
+    return w->result;
+}
+
+// And the turn is given back.
+static inline ssize_t lmp_end(struct fin_chan *c, struct lmp_waiter *w) {
+    ssize_t n = lmp_left(w);
+    if (FIN_UNLIKELY(c->in.turn.mutex.waiters.first != NULL)) {
+        in_give(c);
+    } else {
+        c->in.turn.mutex.locked = false;
+        c->in.quick = !fin_trace_is_on(); // one may have begun meanwhile
+    }
+    return n;
+}
 
 #endif

@@ -9,7 +9,6 @@
 
 #include <fin/cancel.h>
 
-#include "chan/lmp.h"
 #include "chan/rpc.h"
 #include "chan/wait.h"
 #include "core/dispatch.h"
@@ -37,12 +36,6 @@ static void promote(struct fin_rpc *r) {
             return;
         }
     }
-}
-
-static void leave(struct fin_rpc *r, struct waiting *w) {
-    fin_rpc_unlink(r, w);
-    if (FIN_UNLIKELY(r->first != NULL))
-        promote(r);
 }
 
 static void release_head(struct fin_rpc *r) {
@@ -75,7 +68,7 @@ static void handle(struct fin_rpc *r, const char *bytes, size_t n) {
     fin_chan_release(r->chan);
 }
 
-static bool taken(struct lmp_waiter *w, uint64_t word, const void *data, size_t size) {
+bool fin_rpc_taken(struct lmp_waiter *w, uint64_t word, const void *data, size_t size) {
     struct fin_rpc *r = w->arg;
     if (!fin_rpc_take(r, r->reader, word, data, size))
         return false;
@@ -85,12 +78,12 @@ static bool taken(struct lmp_waiter *w, uint64_t word, const void *data, size_t 
 }
 
 static FIN_BLOCKING ssize_t read_here(struct fin_rpc *r, struct waiting *reader, bool nc) {
-    struct lmp_waiter w = {.take = taken, .arg = r};
-    r->reading = true;
-    r->reader = reader;
-    ssize_t n = fin_lmp_read(r->chan, &w, nc);
-    r->reading = false;
-    return n;
+    struct lmp_waiter w;
+    if (!nc && cancelled_here())
+        return -ECANCELED;
+    fin_rpc_begin_reading(r, reader, &w, nc ? NULL : with_list(written_block(fin_here()->thread.current)));
+    lmp_stop(&w);
+    return fin_rpc_end_reading(r, &w);
 }
 
 // Waits for a message and handles it. An error is that of this wait alone.
@@ -129,10 +122,7 @@ static FIN_BLOCKING void stop_here(struct waiting *w, bool nc) {
         fin_cancel_remove(&item);
 }
 
-// The call's result, the length of a request that it was given, 0 for one that is at the head, or why there will be none.
-static FIN_BLOCKING ssize_t await_answer(struct fin_rpc *r, struct waiting *w, bool nc) {
-    ssize_t error = 0;
-    fin_rpc_join(r, w);
+ssize_t fin_rpc_go_on_waiting(struct fin_rpc *r, struct waiting *w, ssize_t error, bool nc) {
     for (unsigned n = 1; !fin_rpc_settled(r, w) && error == 0; n++) {
         if (r->reading || r->head) {
             stop_here(w, nc);
@@ -145,77 +135,8 @@ static FIN_BLOCKING ssize_t await_answer(struct fin_rpc *r, struct waiting *w, b
         if (n % FLOOD == 0)
             fin_yield(); // what nobody asked for keeps nobody else from running
     }
-    leave(r, w);
+    fin_rpc_leave(r, w);
     return w->decided ? w->result : w->id == 0 && r->head ? 0 : error != 0 ? error : r->end;
-}
-
-static FIN_BLOCKING int send_word(struct fin_rpc *r, uint32_t id, uint32_t kind, const void *data, size_t size, bool nc) {
-    return fin_chan_send_behind(r->chan, (uint64_t)id << 32 | kind, data, size, nc);
-}
-
-static FIN_BLOCKING int send_request(struct fin_rpc *r, const void *request, size_t size, uint32_t *id, bool nc) {
-    if (FIN_UNLIKELY(r->end != 0))
-        return r->end;
-    int error = fin_rpc_call_new(r, id);
-    if (error == 0) {
-        error = send_word(r, *id, RPC_REQUEST, request, size, nc);
-        if (error != 0)
-            fin_rpc_call_end(r, *id);
-    }
-    return error;
-}
-
-int fin_rpc_send(struct fin_rpc *r, const void *request, size_t size, uint32_t *id) {
-    return cancelled_here() ? -ECANCELED : send_request(r, request, size, id, false);
-}
-
-int fin_rpc_send_nc(struct fin_rpc *r, const void *request, size_t size, uint32_t *id) {
-    return send_request(r, request, size, id, true);
-}
-
-// `keep`: an answer for which there is no room stays.
-static FIN_BLOCKING ssize_t recv_answer(struct fin_rpc *r, uint32_t id, void *answer, size_t room, bool keep, bool nc) {
-    struct waiting w = {.id = id, .buffer = answer, .room = room, .keep = keep};
-    ssize_t n = fin_rpc_call_await(r, &w);
-    if (n != -EAGAIN)
-        return n;
-    n = await_answer(r, &w, nc);
-    if (!w.decided)
-        fin_rpc_call_leave(r, id);
-    return n;
-}
-
-ssize_t fin_rpc_recv(struct fin_rpc *r, uint32_t id, void *answer, size_t room) {
-    return cancelled_here() ? -ECANCELED : recv_answer(r, id, answer, room, true, false);
-}
-
-ssize_t fin_rpc_recv_nc(struct fin_rpc *r, uint32_t id, void *answer, size_t room) {
-    return recv_answer(r, id, answer, room, true, true);
-}
-
-static FIN_BLOCKING ssize_t call(struct fin_rpc *r, const void *request, size_t size, void *answer, size_t room, bool nc) {
-    uint32_t id;
-    ssize_t n = send_request(r, request, size, &id, nc);
-    if (n != 0)
-        return n;
-    n = recv_answer(r, id, answer, room, false, nc);
-    if (n < 0)
-        fin_rpc_forget(r, id); // where it is still a call: its answer may come
-    return n;
-}
-
-ssize_t fin_rpc_call(struct fin_rpc *r, const void *request, size_t size, void *answer, size_t room) {
-    return cancelled_here() ? -ECANCELED : call(r, request, size, answer, room, false);
-}
-
-ssize_t fin_rpc_call_nc(struct fin_rpc *r, const void *request, size_t size, void *answer, size_t room) {
-    return call(r, request, size, answer, room, true);
-}
-
-ssize_t fin_rpc_await_request(struct fin_rpc *r, struct waiting *w, bool nc) {
-    if (!nc && cancelled_here())
-        return -ECANCELED;
-    return r->head ? 0 : r->end != 0 ? r->end : await_answer(r, w, nc);
 }
 
 // The length is as it was when it was checked.
@@ -232,26 +153,6 @@ ssize_t fin_rpc_take_head(struct fin_rpc *r, void *request, size_t room, uint32_
     if (r->first)
         promote(r);
     return (ssize_t)size;
-}
-
-static FIN_BLOCKING ssize_t accept(struct fin_rpc *r, void *request, size_t room, uint32_t *id, bool nc) {
-    struct waiting w = {.id = 0, .buffer = request, .room = room};
-    ssize_t n;
-    do { // another one may take it before this one runs
-        n = fin_rpc_await_request(r, &w, nc);
-    } while (n >= 0 && !w.decided && !r->head);
-    if (!w.decided)
-        return n < 0 ? n : fin_rpc_take_head(r, request, room, id);
-    *id = w.request;
-    return n;
-}
-
-ssize_t fin_rpc_accept(struct fin_rpc *r, void *request, size_t room, uint32_t *id) {
-    return accept(r, request, room, id, false);
-}
-
-ssize_t fin_rpc_accept_nc(struct fin_rpc *r, void *request, size_t room, uint32_t *id) {
-    return accept(r, request, room, id, true);
 }
 
 ssize_t fin_rpc_poll_now(struct fin_rpc *r, void *request, size_t room, uint32_t *id) {
@@ -307,14 +208,6 @@ ssize_t fin_rpc_poll_group(struct fin_rpc *const *group, unsigned count, unsigne
         error = n;
     }
     return error;
-}
-
-int fin_rpc_reply(struct fin_rpc *r, uint32_t id, const void *answer, size_t size) {
-    return send_word(r, id, RPC_ANSWER, answer, size, false);
-}
-
-int fin_rpc_reply_nc(struct fin_rpc *r, uint32_t id, const void *answer, size_t size) {
-    return send_word(r, id, RPC_ANSWER, answer, size, true);
 }
 
 int fin_rpc_open(struct fin_rpc **out, struct fin_chan *c, unsigned flags) {

@@ -1,12 +1,13 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// An end that calls and serves: rpc.c has those who wait and the requests, calls.c the table of this end's calls.
+// An end that calls and serves: rpc.c has those who wait and the requests, ask.c the calls with stacks, calls.c the table of
+// this end's calls.
 #ifndef FIN_CHAN_RPC_H
 #define FIN_CHAN_RPC_H
 
 #include <fin/awe.h>
 #include <fin/rpc.h>
 
-#include "chan/chan.h"
+#include "chan/lmp.h"
 
 enum { RPC_REQUEST = 1, RPC_ANSWER = 2 };
 // Who never has to wait gives others a turn after so many messages that nobody asked for, and so many requests.
@@ -20,6 +21,7 @@ struct waiting {
     uint32_t id;         // of the call whose answer it waits for; 0: for requests
     uint32_t request;    // id of the request that it was given
     bool decided, cancelled, keep;
+    bool now; // takes a request only from who hands it the processor, too
     void *buffer; // NULL, of one that waits for requests: it only wants to know
     size_t room;
     ssize_t result;
@@ -66,6 +68,12 @@ void fin_rpc_promote(struct fin_rpc *r);
 void fin_rpc_handle(struct fin_rpc *r, const void *bytes, size_t n);
 void fin_rpc_cancelled(void *waiting); // a cancel item
 static inline void fin_rpc_join(struct fin_rpc *r, struct waiting *w) {
+    if (FIN_LIKELY(!r->first)) {
+        w->prev = w->next = NULL;
+        r->first = r->last = w;
+        r->last_accepts = w->id == 0 ? w : NULL;
+        return;
+    }
     struct waiting *after = w->id == 0 ? r->last_accepts : r->last;
     w->prev = after;
     w->next = after ? after->next : r->first;
@@ -77,10 +85,20 @@ static inline void fin_rpc_join(struct fin_rpc *r, struct waiting *w) {
 
 // Where it waits the caller promotes another.
 static inline void fin_rpc_unlink(struct fin_rpc *r, struct waiting *w) {
+    if (FIN_LIKELY(r->first == w && r->last == w)) {
+        r->first = r->last = r->last_accepts = NULL;
+        return;
+    }
     *(w->prev ? &w->prev->next : &r->first) = w->next;
     *(w->next ? &w->next->prev : &r->last) = w->prev;
     if (r->last_accepts == w)
         r->last_accepts = w->prev;
+}
+
+static inline void fin_rpc_leave(struct fin_rpc *r, struct waiting *w) {
+    fin_rpc_unlink(r, w);
+    if (FIN_UNLIKELY(r->first != NULL))
+        fin_rpc_promote(r);
 }
 
 // Has what this one waits for happened? A result wins over a cancel that came at the same time.
@@ -88,8 +106,38 @@ static inline bool fin_rpc_settled(const struct fin_rpc *r, const struct waiting
     return w->decided || r->end != 0 || (w->id == 0 && r->head);
 }
 
+// Is there nothing to do before one waits for a message of this thread? (Who reads is on the list.)
+static inline bool fin_rpc_can_read_here(const struct fin_rpc *r) {
+    return FIN_LIKELY(!r->first && !r->head && r->end == 0) && plainly_here(r->chan);
+}
+
+// The call's result, the length of a request that it was given, 0 for one that is at the head, or why there will be none.
+// Pre: it is on the list; it is not afterwards. An error ends the wait, unless that is over.
+FIN_BLOCKING ssize_t fin_rpc_go_on_waiting(struct fin_rpc *r, struct waiting *w, ssize_t error, bool nc);
+
+// Of one that reads with its stack.
+bool fin_rpc_taken(struct lmp_waiter *w, uint64_t word, const void *data, size_t size);
+
+// As lmp_wait_in and lmp_end, of an end where fin_rpc_can_read_here. The AWE is to stop between the two.
+static inline void fin_rpc_begin_reading(struct fin_rpc *r, struct waiting *reader, struct lmp_waiter *w,
+                                         struct fin_finish_block *block) {
+    r->reading = true;
+    r->reader = reader;
+    lmp_begin(r->chan);
+    lmp_wait_in(block, w, r->chan->in.ump.meeting, NULL, 0);
+    w->on = FIN_LMP_TAKES;
+    w->take = fin_rpc_taken;
+    w->arg = r;
+}
+
+static inline ssize_t fin_rpc_end_reading(struct fin_rpc *r, struct lmp_waiter *w) {
+    r->reading = false;
+    return lmp_end(r->chan, w);
+}
+
 // rpc_on.c: the answer that such a one waits for has come, and is where it wants it.
 void fin_rpc_decided_on(struct fin_rpc *r, struct waiting *w);
+void fin_rpc_reader_decided_on(struct lmp_waiter *w); // the same of one that reads
 
 void fin_rpc_requests_end(struct fin_rpc *r);
 
@@ -108,6 +156,11 @@ static inline void fin_rpc_give(struct waiting *w, const void *bytes, size_t siz
     w->result = (ssize_t)size;
 }
 
+// Does it wait for a request, and has room for one of that size?
+static inline bool fin_rpc_wants(const struct fin_rpc *r, const struct waiting *w, size_t size) {
+    return w->id == 0 && w->buffer && size <= w->room && !r->client;
+}
+
 // calls.c: an answer has come. Its bytes may change while they are copied.
 void fin_rpc_answered(struct fin_rpc *r, uint32_t id, const void *bytes, size_t size);
 
@@ -116,13 +169,34 @@ void fin_rpc_answered(struct fin_rpc *r, uint32_t id, const void *bytes, size_t 
 static inline bool fin_rpc_take(struct fin_rpc *r, struct waiting *reader, uint64_t word, const void *data, size_t size) {
     if ((uint32_t)word == RPC_ANSWER) {
         fin_rpc_answered(r, (uint32_t)(word >> 32), data, size);
-    } else if ((uint32_t)word == RPC_REQUEST && !r->client && reader->id == 0 && reader->buffer && size <= reader->room) {
+    } else if ((uint32_t)word == RPC_REQUEST && fin_rpc_wants(r, reader, size) && !reader->now) {
         fin_rpc_give(reader, data, size);
         reader->request = (uint32_t)(word >> 32);
     } else {
         return false;
     }
     return true;
+}
+
+// The table of calls (calls.c). An id is an index and a generation above it.
+enum { INDEX_BITS = 14, ID_BITS = 30 };
+_Static_assert(FIN_RPC_MOST == 1 << INDEX_BITS, "an id has room for the index");
+
+static inline uint32_t fin_rpc_index(uint32_t id) { return id & (FIN_RPC_MOST - 1); }
+
+// Generations begin with 1, and after the last one again: no id is 0.
+static inline uint32_t fin_rpc_next_generation(uint32_t id) {
+    id = (id + FIN_RPC_MOST) & ((1u << ID_BITS) - 1);
+    return id >= FIN_RPC_MOST ? id : id + FIN_RPC_MOST;
+}
+
+static inline void fin_rpc_put_back(struct fin_rpc *r, struct call *c) {
+    uint32_t i = fin_rpc_index(c->id);
+    c->id = fin_rpc_next_generation(c->id);
+    c->state = CALL_FREE;
+    c->next = r->count;
+    *(r->free == r->count ? &r->free : &r->calls[r->last_free].next) = i;
+    r->last_free = i;
 }
 
 // calls.c

@@ -60,10 +60,27 @@ static void peeked(struct chan_on *chan, struct fin_awe *a, ssize_t n) {
     }
 }
 
+static inline struct rpc_on *reader_of(struct lmp_waiter *w) {
+    struct chan_on *chan = (struct chan_on *)((char *)w - offsetof(struct chan_on, wait.lmp));
+    return (struct rpc_on *)((char *)chan - offsetof(struct rpc_on, chan));
+}
+
+static inline void end_reading(struct lmp_waiter *w, struct rpc_on *on) {
+    struct fin_rpc *r = on->rpc;
+    w->at->waiter = NULL;
+    r->reading = false;
+    in_give(r->chan);
+    fin_rpc_unlink(r, &on->w);
+    recognized(on, w->awe, on->w.result);
+    if (FIN_UNLIKELY(r->first != NULL))
+        fin_rpc_promote(r);
+}
+
+void fin_rpc_reader_decided_on(struct lmp_waiter *w) { end_reading(w, reader_of(w)); }
+
 // The same where it has not gone through the ring.
 static bool taken(struct lmp_waiter *w, uint64_t word, const void *data, size_t size) {
-    struct chan_on *chan = (struct chan_on *)((char *)w - offsetof(struct chan_on, wait.lmp));
-    struct rpc_on *on = (struct rpc_on *)((char *)chan - offsetof(struct rpc_on, chan));
+    struct rpc_on *on = reader_of(w);
     struct fin_rpc *r = on->rpc;
     if (!fin_rpc_take(r, &on->w, word, data, size) && !(on->what == SERVE && fin_rpc_serve_at_once(on, word, data, size)))
         return false;
@@ -71,13 +88,7 @@ static bool taken(struct lmp_waiter *w, uint64_t word, const void *data, size_t 
         return true;
     if (on->what == ACCEPT)
         *on->id = on->w.request;
-    w->at->waiter = NULL;
-    r->reading = false;
-    in_give(r->chan);
-    fin_rpc_unlink(r, &on->w);
-    recognized(on, w->awe, on->w.result);
-    if (r->first)
-        fin_rpc_promote(r);
+    end_reading(w, on);
     return true;
 }
 
@@ -95,6 +106,7 @@ static int wait_for_reader(struct rpc_on *on) {
 
 static inline void begin_reading(struct rpc_on *on) {
     on->rpc->reading = true;
+    on->rpc->reader = &on->w;
     on->chan.chan = on->rpc->chan;
     on->chan.peek = &peek;
 }
@@ -176,10 +188,10 @@ static FIN_INNER void has_read(void *state, int n) {
 }
 
 // The quick half of a call and of accepting: there is nothing to do before the running AWE waits for a message of this
-// thread, with the program's continuation. (Who reads is on the list.)
+// thread, with the program's continuation.
 static inline struct fin_cont_record *can_be_reader(const struct fin_runtime *rt, const struct fin_rpc *r, fin_cont *cont,
                                                     size_t size) {
-    return FIN_LIKELY(!r->first && !r->head && r->end == 0) ? can_wait_here(rt, r->chan, cont, size) : NULL;
+    return fin_rpc_can_read_here(r) ? begin_plain(rt, cont, size) : NULL;
 }
 
 static inline struct rpc_on *begin_reader(struct fin_rpc_on *storage, struct fin_rpc *r, void *buffer, size_t room,

@@ -107,7 +107,7 @@ struct ump_rx {
     uint64_t waits;              // the number in our `armed`, or 0
     struct meeting *meeting;
     int fd;
-    bool alone; // this and the next three are looked at as one word: plainly_here in recv_on.c
+    bool alone; // this and the next three are looked at as one word: plainly_here in lmp.h
     bool watched;                // in a waitset, and no handler runs: it arms and disarms
     bool gone, broken;           // the sender is; it wrote what cannot be
     bool unread;                 // what the socket has told is not all taken
