@@ -65,15 +65,18 @@ static inline struct rpc_on *reader_of(struct lmp_waiter *w) {
     return (struct rpc_on *)((char *)chan - offsetof(struct rpc_on, chan));
 }
 
-static inline void end_reading(struct lmp_waiter *w, struct rpc_on *on) {
-    struct fin_rpc *r = on->rpc;
+static inline void leave_reading(struct lmp_waiter *w, struct rpc_on *on) {
     w->at->waiter = NULL;
-    r->reading = false;
-    in_give(r->chan);
-    fin_rpc_unlink(r, &on->w);
+    on->rpc->reading = false;
+    in_give(on->rpc->chan);
+    fin_rpc_unlink(on->rpc, &on->w);
+}
+
+static inline void end_reading(struct lmp_waiter *w, struct rpc_on *on) {
+    leave_reading(w, on);
     recognized(on, w->awe, on->w.result);
-    if (FIN_UNLIKELY(r->first != NULL))
-        fin_rpc_promote(r);
+    if (FIN_UNLIKELY(on->rpc->first != NULL))
+        fin_rpc_promote(on->rpc);
 }
 
 void fin_rpc_reader_decided_on(struct lmp_waiter *w) { end_reading(w, reader_of(w)); }
@@ -111,20 +114,27 @@ static inline void begin_reading(struct rpc_on *on) {
     on->chan.peek = &peek;
 }
 
-// Pre: can_wait_here.
+// Pre: can_wait_here. The stack goes to `next`, if there is one.
 static inline __attribute__((always_inline)) void read_here(struct rpc_on *on, struct fin_runtime *rt,
                                                             struct fin_cont_record *e, fin_cont *cont, const void *state,
-                                                            size_t size) {
+                                                            size_t size, struct fin_cont_record *next) {
     begin_reading(on);
     begin_wait_here(rt, e, on->chan.chan, leave_word_to_peek(&on->chan), cont, state, size);
-    fin_cont_leave_to_next(rt, (struct fin_body *)rt->thread.current - 1, FIN_FOR_MESSAGE);
+    struct fin_body *body = (struct fin_body *)rt->thread.current - 1;
+    if (!next) {
+        fin_cont_leave_to_next(rt, body, FIN_FOR_MESSAGE);
+        return;
+    }
+    rt->ticks--;
+    rt->stats.blocks[FIN_FOR_MESSAGE].handed_off++;
+    hand_stack(body, next);
 }
 
 static int wait_for_message(struct rpc_on *on) {
     struct fin_runtime *rt = fin_rt(fin_self);
     struct fin_cont_record *e = can_wait_here(rt, on->rpc->chan, on->kept.cont, on->kept.size);
     if (FIN_LIKELY(e != NULL))
-        read_here(on, rt, e, on->kept.cont, on->kept.state, on->kept.size);
+        read_here(on, rt, e, on->kept.cont, on->kept.state, on->kept.size, NULL);
     begin_reading(on);
     fin_keep(&on->chan.kept, has_read, &on, sizeof on);
     int error = fin_chan_on_receive(&on->chan, false);
@@ -258,6 +268,35 @@ static __attribute__((noinline)) int call_slowly(struct fin_rpc *r, const void *
     return error == 0 ? await_answer(on) : not_sent(on, word, request, size, error);
 }
 
+// Who accepts at the other end without a stack, has room for such a request, and can be given the stack here and now; or
+// NULL.
+static inline struct lmp_waiter *can_hand_over(const struct fin_runtime *rt, const struct fin_chan *c, size_t size) {
+    struct lmp_waiter *to = c->out.here ? c->out.ump.meeting->waiter : NULL;
+    if (!to || to->on != FIN_LMP_PEEKS || size > c->out.most - sizeof(uint64_t) || rt->ticks <= 1)
+        return NULL;
+    const struct rpc_on *on = reader_of(to);
+    if (!fin_rpc_wants(on->rpc, &on->w, size))
+        return NULL;
+    bool plain = fin_state(to->awe) == (rt->tag | FIN_AWE_BUSY | FIN_AWE_EXPLICIT) &&
+                 record_of(to->awe)->cont == on->kept.cont; // the program's
+    return FIN_LIKELY(plain) ? to : NULL;
+}
+
+static inline struct fin_cont_record *hand_request(struct fin_runtime *rt, struct lmp_waiter *to, uint32_t id,
+                                                   const void *request, size_t size) {
+    struct rpc_on *on = reader_of(to);
+    struct fin_cont_record *e = record_of(to->awe);
+    fin_rpc_give(&on->w, request, size);
+    *on->id = id;
+    leave_reading(to, on);
+    if (FIN_UNLIKELY(on->rpc->first != NULL))
+        fin_rpc_promote(on->rpc);
+    rt->known[FIN_FOR_MESSAGE]++;
+    e->result = (int)size;
+    e->cancellable = false;
+    return e;
+}
+
 int fin_rpc_call_on(struct fin_rpc *r, const void *request, size_t size, void *answer, size_t room,
                     struct fin_rpc_on *storage, fin_cont *cont, const void *state, size_t state_size) {
     struct fin_runtime *rt = fin_rt(fin_self);
@@ -267,13 +306,15 @@ int fin_rpc_call_on(struct fin_rpc *r, const void *request, size_t size, void *a
     struct rpc_on *on = begin_reader(storage, r, answer, room, CALL, cont, state, state_size);
     fin_rpc_call_begin(r, &on->w);
     uint64_t word = (uint64_t)on->w.id << 32 | RPC_REQUEST;
-    int error = fin_chan_send_behind_now(r->chan, word, request, size);
+    struct lmp_waiter *to = can_hand_over(rt, r->chan, size);
+    struct fin_cont_record *next = to ? hand_request(rt, to, on->w.id, request, size) : NULL;
+    int error = next ? 0 : fin_chan_send_behind_now(r->chan, word, request, size);
     if (FIN_UNLIKELY(error != 0)) {
         fin_rpc_call_leave(r, on->w.id);
         return not_sent(on, word, request, size, error);
     }
     fin_rpc_join(r, &on->w);
-    read_here(on, rt, e, cont, state, state_size);
+    read_here(on, rt, e, cont, state, state_size, next);
     return 0;
 }
 
@@ -312,7 +353,7 @@ int fin_rpc_accept_on(struct fin_rpc *r, void *request, size_t room, uint32_t *i
     struct rpc_on *on = begin_reader(storage, r, request, room, ACCEPT, cont, state, state_size);
     on->id = id;
     fin_rpc_join(r, &on->w);
-    read_here(on, rt, e, cont, state, state_size);
+    read_here(on, rt, e, cont, state, state_size, NULL);
     return 0;
 }
 
