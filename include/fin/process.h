@@ -69,9 +69,10 @@ struct fin_spawn {
 
 // Starts a program. Returns 0 when it runs; or a negative errno: that of execve (-ENOENT, -EACCES ...), of a step before it
 // (-EBADF: a descriptor in `fds`; -ENOENT: the directory), -EAGAIN if there may be no more processes, -ENOSYS if the system
-// has no pidfds; no process is left then. Stops the thread, not only the AWE, until the program has been loaded: some
-// hundred microseconds if its file is in memory; with ASan or TSan, which need a copy of the memory as fork(2) makes it,
-// some milliseconds, and tens in a large program. -ECANCELED in a cancelled block. From any thread.
+// has no pidfds; -EINVAL: `how` is not as above; -ECANCELED in a cancelled block. No process is left then, and the handle is
+// as one that has been waited for. Stops the thread, not only the AWE, until the program has been loaded: some hundred
+// microseconds if its file is in memory; with ASan or TSan, which need a copy of the memory as fork(2) makes it, some
+// milliseconds, and tens in a large program. From any thread.
 int fin_spawn(struct fin_process *p, const struct fin_spawn *how);
 int fin_spawn_nc(struct fin_process *p, const struct fin_spawn *how);
 
@@ -91,12 +92,13 @@ int fin_kill(const struct fin_process *p, int signal);
 // Does not block. From any thread.
 int fin_abandon(struct fin_process *p);
 
-// Runs a program to its end. The program reads `input` from its descriptor 0, and what it writes to 1 goes to `output`;
-// `fds` must not name these two. What it writes to 2 goes where the caller's does, unless `fds` says where: to a file, as of
-// memfd_create, which the caller reads afterwards. Returns how many bytes it wrote to 1, of which the first `room` are in
-// `output`; *status is as of fin_wait. Or a negative errno: what fin_spawn returns; -EMFILE or -ENFILE; -EFBIG: `size` is
-// beyond RLIMIT_FSIZE; -ECANCELED, and then the process has been killed (with its group, where it has one of its own) and
-// reaped. Blocking. From any thread.
+// Runs a program to its end, and until nobody has the descriptor 1 any more that it was given: what it leaves behind may.
+// The program reads `input` from its descriptor 0, and what is written to 1 goes to `output`; `fds` must not name these
+// two. What it writes to 2 goes where the caller's does, unless `fds` says where: to a file, as of memfd_create, which the
+// caller reads afterwards. Returns how many bytes were written to 1, of which the first `room` are in `output`; *status is
+// as of fin_wait. Or a negative errno: what fin_spawn returns; -EMFILE or -ENFILE; -EFBIG: `size` is beyond RLIMIT_FSIZE;
+// -ECANCELED, and then the process has been killed (with its group, where it has one of its own) and reaped. Blocking. From
+// any thread.
 FIN_BLOCKING ssize_t fin_run(const struct fin_spawn *how, const void *input, size_t size, void *output, size_t room,
                              int *status);
 

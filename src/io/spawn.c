@@ -204,14 +204,23 @@ static int start(struct start *s, void *stack, struct fin_process *p) {
 }
 
 static bool valid(const struct fin_spawn *how) {
+    if (how->flags & ~(unsigned)(FIN_SPAWN_GROUP | FIN_SPAWN_SESSION | FIN_SPAWN_INHERIT))
+        return false;
     for (size_t i = 0; how->fds && i < how->fd_count; i++)
         if (how->fds[i].child < 0)
             return false;
     return how->path && how->argv && how->argv[0] && (how->fds || how->fd_count == 0);
 }
 
+// As one that has been waited for: the number that a descriptor had may be another process's soon.
+static void no_process(struct fin_process *p) {
+    p->fd = -1;
+    p->waited = 0;
+}
+
 int fin_spawn_nc(struct fin_process *p, const struct fin_spawn *how) {
     size_t argc = 0;
+    no_process(p);
     if (!valid(how))
         return -EINVAL;
     while (how->argv[argc])
@@ -224,10 +233,14 @@ int fin_spawn_nc(struct fin_process *p, const struct fin_spawn *how) {
     struct start s = {.how = how, .moved = (int *)memory};
     int error = start(&s, memory + size, p);
     munmap(memory, size);
-    p->waited = 0;
+    if (error)
+        no_process(p);
     return error;
 }
 
 int fin_spawn(struct fin_process *p, const struct fin_spawn *how) {
-    return fin_cancelled() ? -ECANCELED : fin_spawn_nc(p, how);
+    if (!fin_cancelled())
+        return fin_spawn_nc(p, how);
+    no_process(p);
+    return -ECANCELED;
 }

@@ -45,6 +45,7 @@ static void errors(void) {
     how.fds = &(struct fin_spawn_fd){INT_MAX, 1}; // no process may have as many
     CHECK_EQ(fin_spawn(&p, &how), -EBADF);
     CHECK_EQ(fin_spawn(&p, &(struct fin_spawn){.path = "/bin/true"}), -EINVAL);
+    CHECK_EQ(fin_spawn(&p, &(struct fin_spawn){.path = "/bin/true", .argv = ARGV("true"), .flags = 8}), -EINVAL);
     fin_finish {
         fin_cancel();
         CHECK_EQ(fin_spawn(&p, &(struct fin_spawn)SHELL("exit 0")), -ECANCELED);
