@@ -176,7 +176,17 @@ static uint32_t room_for_real_time(int pipe) {
     return most < 0 ? 0 : most < REAL_TIME_MOST ? (uint32_t)most : REAL_TIME_MOST;
 }
 
-// The pipe must be there before the first handler sees the set.
+// Nobody is told any more, and no handler is at its pipe.
+static void shut_set(struct fin_signal_set *s) {
+    __atomic_exchange_n(&s->has, 0, __ATOMIC_SEQ_CST); // not a store: see alert.c
+    give_back_actions();
+    while (__atomic_load_n(&s->handlers, __ATOMIC_SEQ_CST))
+        sched_yield();
+    close_set(s);
+}
+
+// The pipe must be there before a handler sees the set, and the set before the first handler: whoever took a signal for
+// nobody would lose it.
 static int open_set(struct fin_signals *out, uint64_t want) {
     struct fin_signal_set *s = unused_set();
     if (!s)
@@ -186,14 +196,12 @@ static int open_set(struct fin_signals *out, uint64_t want) {
     s->real_time_most = room_for_real_time(s->pipe[1]);
     s->in_use = true;
     __atomic_store_n(&owner, getpid(), __ATOMIC_RELAXED);
+    __atomic_store_n(&s->has, want, __ATOMIC_SEQ_CST);
     int error = handle_all(want);
-    if (error == 0) {
-        __atomic_store_n(&s->has, want, __ATOMIC_SEQ_CST);
+    if (error == 0)
         out->set = s;
-    } else {
-        give_back_actions();
-        close_set(s);
-    }
+    else
+        shut_set(s);
     return error;
 }
 
@@ -221,11 +229,7 @@ void fin_signals_close(struct fin_signals *out) {
     if (!s || !s->in_use) // the parent's
         return;
     pthread_mutex_lock(&mutex);
-    __atomic_exchange_n(&s->has, 0, __ATOMIC_SEQ_CST); // not a store: see alert.c
-    give_back_actions();
-    while (__atomic_load_n(&s->handlers, __ATOMIC_SEQ_CST))
-        sched_yield();
-    close_set(s);
+    shut_set(s);
     pthread_mutex_unlock(&mutex);
 }
 
