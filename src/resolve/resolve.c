@@ -341,6 +341,8 @@ static FIN_BLOCKING int look_up(struct resolver *r, const char *host, const stru
     q->by = r;
     q->number = ++r->begun;
     q->company = r->under_way++ > 0;
+    if (!q->company)
+        r->unwatched = 0; // that socket is closed by now
     ares_getaddrinfo(r->channel, host, NULL, &hints, answered, q);
     tell_driver(r);
     int error = await(r, q);
