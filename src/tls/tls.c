@@ -181,20 +181,32 @@ static FIN_BLOCKING int handshake(struct fin_tls *t) {
     return r == 1 ? -ECONNABORTED : r;
 }
 
-static bool expect_host(SSL *ssl, const char *host) {
+// Without the dot at its end, which is for name servers; 0 where it cannot be a name. One that begins with a dot would be to
+// OpenSSL any name that ends so.
+static size_t name_size(const char *host) {
+    size_t n = strlen(host);
+    if (n > 0 && host[n - 1] == '.')
+        n--;
+    return n > 0 && n <= TLSEXT_MAXLEN_host_name && host[0] != '.' && host[n - 1] != '.' ? n : 0;
+}
+
+static bool expect_host(SSL *ssl, const char *host, size_t size) {
+    char name[TLSEXT_MAXLEN_host_name + 1];
+    memcpy(name, host, size);
+    name[size] = '\0';
     SSL_set_verify(ssl, SSL_VERIFY_PEER, NULL);
-    if (X509_VERIFY_PARAM_set1_ip_asc(SSL_get0_param(ssl), host) == 1)
+    if (X509_VERIFY_PARAM_set1_ip_asc(SSL_get0_param(ssl), name) == 1)
         return true;
-    return SSL_set_tlsext_host_name(ssl, host) == 1 && SSL_set1_host(ssl, host) == 1;
+    return SSL_set_tlsext_host_name(ssl, name) == 1 && SSL_set1_host(ssl, name) == 1;
 }
 
 static int begin_connect(struct fin_tls *t, const char *host) {
-    size_t size = host ? strlen(host) : 0;
-    if (host && (size == 0 || size > TLSEXT_MAXLEN_host_name))
+    size_t size = host ? name_size(host) : 0;
+    if (host && size == 0)
         return -EINVAL;
-    if (host && !t->host && (t->host = malloc(size + 1)))
-        memcpy(t->host, host, size + 1);
-    if (host && (!t->host || !expect_host(t->ssl, host))) {
+    if (host && !t->host && (t->host = malloc(strlen(host) + 1)))
+        strcpy(t->host, host);
+    if (host && (!t->host || !expect_host(t->ssl, host, size))) {
         free(t->host);
         t->host = NULL;
         return -ENOMEM;
