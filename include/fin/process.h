@@ -96,9 +96,9 @@ int fin_abandon(struct fin_process *p);
 // The program reads `input` from its descriptor 0, and what is written to 1 goes to `output`; `fds` must not name these
 // two. What it writes to 2 goes where the caller's does, unless `fds` says where: to a file, as of memfd_create, which the
 // caller reads afterwards. Returns how many bytes were written to 1, of which the first `room` are in `output`; *status is
-// as of fin_wait. Or a negative errno: what fin_spawn returns; -EMFILE or -ENFILE; -EFBIG: `size` is beyond RLIMIT_FSIZE;
-// -ECANCELED, and then the process has been killed (with its group, where it has one of its own) and reaped. Blocking. From
-// any thread.
+// as of fin_wait. Or a negative errno: what fin_spawn returns; -ECHILD, as from fin_wait; -EMFILE or -ENFILE; -EFBIG:
+// `size` is beyond RLIMIT_FSIZE; -ECANCELED, and then the process has been killed (with its group, where it has one of its
+// own) and reaped. Blocking. From any thread.
 FIN_BLOCKING ssize_t fin_run(const struct fin_spawn *how, const void *input, size_t size, void *output, size_t room,
                              int *status);
 

@@ -36,7 +36,7 @@ void fin_freeaddrinfo(struct addrinfo *list);
 // What the calling thread's look-ups use from here on, in place of what /etc/resolv.conf says; a field that is 0 or NULL
 // stays as it is there.
 struct fin_resolve_config {
-    const char *servers; // "192.0.2.1:53,[2001:db8::1]:53"; without a port: "192.0.2.1,2001:db8::1"
+    const char *servers; // "192.0.2.1:53,[2001:db8::1]:53"; without a port: "192.0.2.1,2001:db8::1"; none with a scope
     unsigned timeout_ms; // for the first try of a server; longer for further ones. More than INT_MAX counts as INT_MAX
     unsigned tries;      // of each server; more than 30 count as 30
 };

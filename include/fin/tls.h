@@ -14,10 +14,12 @@
 // the record is there. If there is no memory for the former, -ENOMEM, nothing has been read or written, and the call may be
 // made again; if OpenSSL has no memory, -ENOMEM is as final as its other errors, and fin_tls_error says so.
 //
-// A connection belongs to one thread. One AWE may read while another writes; several that read, or write, take turns. Errors
-// of a connection are final; those of its socket are as final as they are for the socket: -EPROTO: the peer does not speak
-// TLS, or what came was tampered with; -EKEYREJECTED: its certificate is not one that is trusted; -ECONNABORTED: the
-// connection ended without the peer having said so, and maybe before all was said; else what fin_send and fin_recv return.
+// A connection is used by one thread at a time: another may go on with it where no call is in progress. One AWE may read
+// while another writes; several that read, or write, take turns. What the SSL_CTX has OpenSSL call back must not wait, since
+// other calls for the connection would come in between, and must not ask to be called again. Errors of a connection are
+// final; those of its socket are as final as they are for the socket: -EPROTO: the peer does not speak TLS, or what came was
+// tampered with; -EKEYREJECTED: its certificate is not one that is trusted; -ECONNABORTED: the connection ended without the
+// peer having said so, and maybe before all was said; else what fin_send and fin_recv return.
 // The socket stays the caller's to close.
 #ifndef FIN_TLS_H
 #define FIN_TLS_H
@@ -36,7 +38,8 @@ struct fin_tls;
 // Makes a connection out of a socket; nothing is sent for it yet. Returns 0 or -ENOMEM. Does not block. The SSL_CTX may be
 // freed afterwards; the socket must stay open until fin_tls_free.
 int fin_tls_new(struct fin_tls **out, SSL_CTX *context, int fd);
-void fin_tls_free(struct fin_tls *t); // NULL: nothing. Says nothing to the peer: that is fin_tls_shutdown
+// No call may be in progress. NULL: nothing. Says nothing to the peer: that is fin_tls_shutdown. Does not block.
+void fin_tls_free(struct fin_tls *t);
 
 // The SSL of the connection, for anything else that has to be asked or set: protocols (ALPN), the peer's certificate,
 // sessions. Not for reading or writing. Does not block.
