@@ -65,8 +65,8 @@ static __thread struct resolver *mine;
 static pthread_key_t key;
 static unsigned forks; // from the first process to this one
 
-// Of a fork: nothing is to be taken out of its epoll, or read from its sockets. Its AWEs, which the child has copies of,
-// wait there until they are cancelled, as for other I/O of the parent.
+// Of a fork: nothing is to be taken out of its epoll, read from its sockets, or closed, as their numbers may be other files'
+// by now. Its AWEs, which the child has copies of, wait there until they are cancelled, as for other I/O of the parent.
 static bool is_parents(const struct resolver *r) { return r->process != forks; }
 
 static bool in_use(const struct resolver *r) { return r->asked.first || r->answered.first || r->alone; }
@@ -346,14 +346,12 @@ static FIN_BLOCKING int look_up(struct resolver *r, const char *host, const stru
     ares_getaddrinfo(r->channel, host, NULL, &hints, answered, q);
     tell_driver(r);
     int error = await(r, q);
-    if (!q->done) {
-        q->abandoned = true;
-        if (!r->asked.first) {
-            ares_cancel(r->channel); // nobody waits: all that is left is abandoned
-            r->unwatched = 0;
-        }
+    bool done = q->done;
+    q->abandoned = !done;
+    if (!r->asked.first && r->under_way && !is_parents(r)) // nobody waits: all that is left is abandoned
+        ares_cancel(r->channel);
+    if (!done)
         return error;
-    }
     error = fin_resolve_error_(q->status);
     if (error == 0)
         error = fin_resolve_answer_(q->found, w, out);
@@ -399,7 +397,8 @@ static FIN_BLOCKING int look_up_alone(const char *host, const struct wanted *w, 
     *r->at = r->next;
     if (r->next)
         r->next->at = r->at;
-    dispose(r);
+    if (!is_parents(r))
+        dispose(r);
     return error;
 }
 
