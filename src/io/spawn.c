@@ -212,6 +212,14 @@ static bool valid(const struct fin_spawn *how) {
     return how->path && how->argv && how->argv[0] && (how->fds || how->fd_count == 0);
 }
 
+// Numbers that are nobody's now may be those of what the call makes. Returns 0 or -EBADF.
+static int look_for_descriptors(const struct fin_spawn *how) {
+    for (size_t i = 0; i < how->fd_count; i++)
+        if (how->fds[i].own != FIN_SPAWN_NULL && fcntl(how->fds[i].own, F_GETFD) < 0)
+            return -errno;
+    return 0;
+}
+
 // As one that has been waited for: the number that a descriptor had may be another process's soon.
 static void no_process(struct fin_process *p) {
     p->fd = -1;
@@ -223,6 +231,9 @@ int fin_spawn_nc(struct fin_process *p, const struct fin_spawn *how) {
     no_process(p);
     if (!valid(how))
         return -EINVAL;
+    int error = look_for_descriptors(how);
+    if (error)
+        return error;
     while (how->argv[argc])
         argc++; // the arguments of a shell are put together on the stack
     size_t size = CHILD_STACK + (argc + 4) * sizeof(char *) + how->fd_count * sizeof(int);
@@ -231,7 +242,7 @@ int fin_spawn_nc(struct fin_process *p, const struct fin_spawn *how) {
     if (memory == MAP_FAILED)
         return -ENOMEM;
     struct start s = {.how = how, .moved = (int *)memory};
-    int error = start(&s, memory + size, p);
+    error = start(&s, memory + size, p);
     munmap(memory, size);
     if (error)
         no_process(p);

@@ -40,6 +40,19 @@ static void errors(void) {
     how.fds = &(struct fin_spawn_fd){5, 999};
     how.fd_count = 1;
     CHECK_EQ(fin_spawn(&p, &how), -EBADF);
+    int next = dup(0); // numbers that the call itself uses meanwhile
+    CHECK(next >= 0);
+    close(next);
+    for (int own = next; own < next + 8; own++) {
+        how.fds = &(struct fin_spawn_fd){9, own};
+        CHECK(fcntl(own, F_GETFD) >= 0 || fin_spawn(&p, &how) == -EBADF);
+    }
+    while (fcntl(next, F_GETFD) >= 0) // the first one beyond what the child gets
+        next++;
+    how.fds = (struct fin_spawn_fd[]){{next - 1, 0}, {next - 1, next}};
+    how.fd_count = 2;
+    CHECK_EQ(fin_spawn(&p, &how), -EBADF);
+    how.fd_count = 1;
     how.fds = &(struct fin_spawn_fd){-5, 1};
     CHECK_EQ(fin_spawn(&p, &how), -EINVAL);
     how.fds = &(struct fin_spawn_fd){INT_MAX, 1}; // no process may have as many
