@@ -56,7 +56,7 @@ enum {
 // Descriptors may change places: all of `fds` takes effect at once. In the child all signals have their default action, also
 // those that the caller ignores.
 struct fin_spawn {
-    const char *path; // looked for in PATH if it contains no slash; a file that is no program is run by the shell
+    const char *path; // looked for in the caller's PATH if it has no slash; a file that is no program is run by the shell
     const char *const *argv; // ends with NULL; not empty
     const char *const *envp; // ends with NULL; NULL: the caller's environment
     const char *directory;   // to change to first; paths are then relative to it

@@ -10,9 +10,9 @@
 //     fin_signals_close(&s);
 //
 // The library handles the signals (sigaction, with SA_RESTART and SA_ONSTACK) in whichever thread the system chooses, and
-// leaves all masks alone: threads that were started before, or by others, need no care. A thread that blocks a signal does
-// not take it; if all threads block it, the signal waits until one no longer does. What is sent to one thread (pthread_kill)
-// is read like the rest.
+// leaves all masks alone: threads that were started before, or by others, need no care, but for the few calls that are never
+// restarted (signal(7)), such as poll(2) and nanosleep(2). A thread that blocks a signal does not take it; if all threads
+// block it, the signal waits until one no longer does. What is sent to one thread (pthread_kill) is read like the rest.
 //
 // Like the system, a set keeps one of each ordinary signal until it is read: a reader has to look at everything that the
 // signal may stand for. Of real-time signals each is kept, up to 1,024 in an open set; those beyond are counted by
@@ -21,7 +21,8 @@
 //
 // Several open sets may have signals in common: each set gets them. SIGCHLD may be in a set like any other: fin_wait does
 // not need it, and nothing here reaps. A child of fork(2) has no sets: there the signals do what they did before the sets
-// were opened. The program must not change the action of a signal while it is in an open set.
+// were opened. The program must not change the action of a signal while it is in an open set, nor have SIGURG in one beside
+// monitored waitsets (fin/alert.h).
 #ifndef FIN_SIGNALS_H
 #define FIN_SIGNALS_H
 

@@ -43,6 +43,8 @@ static struct fin_signal_set *sets;
 static struct sigaction before[SIGNALS]; // of those in an open set
 static uint64_t handled;
 static pid_t owner;
+static uint64_t early; // signals that came to the child of a fork
+static pid_t early_in; // that child
 
 static FIN_UNTRACKED uint64_t bit(int signal) { return (uint64_t)1 << (signal - 1); }
 
@@ -78,8 +80,13 @@ static FIN_UNTRACKED void handler(int signal, siginfo_t *from, void *context) {
     i.unused_[0] = i.unused_[1] = 0;
     if (signal == SIGCHLD)
         i.status = from->si_status;
-    // A child between its fork and the end of that has its parent's pipes.
-    bool ours = getpid() == __atomic_load_n(&owner, __ATOMIC_RELAXED);
+    // A child between its fork and the end of that has its parent's pipes. (One of vfork has its parent's memory, too.)
+    pid_t self = getpid();
+    bool ours = self == __atomic_load_n(&owner, __ATOMIC_RELAXED);
+    if (!ours) {
+        __atomic_store_n(&early_in, self, __ATOMIC_RELAXED);
+        __atomic_fetch_or(&early, bit(signal), __ATOMIC_RELAXED);
+    }
     for (struct fin_signal_set *s = __atomic_load_n(&sets, __ATOMIC_ACQUIRE); s && ours; s = s->next) {
         if (!(__atomic_load_n(&s->has, __ATOMIC_SEQ_CST) & bit(signal)))
             continue;
@@ -139,7 +146,7 @@ static void close_set(struct fin_signal_set *s) {
 }
 
 // Other threads' handlers are not in the child, nor is the thread that may have had the mutex. The parent's sets are none
-// here, nor do they become such again: handles, and who waited, still name them.
+// here, nor do they become such again: handles, and who waited, still name them. A signal that was early comes again.
 static void leave_to_parent(void) {
     pthread_mutex_init(&mutex, NULL);
     for (struct fin_signal_set *s = sets; s; s = s->next) {
@@ -151,6 +158,10 @@ static void leave_to_parent(void) {
     give_back_actions();
     owner = 0;
     sets = NULL;
+    for (int i = 1; i <= SIGNALS; i++)
+        if (early & bit(i) && early_in == getpid())
+            raise(i);
+    early = 0;
 }
 
 static struct fin_signal_set *unused_set(void) {
