@@ -43,6 +43,7 @@ struct resolver {
     struct query *driver;
     struct fin_finish_block *wait; // of the driver
     uint64_t until;                // so long at most
+    bool looked;                   // whether a query that has begun since is due before that
     int unwatched; // why a socket is not in the epoll, while queries may wait for it; or 0
     unsigned begun, under_way;  // queries: ever; now, also abandoned ones
     unsigned timeout_ms, tries; // as configured
@@ -286,9 +287,13 @@ static uint64_t due(const struct resolver *r) {
 }
 
 // The time of a query that has begun may be over before that of those which the driver knew of when it went to sleep. (What
-// is due at the same time may seem to be due up to a millisecond earlier.)
+// is due at the same time may seem to be due up to a millisecond earlier.) Those that begin after the first are due after
+// it, and c-ares looks at all queries to say what is due.
 static void tell_driver(struct resolver *r) {
-    if (r->wait && due(r) + 2 * FIN_MS < r->until)
+    if (!r->wait || r->looked)
+        return;
+    r->looked = true;
+    if (due(r) + 2 * FIN_MS < r->until)
         fin_cancel_block_(r->wait);
 }
 
@@ -298,6 +303,7 @@ static FIN_BLOCKING int drive(struct resolver *r) {
     if (r->unwatched)
         return r->unwatched;
     r->until = due(r);
+    r->looked = false;
     fin_deadline(r->until) {
         r->wait = fin_cancel_must_be_inside_fin_finish;
         n = fin_poll(r->epoll, POLLIN);
@@ -344,7 +350,8 @@ static FIN_BLOCKING int look_up(struct resolver *r, const char *host, const stru
     if (!q->company)
         r->unwatched = 0; // that socket is closed by now
     ares_getaddrinfo(r->channel, host, NULL, &hints, answered, q);
-    tell_driver(r);
+    if (!q->done)
+        tell_driver(r);
     int error = await(r, q);
     bool done = q->done;
     q->abandoned = !done;
