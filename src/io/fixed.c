@@ -18,10 +18,13 @@ struct fin_memory {
     int slot; // in the ring, or NO_SLOT
 };
 
+// The turn comes before the call is made: a descriptor that it makes is the caller's at once. But it has begun, and who has
+// that turn may unregister the number.
 static FIN_BLOCKING int run_fixed(struct io *io, struct call *c) {
     int slot = fin_fixed_file(io, c);
     if (slot < 0)
         return slot;
+    fin_io_let_others_run(io);
     int r = io->backend->run(io, c);
     fin_fixed_done(io, slot);
     return r;
@@ -29,10 +32,12 @@ static FIN_BLOCKING int run_fixed(struct io *io, struct call *c) {
 
 static FIN_BLOCKING int run_checked(struct io *io, struct call *c) {
     c->since = c->since ? c->since : fin_closes_now();
-    fin_io_let_others_run(io); // before it is made: a descriptor that it makes is the caller's at once
+    if (FIN_UNLIKELY(c->fd >= FIXED))
+        return run_fixed(io, c);
+    fin_io_let_others_run(io);
     if (FIN_UNLIKELY(fin_io_closed(c)))
         return -EBADF;
-    return FIN_UNLIKELY(c->fd >= FIXED) ? run_fixed(io, c) : io->backend->run(io, c);
+    return io->backend->run(io, c);
 }
 
 // A close needs no more than the system call. Were it refused to a thread for which there is no descriptor left, none would

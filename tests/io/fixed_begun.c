@@ -107,9 +107,32 @@ static void before_its_time(void) {
     close(pair[1]);
 }
 
+static void unregisters(void *unused) {
+    (void)unused;
+    fin_yield();
+    CHECK_EQ(fin_file_unregister(number), 0);
+}
+
+// Of many calls in a row some give the others a turn before they do anything.
+static void after_a_turn(void) {
+    char c;
+    stream_pair(pair);
+    for (int i = 0; i < 200; i++) {
+        number = fin_file_register(pair[0]);
+        CHECK_EQ(send(pair[1], "x", 1, 0), 1);
+        fin_finish {
+            fin_async_call(unregisters, NULL);
+            CHECK_EQ(fin_recv(number, &c, 1, 0), 1);
+        }
+    }
+    close(pair[0]);
+    close(pair[1]);
+}
+
 int main(void) {
     half_closed();
     full_listener();
     before_its_time();
+    after_a_turn();
     return 0;
 }
