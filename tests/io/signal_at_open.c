@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-2-Clause
 // A signal that comes while a set is being opened, just when it is handled, is not lost: the set has it.
+#define _GNU_SOURCE
 #include <dlfcn.h>
 #include <signal.h>
 

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-2-Clause
 // A look-up whose socket cannot be watched, and that has ended all the same, leaves the next one alone.
+#define _GNU_SOURCE
 #include <dlfcn.h>
 #include <poll.h>
 #include <sys/epoll.h>
