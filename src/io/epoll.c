@@ -162,10 +162,10 @@ static void ready(struct io *io, int fd, uint32_t events) {
     bool any = wake(&w->lookers, events, true);
     any |= wake(&w->takers, events, events & (EPOLLERR | EPOLLHUP));
     if (nobody_waits(w))
-        w->events = 0;
-    else if (!any) // what was more
+        return;
+    if (!any) // what was more; it may be none, of who waits for the end
         w->events = events_of(&w->lookers) | events_of(&w->takers);
-    int error = w->events ? arm(io, fd, w) : 0;
+    int error = arm(io, fd, w);
     if (error)
         stop_all(w, error); // nobody would tell them anything
 }

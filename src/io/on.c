@@ -256,7 +256,7 @@ static FIN_LEAVES_FRAME int wait_ready(enum fin_reason reason, struct io *io, st
                                        fin_cont *cont, const void *state, size_t size) {
     enum fin_io_kind kind = kind_of(c);
     int r = kind == FIN_IO_FILE ? run_now(c) : try_now(c, kind, false);
-    if (r != -EAGAIN || kind == FIN_IO_FILE || events_of(c) == 0)
+    if (r != -EAGAIN || kind == FIN_IO_FILE || (c->op != IORING_OP_POLL_ADD && fin_io_events(c) == 0))
         return done_at_once(reason, io, storage, c, r, cont, state, size);
     struct on_ready *on = prepare_ready(io, storage, c, kind, reason == FIN_FOR_MESSAGE ? for_message : nothing);
     return fin_cont_suspend(reason, cont, state, size, cancelled_by(&on->ready.waiter, fin_epoll_cancel, &on->ready),
