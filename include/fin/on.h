@@ -16,8 +16,8 @@
 //
 // None of these functions returns, unless it is refused: then nothing has happened, and it returns a negative errno, one of
 // fin_block_on's or of a thread that cannot get what it needs to wait. Reads and writes at the position of a regular file or
-// block device (fin_read_on, fin_write_on) keep the stack while they wait, and if only epoll is available so do those of
-// fin_pread_on and fin_pwrite_on; what the program sees is the same.
+// block device (fin_read_on, fin_readv_on, ...) keep the stack while they wait. If only epoll is available so does whatever
+// else opens, reads, writes, syncs or asks about files; what the program sees is the same.
 #ifndef FIN_ON_H
 #define FIN_ON_H
 
@@ -33,8 +33,8 @@ struct fin_on {
     uint64_t room[32];
 };
 
-// As fin_sleep, fin_sleep_until; fin_poll, fin_read, fin_write, fin_pread, fin_pwrite,
-// fin_recv and fin_send.
+// As fin_sleep, fin_sleep_until; fin_poll, fin_read, fin_write, fin_pread, fin_pwrite, fin_readv, fin_writev, fin_recv and
+// fin_send. The vectors are read until the continuation runs.
 int fin_sleep_on(struct fin_on *on, uint64_t ns, fin_cont *cont, const void *state, size_t size);
 int fin_sleep_until_on(struct fin_on *on, uint64_t when, fin_cont *cont, const void *state, size_t size);
 int fin_poll_on(struct fin_on *on, int fd, int events, fin_cont *cont, const void *state, size_t size);
@@ -47,10 +47,21 @@ int fin_pread_on(struct fin_on *on, int fd, void *buffer, size_t bytes, off_t of
                  size_t size);
 int fin_pwrite_on(struct fin_on *on, int fd, const void *data, size_t bytes, off_t offset, fin_cont *cont,
                   const void *state, size_t size);
+int fin_readv_on(struct fin_on *on, int fd, const struct iovec *buffers, int count, fin_cont *cont, const void *state,
+                 size_t size);
+int fin_writev_on(struct fin_on *on, int fd, const struct iovec *buffers, int count, fin_cont *cont, const void *state,
+                  size_t size);
 int fin_recv_on(struct fin_on *on, int fd, void *buffer, size_t bytes, int flags, fin_cont *cont, const void *state,
                 size_t size);
 int fin_send_on(struct fin_on *on, int fd, const void *data, size_t bytes, int flags, fin_cont *cont, const void *state,
                 size_t size);
+// As fin_fsync, fin_fdatasync, fin_statx.
+int fin_fsync_on(struct fin_on *on, int fd, fin_cont *cont, const void *state, size_t size);
+int fin_fdatasync_on(struct fin_on *on, int fd, fin_cont *cont, const void *state, size_t size);
+int fin_statx_on(struct fin_on *on, int dir, const char *path, int flags, unsigned mask, struct statx *out, fin_cont *cont,
+                 const void *state, size_t size);
+// As fin_offload (fin/offload.h): also for all that has no function here. Once fn has begun, a cancel does not end the wait.
+int fin_offload_on(struct fin_on *on, void (*fn)(void *), void *arg, fin_cont *cont, const void *state, size_t size);
 // fin_sleep_until, then fin_send, in one wait: whoever ends the sleep begins the sending. The data is looked at only then.
 int fin_send_at_on(struct fin_on *on, uint64_t when, int fd, const void *data, size_t bytes, int flags, fin_cont *cont,
                    const void *state, size_t size);
@@ -80,6 +91,17 @@ int fin_buffers_recv_on(struct fin_buffers *b, int fd, void **piece, struct fin_
 struct fin_more_on {
     uint64_t room[52];
 };
+
+// As fin_read_all, fin_write_all, fin_recv_all and fin_send_all: until all is transferred. *done, if done is not NULL, is
+// what that was when the continuation runs.
+int fin_read_all_on(struct fin_more_on *on, int fd, void *buffer, size_t bytes, size_t *done, fin_cont *cont,
+                    const void *state, size_t size);
+int fin_write_all_on(struct fin_more_on *on, int fd, const void *data, size_t bytes, size_t *done, fin_cont *cont,
+                     const void *state, size_t size);
+int fin_recv_all_on(struct fin_more_on *on, int fd, void *buffer, size_t bytes, int flags, size_t *done, fin_cont *cont,
+                    const void *state, size_t size);
+int fin_send_all_on(struct fin_more_on *on, int fd, const void *data, size_t bytes, int flags, size_t *done, fin_cont *cont,
+                    const void *state, size_t size);
 
 // As fin_recvmsg and fin_recvfrom (fin/socket.h): *message, what it points to, *from and *from_size are read and written
 // until the continuation runs. -ENOMEM, if there is no memory for control data, is a refusal.

@@ -248,6 +248,7 @@ static inline bool fin_io_nothing(const struct call *c) {
 // on.c: a call with a continuation
 struct fin_on;
 int fin_on_call(struct fin_on *on, const struct call *c, void (*cont)(void *, int), const void *state, size_t size);
+int fin_on_invalid(void (*cont)(void *, int), const void *state, size_t size); // one whose arguments are -EINVAL
 // A waiter without an AWE is that of a struct fin_on.
 void fin_on_completed(struct io *io, struct waiter *w);
 static inline void fin_io_resume(struct io *io, struct waiter *w, int result) { // own thread

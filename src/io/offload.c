@@ -7,6 +7,9 @@
 #include <stdlib.h>
 #include <time.h>
 
+#include <fin/on.h>
+
+#include "core/told.h"
 #include "io/io.h"
 #include "own_thread.h"
 
@@ -197,6 +200,37 @@ int fin_io_offload(struct io *io, void (*fn)(void *), void *arg, bool nc) {
     if (!nc)
         fin_cancel_remove(&job.waiter.item);
     return job.waiter.result;
+}
+
+// With a continuation: in the program's struct fin_on.
+struct offload_on {
+    struct fin_kept kept; // first: the address of this is the state of our continuation
+    struct job job;
+};
+_Static_assert(sizeof(struct offload_on) <= sizeof(struct fin_on), "room for a wait");
+
+// A thread that ends the wait leaves the AWE alone: what it has to say is in the job.
+static FIN_INNER void served(void *state, int unused) {
+    struct offload_on *w = *(struct offload_on **)state;
+    (void)unused;
+    fin_cont_tell(&w->kept, w->job.waiter.result);
+}
+
+static void submit_on(struct fin_awe *a, void *arg) {
+    struct job *job = arg;
+    job->waiter.awe = a;
+    submit(job);
+}
+
+int fin_offload_on(struct fin_on *on, void (*fn)(void *), void *arg, fin_cont *cont, const void *state, size_t size) {
+    struct offload_on *w = (struct offload_on *)(void *)on;
+    struct io *io;
+    int error = fin_cont_may_wait(cont, state, size);
+    if (error || (error = fin_io_here(&io)) != 0)
+        return error;
+    fin_keep(&w->kept, cont, state, size);
+    w->job = (struct job){.io = io, .fn = fn, .arg = arg, .waiter.item = {.fn = cancel, .arg = &w->job}};
+    return fin_cont_suspend(FIN_FOR_IO, served, &w, sizeof w, &w->job.waiter.item, submit_on, &w->job);
 }
 
 bool fin_io_offload_expects(struct io *io) {

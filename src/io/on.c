@@ -1,10 +1,8 @@
 // SPDX-License-Identifier: BSD-2-Clause
 // Waits with a continuation. What the functions that block keep in their frame lies in the program's struct fin_on, and what
 // they do when they go on is done where the completion arrives.
-#define _GNU_SOURCE // O_LARGEFILE
 #include <fin/on.h>
 
-#include <fcntl.h>
 #include <poll.h>
 
 #include "core/cont.h"
@@ -245,11 +243,19 @@ static FIN_BLOCKING int run_now(const struct call *c) {
     return c->op == IORING_OP_OPENAT ? fin_openat(c->fd, c->addr, (int)c->flags, c->len) : fin_io_run(*c);
 }
 
-// Where there is a position it is for a file, or the call says that it is not.
+// Where there is a position it is for a file, or the call says that it is not. As in epoll.c.
 static enum fin_io_kind kind_of(const struct call *c) {
-    if (c->op == IORING_OP_READ || c->op == IORING_OP_WRITE)
-        return c->off == UINT64_MAX ? fin_io_kind_of(c->fd) : FIN_IO_FILE;
-    return c->op == IORING_OP_OPENAT ? FIN_IO_FILE : FIN_IO_SOCKET;
+    switch (c->op) {
+    case IORING_OP_POLL_ADD:
+    case IORING_OP_RECV:
+    case IORING_OP_SEND:
+    case IORING_OP_RECVMSG:
+    case IORING_OP_SENDMSG:
+    case IORING_OP_ACCEPT:
+        return FIN_IO_SOCKET;
+    default:
+        return fin_io_at_position(c->op, c->off) ? fin_io_kind_of(c->fd) : FIN_IO_FILE;
+    }
 }
 
 static FIN_LEAVES_FRAME int wait_ready(enum fin_reason reason, struct io *io, struct fin_on *storage, const struct call *c,
@@ -439,18 +445,15 @@ int fin_on_call(struct fin_on *on, const struct call *c, fin_cont *cont, const v
     return wait_for(FIN_FOR_IO, on, c, cont, state, size);
 }
 
-static __attribute__((noinline)) FIN_LEAVES_FRAME int bad_offset(struct fin_on *on, fin_cont *cont, const void *state,
-                                                                 size_t size) {
-    static const struct call none = {.op = IORING_OP_READ};
-    struct io *io;
-    int error = may_wait(&io, cont, state, size);
-    return error ? error : done_at_once(FIN_FOR_IO, io, on, &none, -EINVAL, cont, state, size);
+__attribute__((noinline)) int fin_on_invalid(fin_cont *cont, const void *state, size_t size) {
+    int error = fin_cont_may_wait(cont, state, size);
+    return error ? error : fin_cont_call(cont, state, size, -EINVAL);
 }
 
 // -1 would be the file's position.
 static inline FIN_LEAVES_FRAME __attribute__((always_inline)) int wait_at(struct fin_on *on, const struct call c,
                                                                           fin_cont *cont, const void *state, size_t size) {
-    return FIN_LIKELY((int64_t)c.off >= 0) ? quick(on, c, cont, state, size) : bad_offset(on, cont, state, size);
+    return FIN_LIKELY((int64_t)c.off >= 0) ? quick(on, c, cont, state, size) : fin_on_invalid(cont, state, size);
 }
 
 int fin_pread_on(struct fin_on *on, int fd, void *buffer, size_t bytes, off_t offset, fin_cont *cont, const void *state,
@@ -467,34 +470,22 @@ int fin_pwrite_on(struct fin_on *on, int fd, const void *data, size_t bytes, off
     return wait_at(on, c, cont, state, size);
 }
 
-static FIN_LEAVES_FRAME int slow(struct fin_on *on, struct call c, fin_cont *cont, const void *state, size_t size) {
-    return fin_on_call(on, &c, cont, state, size);
-}
-
 uint32_t fin_on_flags(struct fin_on *on) { return on_of(on)->request.flags; }
 
-#define ON(how, name, parameters, ...)                                                                                      \
-    int name parameters { return how(on, (struct call){__VA_ARGS__}, cont, state, size); }
+#define ON(name, parameters, ...)                                                                                           \
+    int name parameters { return quick(on, (struct call){__VA_ARGS__}, cont, state, size); }
 
 // clang-format off
-ON(slow, fin_poll_on,
-   (struct fin_on *on, int fd, int events, fin_cont *cont, const void *state, size_t size),
-   .op = IORING_OP_POLL_ADD, .fd = fd, .flags = (uint16_t)events)
-ON(quick, fin_read_on,
+ON(fin_read_on,
    (struct fin_on *on, int fd, void *buffer, size_t bytes, fin_cont *cont, const void *state, size_t size),
    .op = IORING_OP_READ, .fd = fd, .addr = buffer, .len = fin_io_most(bytes), .off = UINT64_MAX)
-ON(quick, fin_write_on,
+ON(fin_write_on,
    (struct fin_on *on, int fd, const void *data, size_t bytes, fin_cont *cont, const void *state, size_t size),
    .op = IORING_OP_WRITE, .fd = fd, .addr = data, .len = fin_io_most(bytes), .off = UINT64_MAX)
-ON(quick, fin_recv_on,
+ON(fin_recv_on,
    (struct fin_on *on, int fd, void *buffer, size_t bytes, int flags, fin_cont *cont, const void *state, size_t size),
    .op = IORING_OP_RECV, .fd = fd, .addr = buffer, .len = fin_io_most(bytes), .flags = (uint32_t)flags)
-ON(quick, fin_send_on,
+ON(fin_send_on,
    (struct fin_on *on, int fd, const void *data, size_t bytes, int flags, fin_cont *cont, const void *state, size_t size),
    .op = IORING_OP_SEND, .fd = fd, .addr = data, .len = fin_io_most(bytes), .flags = (uint32_t)flags | MSG_NOSIGNAL)
-ON(slow, fin_openat_on,
-   (struct fin_on *on, int dir, const char *path, int flags, mode_t mode, fin_cont *cont, const void *state, size_t size),
-   .op = IORING_OP_OPENAT, .fd = dir, .addr = path, .len = mode, .flags = (uint32_t)flags | O_LARGEFILE)
-ON(slow, fin_accept_on, (struct fin_on *on, int fd, int flags, fin_cont *cont, const void *state, size_t size),
-   .op = IORING_OP_ACCEPT, .fd = fd, .flags = (uint32_t)flags)
 // clang-format on

@@ -12,11 +12,13 @@
 enum { WAITS = 1 << 30 };
 
 static struct fin_on on;
+static struct fin_more_on more_on;
 static struct fin_buffers_on buffers_on;
 static struct fin_acceptor *acceptor;
 static unsigned char piece[PIECE];
 static void *got;
 static int result;
+static size_t much;
 static uint64_t when;
 
 static void ended(void *state, int n) {
@@ -60,6 +62,24 @@ WAIT(acceptor, fin_acceptor_next_on(acceptor, &on, ENDED))
 WAIT(openat, fin_openat_on(&on, AT_FDCWD, "/dev/null", O_RDONLY | O_CLOEXEC, 0, ENDED))
 WAIT(sleep, fin_sleep_until_on(&on, soon(), ENDED))
 
+static const struct iovec *two(void *p, size_t n) {
+    static struct iovec v[2];
+    v[0] = (struct iovec){p, n / 2};
+    v[1] = (struct iovec){(char *)p + n / 2, n - n / 2};
+    return v;
+}
+WAIT(readv, fin_readv_on(&on, fd[0], two(piece, sizeof piece), 2, ENDED))
+WAIT(writev, fin_writev_on(&on, fd[1], two(out, some_data()), 2, ENDED))
+WAIT(recv_all, fin_recv_all_on(&more_on, fd[0], piece, next_random(&seed) % 8 + 1, 0, &much, ENDED))
+WAIT(send_all, fin_send_all_on(&more_on, fd[1], out, some_data(), 0, &much, ENDED))
+
+static int runs;
+static void run(void *unused) {
+    (void)unused;
+    __atomic_add_fetch(&runs, 1, __ATOMIC_RELAXED);
+}
+WAIT(offload, fin_offload_on(&on, run, NULL, ENDED))
+
 // The finish block of the race has ended: so has the wait.
 
 static void check_took(void) {
@@ -101,6 +121,23 @@ static void check_gave(void) {
 static void check_sent_at(void) {
     CHECK(result == -ECANCELED || fin_now() >= when);
     check_gave();
+}
+
+// After a cancel, too, it says how much.
+static void check_took_all(void) {
+    outcome(result);
+    check_received(piece, much);
+    check_rest();
+}
+
+static void check_gave_all(void) {
+    outcome(result);
+    sent += (unsigned)much;
+    check_rest();
+}
+
+static void check_ran(void) {
+    CHECK_EQ(__atomic_exchange_n(&runs, 0, __ATOMIC_RELAXED), outcome(result));
 }
 
 static void check_accepted(void) {
@@ -150,6 +187,11 @@ static const struct race races[] = {
     {"accept_on", open_listener, connect_one, do_accept, check_accepted, close_listener, 1},
     {"acceptor_next_on", open_acceptor, connect_one, do_acceptor, check_acceptor, close_acceptor, 1},
     {"openat_on", nothing, nothing, do_openat, check_opened, nothing, 1},
+    {"readv_on", open_stream, write_some, do_readv, check_took, close_two, 1},
+    {"writev_on, to a pipe", open_full_pipe, take_some, do_writev, check_gave, close_two, 1},
+    {"recv_all_on", open_stream, write_some, do_recv_all, check_took_all, close_two, 1},
+    {"send_all_on", open_full_stream, take_some, do_send_all, check_gave_all, close_two, 1},
+    {"offload_on", nothing, nothing, do_offload, check_ran, nothing, 1},
     {"sleep_until_on", nothing, nothing, do_sleep, check_slept, nothing, 1},
 };
 
