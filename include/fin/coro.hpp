@@ -344,60 +344,9 @@ namespace co {
 // with_stack shows where the task waits, and has the whole stack, however many coroutines await this one.
 template <class Body> auto with_stack(Body &&body) { return detail::stackful<Body>(std::forward<Body>(body)); }
 
-// What a task may wait for without a stack: co_await gives what the function of that name returns.
-inline auto sleep(uint64_t ns) { return detail::stored_first<fin_on, fin_sleep_on>(ns); }
-inline auto sleep_until(uint64_t when) { return detail::stored_first<fin_on, fin_sleep_until_on>(when); }
-inline auto poll(int fd, int events) { return detail::stored_first<fin_on, fin_poll_on>(fd, events); }
-inline auto read(int fd, void *buffer, size_t size) { return detail::stored_first<fin_on, fin_read_on>(fd, buffer, size); }
-inline auto write(int fd, const void *data, size_t size) {
-    return detail::stored_first<fin_on, fin_write_on>(fd, data, size);
-}
-inline auto pread(int fd, void *buffer, size_t size, off_t offset) {
-    return detail::stored_first<fin_on, fin_pread_on>(fd, buffer, size, offset);
-}
-inline auto pwrite(int fd, const void *data, size_t size, off_t offset) {
-    return detail::stored_first<fin_on, fin_pwrite_on>(fd, data, size, offset);
-}
-inline auto recv(int fd, void *buffer, size_t size, int flags = 0) {
-    return detail::stored_first<fin_on, fin_recv_on>(fd, buffer, size, flags);
-}
-inline auto send(int fd, const void *data, size_t size, int flags = 0) {
-    return detail::stored_first<fin_on, fin_send_on>(fd, data, size, flags);
-}
-// Sleeps until `when`, and sends then.
-inline auto send_at(uint64_t when, int fd, const void *data, size_t size, int flags = 0) {
-    return detail::stored_first<fin_on, fin_send_at_on>(when, fd, data, size, flags);
-}
-inline auto accept(int fd, int flags = 0) { return detail::stored_first<fin_on, fin_accept_on>(fd, flags); }
-inline auto connect(int fd, const sockaddr *address, socklen_t size) {
-    return detail::stored_first<fin_more_on, fin_connect_on>(fd, address, size);
-}
-inline auto openat(int dir, const char *path, int flags, mode_t mode = 0) {
-    return detail::stored_first<fin_on, fin_openat_on>(dir, path, flags, mode);
-}
-inline auto recvmsg(int fd, msghdr &message, int flags = 0) {
-    return detail::stored_first<fin_more_on, fin_recvmsg_on>(fd, &message, flags);
-}
-inline auto recvfrom(int fd, void *buffer, size_t size, int flags, sockaddr *from, socklen_t *from_size) {
-    return detail::stored_first<fin_more_on, fin_recvfrom_on>(fd, buffer, size, flags, from, from_size);
-}
-inline auto sendmsg(int fd, const msghdr &message, int flags = 0) {
-    return detail::stored_first<fin_more_on, fin_sendmsg_on>(fd, &message, flags);
-}
-inline auto sendto(int fd, const void *data, size_t size, int flags, const sockaddr *to, socklen_t to_size) {
-    return detail::stored_first<fin_more_on, fin_sendto_on>(fd, data, size, flags, to, to_size);
-}
-// <fin/signals.h>, <fin/process.h>: the next signal; the end of a child.
-inline auto next(fin_signals &set, fin_signal_info &info) {
-    return detail::stored_last<fin_more_on, fin_signals_next_on>(&set, &info);
-}
-inline auto wait(fin_process &p, int &status) { return detail::stored_last<fin_more_on, fin_wait_on>(&p, &status); }
-// <fin/stream.h>: the next connection, or piece.
-inline auto next(fin_acceptor *a) { return detail::stored_last<fin_on, fin_acceptor_next_on>(a); }
-inline auto next(fin_receiver *r, void *&piece) { return detail::stored_last<fin_on, fin_receiver_next_on>(r, &piece); }
-inline auto recv(fin_buffers *b, int fd, void *&piece) {
-    return detail::stored_last<fin_buffers_on, fin_buffers_recv_on>(b, fd, &piece);
-}
+// What a task may wait for without a stack: co_await gives what the function of that name returns. Time, files, sockets,
+// signals and child processes are in <fin/co_io.hpp>.
+
 // <fin/chan.h> and <fin/waitset.h>
 inline auto recv(fin_chan *chan, void *buffer, size_t size) {
     return detail::chan_operation<fin_chan_recv_on>(chan, buffer, size);
@@ -482,4 +431,5 @@ inline auto suspend(fin_awe *&slot, void (*then)(void *), void *arg) {
 // Starts a fin::task<> in the enclosing finish block. It runs when its turn in the queue has come.
 #define fin_async_task(...) ::fin::detail::start_task(FIN_CONT_BLOCK_, (__VA_ARGS__))
 #include <fin/co_finish.hpp>
+#include <fin/co_io.hpp>
 #endif
