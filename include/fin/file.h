@@ -34,7 +34,7 @@ FIN_BLOCKING ssize_t fin_write(int fd, const void *data, size_t size);
 FIN_BLOCKING ssize_t fin_write_nc(int fd, const void *data, size_t size);
 
 // The same with several buffers: at most IOV_MAX, or -EINVAL. With io_uring, a read into buffers that are all empty waits
-// until there is something to read, if it is from a terminal or, before Linux 6.4, from a pipe.
+// until there is something to read, if it is from a terminal, an inotify or, before Linux 6.4, a pipe.
 FIN_BLOCKING ssize_t fin_readv(int fd, const struct iovec *buffers, int count);
 FIN_BLOCKING ssize_t fin_readv_nc(int fd, const struct iovec *buffers, int count);
 FIN_BLOCKING ssize_t fin_writev(int fd, const struct iovec *buffers, int count);

@@ -135,6 +135,12 @@ static FIN_BLOCKING int close_it(struct io *io, const struct call *c) {
     return r;
 }
 
+static int nothing(struct io *io, const struct call *c) {
+    struct call plain = *c;
+    plain.fd = fin_descriptor(io, c);
+    return !c->nc && fin_cancelled() ? -ECANCELED : fin_io_direct(&plain);
+}
+
 int fin_uring_call(struct io *io, const struct call *c) {
     uint32_t flags;
     ino_t file;
@@ -143,7 +149,7 @@ int fin_uring_call(struct io *io, const struct call *c) {
     if (FIN_UNLIKELY(c->op >= FIN_OP_POOL || !(io->can.ops >> c->op & 1)))
         return fin_io_by_pool(io, c);
     if (FIN_UNLIKELY(fin_io_nothing(c)))
-        return !c->nc && fin_cancelled() ? -ECANCELED : fin_io_direct(c);
+        return nothing(io, c);
     if (FIN_UNLIKELY(c->op == IORING_OP_TEE || (c->op == IORING_OP_SPLICE && !fin_io_splices_file(c))))
         return !c->nc && fin_cancelled() ? -ECANCELED : fin_io_splice(io, c, false);
     if (FIN_UNLIKELY(fin_io_of_file(io, c, &file)))

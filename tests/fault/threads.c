@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
 // Several threads: the pool for what blocks, threads of Fin, a lock and an event between them, timeouts.
 #define _GNU_SOURCE
-#include <fin/offload.h>
+#include <fin/on.h>
 
 #include "fault.h"
 
@@ -54,6 +54,27 @@ static void offload(void) {
     CHECK_EQ(offloaded, good);
 }
 
+static struct fin_on on;
+
+static void ended(void *state, int r) {
+    **(int **)state += fine(r);
+    fin_cont_end();
+}
+
+static void begins(void *state, int unused) {
+    (void)unused;
+    ended(state, fin_offload_on(&on, add, NULL, ended, state, sizeof(int *)));
+}
+
+static void offload_on(void) {
+    int good = 0, *to = &good;
+    offloaded = 0;
+    fin_finish {
+        fine(fin_async_cont(begins, &to, sizeof to) ? 0 : -ENOMEM);
+    }
+    CHECK_EQ(offloaded, good);
+}
+
 static void cancelled(int r) {
     CHECK(r < 0);
     fine(r == -ECANCELED ? 0 : r);
@@ -61,6 +82,7 @@ static void cancelled(int r) {
 
 void scenario(void) {
     on_threads();
+    offload_on(); // whose thread the others find
     offload();
     fin_timeout(1000) {
         fin_async { cancelled(fin_sleep(3600 * FIN_S)); };
