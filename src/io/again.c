@@ -2,6 +2,7 @@
 // When a request is tried again: whoever waits for it, with a stack (request.c), with a continuation (on.c) or in a chain
 // (linked.c), asks here what its result leads to.
 #include <poll.h>
+#include <sys/socket.h>
 #include <unistd.h>
 
 #include "io/fixed.h"
@@ -41,15 +42,21 @@ static void look_no_more(struct tries *t, struct io *io) {
     t->only = 0;
 }
 
+// A close is over, and a connection that has begun goes on. To a Unix socket none begins before there is room for it: who
+// waits for that on a thread of the ring is interrupted where the process is stopped (SIGSTOP, a debugger).
+static bool once_only(const struct call *c) {
+    return c->op == IORING_OP_CLOSE ||
+           (c->op == IORING_OP_CONNECT && ((const struct sockaddr *)c->addr)->sa_family != AF_UNIX);
+}
+
 static enum fin_next after(struct tries *t, bool polled, const struct request *r, const struct call *c, int *result) {
     uint32_t events = c->op == IORING_OP_POLL_ADD ? c->flags : fin_io_events(c);
-    bool once_only = c->op == IORING_OP_CONNECT || c->op == IORING_OP_CLOSE;
     if (*result == -ECANCELED) { // by nobody: the ring got no thread to do it, be it that signals kept it from that
         if (++t->unstarted < MOST_UNSTARTED)
             return FIN_CALL;
         *result = -EAGAIN;
     } else if (fin_uring_interrupted(*result)) {
-        return !once_only && ++t->interrupted < MOST_INTERRUPTED ? FIN_CALL : FIN_OVER;
+        return !once_only(c) && ++t->interrupted < MOST_INTERRUPTED ? FIN_CALL : FIN_OVER;
     } else if (polled && *result >= 0) {
         t->was_ready = true;
         t->half = t->half || !fin_io_asked_for(*result, events);
