@@ -11,6 +11,7 @@ extern "C" {
 
 // Runs fn(arg) on a thread of the pool that all threads of the process share; only the calling AWE waits. Returns 0 when fn
 // has returned; what fn wrote is then visible. If all threads are busy the call waits its turn, first come first served.
+// (fin_offload_on, in fin/on.h, waits without a stack.)
 // Cancellable until fn begins: -ECANCELED means that fn did not run and will not. Once fn has begun the call waits for its
 // end, since fn may use the caller's variables. -EAGAIN or -ENOMEM: the pool has no thread and the system gives it none, fn
 // did not run; -EMFILE, -ENFILE or -ENOMEM: see fin/io.h. From any thread.

@@ -81,7 +81,7 @@ static FIN_BLOCKING ssize_t send_file(int out, int in, off_t *offset, size_t siz
         *offset = begin + (off_t)sent;
     else if (sent > 0 && !fin_io_closed(&file)) // its number may be another's
         lseek(in, (off_t)sent, SEEK_CUR);
-    return sent > 0 ? (ssize_t)sent : r;
+    return sent > 0 ? (ssize_t)sent : r < 0 ? r : nothing_sent(out, in, nc);
 }
 
 TWICE(ssize_t, fin_sendfile, (int out, int in, off_t *offset, size_t size), send_file, out, in, offset, size)

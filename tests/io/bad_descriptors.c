@@ -111,7 +111,7 @@ static void wrong_kind(void) {
     CHECK_EQ(fin_splice(good[0], NULL, -1, NULL, 1, 0), -EBADF);
     CHECK_EQ(fin_tee(good[0], file, 1, 0), -EBADF);
     CHECK_EQ(fin_splice(file, NULL, file, NULL, 1, 0), -EBADF); // not open for writing
-    off_t at = -1, zero = 0;
+    off_t at = -1, zero = 0, behind = 1 << 30;
     CHECK_EQ(fin_splice(file, &at, good[1], NULL, 1, 0), -EINVAL);
     CHECK_EQ(fin_sendfile(good[1], file, &at, 1), -EINVAL);
     CHECK_EQ(fin_copy_file_range(file, &at, file, NULL, 1, 0), -EBADF); // not open for writing
@@ -121,6 +121,9 @@ static void wrong_kind(void) {
     CHECK_EQ(fin_sendfile(good[1], path, &zero, 0), -EBADF);
     CHECK_EQ(fin_sendfile(file, file, NULL, 0), -EBADF);
     CHECK_EQ(fin_sendfile(file, file, NULL, 1), -EBADF); // not open for writing
+    CHECK_EQ(fin_sendfile(-1, file, &behind, 1), -EBADF); // though there is nothing to send
+    CHECK_EQ(fin_sendfile(file, file, &behind, 1), -EBADF);
+    CHECK_EQ(fin_sendfile(good[1], file, &behind, 1), 0);
     CHECK_EQ(fin_sendfile(good[1], good[0], NULL, 1), -EINVAL);
     CHECK_EQ(lseek(file, 0, SEEK_CUR), 0);
     close(file);
