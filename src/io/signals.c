@@ -84,6 +84,8 @@ static FIN_UNTRACKED void handler(int signal, siginfo_t *from, void *context) {
     pid_t self = getpid();
     bool ours = self == __atomic_load_n(&owner, __ATOMIC_RELAXED);
     if (!ours) {
+        if (early_in != self) // what a child of vfork left
+            __atomic_store_n(&early, 0, __ATOMIC_RELAXED);
         __atomic_store_n(&early_in, self, __ATOMIC_RELAXED);
         __atomic_fetch_or(&early, bit(signal), __ATOMIC_RELAXED);
     }
