@@ -11,6 +11,7 @@ static const struct {
     {"async", "an async that does not block, against a plain call", table_async},
     {"create", "finish + async + one yield + completion", table_create},
     {"switch", "two AWEs that switch to one another", table_switch},
+    {"sync", "mutexes and semaphores, beside POSIX threads'", table_sync},
     {"ring", "10,000 AWEs round-robin", table_ring},
     {"million", "a million blocked AWEs, spawn and join: against Boost.Fiber, Go, Tokio", table_million},
     {"extensions", "tables 1, 2, 3 and 5 of the extensions paper", table_extensions},

@@ -24,6 +24,11 @@ double create_nested(long n), create_lambda(long n);
 double switch_yield(long n), switch_yield_to(long n), switch_yield_to_id(long n), switch_yield_to_id_and_save(long n);
 double switch_no_dispatch(long n);
 
+// sync.c
+double sync_posix_lock(long n), sync_lock(long n), sync_posix_post(long n), sync_post(long n);
+double sync_lock_handed(long n), sync_round_trip(long n), sync_round_trip_threads(long n);
+double sync_posix_round_trip_threads(long n), sync_lock_threads(long n), sync_posix_lock_threads(long n);
+
 enum { RING = 10000 }; // AWEs, or stacks, beside the caller
 
 // minimal.c
@@ -34,7 +39,8 @@ extern const bool have_fcontext;
 double fcontext_two(long n), fcontext_create_2(long n), fcontext_create_4(long n);
 double coroutine_create(long n);
 
-void table_async(void), table_create(void), table_switch(void), table_ring(void), table_million(void);
+void table_async(void), table_create(void), table_switch(void), table_sync(void), table_ring(void);
+void table_million(void);
 // The program run as its own rival: `fin-bench-core million N` and `spawn N`.
 int million_child(int argc, char **argv);
 void table_micro(void), table_extensions(void);

@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
 // What is compared with what, the targets, the published figures.
+#include <pthread.h>
+
 #include "rows.h"
 
 #define NO_BOOST "built without Boost.Context (libboost-context-dev)"
@@ -53,6 +55,29 @@ void table_switch(void) {
     if (boost)
         bench_skip("Boost fcontext", NO_BOOST);
     printf("  published besides: Photon 60 to 120, libdill 90\n");
+}
+
+static void *nothing(void *unused) { return unused; }
+
+// Other than POSIX threads' mutexes, which barge, ours are handed to the first in line: that is the price of the last row.
+void table_sync(void) {
+    enum { N = 20000, FAR = 2000 };
+    pthread_t once; // from then on glibc takes the process for one with several threads
+    if (pthread_create(&once, NULL, nothing, NULL) == 0)
+        pthread_join(once, NULL);
+    struct bench_row rows[] = {
+        {"lock and unlock, nobody waits, pthread_mutex", sync_posix_lock, N},
+        {"lock and unlock, nobody waits, fin_mutex", sync_lock, N, .base = 1},
+        {"post and wait, nobody waits, sem_t", sync_posix_post, N},
+        {"post and wait, nobody waits, fin_sem", sync_post, N, .base = 3},
+        {"fin_mutex handed from AWE to AWE of a thread", sync_lock_handed, N},
+        {"round trip of two AWEs, fin_sem", sync_round_trip, N},
+        {"round trip of two threads, sem_t", sync_posix_round_trip_threads, FAR},
+        {"round trip of two threads, fin_sem", sync_round_trip_threads, FAR, .base = 7},
+        {"a lock in 250 additions, two threads, pthread_mutex", sync_posix_lock_threads, N},
+        {"a lock in 250 additions, two threads, fin_mutex", sync_lock_threads, N, .base = 9},
+    };
+    bench_table("sync", "Mutexes and semaphores, beside POSIX threads': cycles", "cycles", rows, BENCH_COUNT(rows));
 }
 
 // Call, Async, Yield: the table of the AC paper, and what others measured for the like.

@@ -47,6 +47,7 @@ STEPS = [
     core('create', 'An async that blocks, from begin to end', 2, 1),
     core('switch', 'Switches', 2, 1),
     core('ring', 'Switches among 10,000', 2, 1),
+    core('sync', 'Mutexes and semaphores', 20, 3),
     core('million', 'A million blocked, spawn and join', 120, 5),
     core('extensions', 'The extensions paper', 2, 1),
     Step('cont', 'Explicit continuations', './run cont', '--quick', 150, 30, ['bench/cont/fin-bench-cont']),
