@@ -59,8 +59,21 @@ static __attribute__((noinline)) void suspend_slow(struct fin_runtime *rt, struc
         dispatch(rt);
 }
 
+static __attribute__((noinline)) void suspend_then(struct fin_runtime *rt, struct fin_awe *a, struct fin_awe **slot,
+                                                   const struct fin_then_ *then, uint32_t kind) {
+    struct fin_then_ todo = *then;
+    stop_plain(rt, a, kind, 0);
+    expose(rt, a, slot);
+    todo.fn(todo.arg);
+    dispatch(rt);
+}
+
 static __attribute__((noinline)) void suspend_to_owner(struct fin_runtime *rt, struct fin_awe *a, struct fin_awe **slot,
                                                        const struct fin_then_ *then, uint32_t kind) {
+    if (then && plain(rt)) {
+        suspend_then(rt, a, slot, then, kind);
+        return;
+    }
     struct fin_body *body = leaves_owner(rt);
     if (FIN_UNLIKELY(!body) || then) {
         suspend_slow(rt, a, slot, then, kind);
@@ -149,7 +162,17 @@ int fin_schedule(struct fin_awe *a) { return schedule(a, false, FIN_AWE_SUSPENDE
 int fin_schedule_front(struct fin_awe *a) { return schedule(a, true, FIN_AWE_SUSPENDED, true); }
 
 // It waits so that nobody else can make it run.
-void fin_schedule_decided(struct fin_awe *a) { schedule(a, false, fin_state(a) & FIN_AWE_KIND, false); }
+void fin_schedule_decided(struct fin_awe *a) {
+    struct fin_runtime *rt = fin_rt(fin_self);
+    uint32_t state = fin_state(a);
+    if (FIN_UNLIKELY(!rt || !fin_state_here(rt, state))) {
+        schedule_there(a, state & FIN_AWE_KIND);
+        return;
+    }
+    if (FIN_UNLIKELY(fin_traced(rt)))
+        fin_trace_woken(rt, a);
+    fin_schedule_own(rt, a);
+}
 void fin_schedule_decided_front(struct fin_awe *a) { schedule(a, true, fin_state(a) & FIN_AWE_KIND, false); }
 
 static __attribute__((noinline)) void yield_to_slow(struct fin_runtime *rt, struct fin_awe *a, struct fin_awe *to) {
