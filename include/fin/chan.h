@@ -61,11 +61,12 @@ int fin_chan_pair(struct fin_chan **a, struct fin_chan **b, const struct fin_cha
 // Listens for clients. A name is a path; or "@" and any text, which is in no file system: then every process of the network
 // namespace can connect. A relative path costs a descriptor, of the folder that it begins in: wherever the process goes
 // meanwhile (chdir(2)), closing removes this name. The options are those of the channels accepted; NULL: as for
-// fin_chan_pair. A socket that a dead process left under the name is replaced. Two that come at once do not replace each
-// other's: while they look and bind they have the folder locked (flock(2)), where they may read it; for somebody else's lock
-// they wait about a second at most. Apart from that it does not block. The child of a fork listens there, too, until it
-// closes. Returns 0; -EADDRINUSE if another listens there; -ENAMETOOLONG; -EINVAL if the name is empty or the options are
-// wrong; or an error of open(2), socket(2) or bind(2).
+// fin_chan_pair. A socket that a dead process left under the name is replaced; under a relative path this takes /proc, so
+// that no other is, where a thread calls chdir(2) at the same time. Two that come at once do not replace each other's: while
+// they look and bind they have the folder locked (flock(2)), where they may read it; for somebody else's lock they wait
+// about a second at most. Apart from that it does not block. The child of a fork listens there, too, until it closes.
+// Returns 0; -EADDRINUSE if another listens there; -ENAMETOOLONG; -EINVAL if the name is empty or the options are wrong; or
+// an error of open(2), socket(2) or bind(2).
 int fin_chan_listen(struct fin_chan_listener **out, const char *name, const struct fin_chan_options *options);
 // Waits for a client, and opens a channel to it. Any AWE of any thread may accept; the new end is usable on any thread.
 // Accepting waits for nothing that a client could withhold. -ETOOMANYREFS, -ENOBUFS, -ENOMEM: the system has had no room to

@@ -8,6 +8,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <stddef.h>
+#include <stdio.h>
 #include <string.h>
 #include <sys/file.h>
 #include <time.h>
@@ -61,6 +62,29 @@ static bool look(const struct chan_name *n, struct stat *s) {
 
 static void remove_it(const struct chan_name *n) { unlinkat(n->from, n->address.sun_path, 0); }
 
+static void remove_ours(const struct chan_name *n) {
+    struct stat s;
+    if (look(n, &s) && s.st_dev == n->device && s.st_ino == n->inode)
+        remove_it(n);
+}
+
+// Where a relative path leads another thread may have changed (chdir(2)) since the file was looked at. So it is connected to
+// through a descriptor.
+static int connect_to(const struct chan_name *n, int fd) {
+    if (n->from < 0)
+        return connect(fd, address_of(n), n->size) == 0 ? 0 : -errno;
+    struct chan_name file;
+    char path[32];
+    int at = openat(n->from, n->address.sun_path, O_PATH | O_NOFOLLOW | O_CLOEXEC);
+    if (at < 0)
+        return -errno;
+    snprintf(path, sizeof path, "/proc/thread-self/fd/%d", at);
+    fin_chan_name_of(&file, path);
+    int r = connect(fd, address_of(&file), file.size) == 0 ? 0 : -errno;
+    close(at);
+    return r;
+}
+
 // 1: nobody listens there any more; or 0. One whose queue is full would be waited for.
 static int is_left_over(const struct chan_name *n) {
     struct stat s;
@@ -69,32 +93,37 @@ static int is_left_over(const struct chan_name *n) {
     int fd = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
     if (fd < 0)
         return -errno;
-    bool refused = connect(fd, address_of(n), n->size) != 0 && errno == ECONNREFUSED;
+    bool refused = connect_to(n, fd) == -ECONNREFUSED;
     close(fd);
     return refused;
 }
 
-static int bind_it(const struct chan_name *n, int fd) {
+// A file that was there before, in the folder that is kept, is not ours: then ours is where another thread has gone.
+static int bind_it(struct chan_name *n, int fd) {
+    struct stat s;
+    bool other = look(n, &s);
     int r = bind(fd, address_of(n), n->size) == 0 ? 0 : -errno;
     int left_over = r == -EADDRINUSE ? is_left_over(n) : 0;
-    if (left_over <= 0)
-        return left_over < 0 ? left_over : r;
-    remove_it(n);
-    return bind(fd, address_of(n), n->size) == 0 ? 0 : -errno;
-}
-
-static int take(struct chan_name *n, int fd) {
-    struct stat s;
-    int r = bind_it(n, fd);
-    if (r == 0 && look(n, &s)) {
+    if (left_over < 0)
+        return left_over;
+    if (left_over) {
+        remove_it(n);
+        other = false;
+        r = bind(fd, address_of(n), n->size) == 0 ? 0 : -errno;
+    }
+    if (r == 0 && !other && look(n, &s)) {
         n->device = s.st_dev;
         n->inode = s.st_ino;
     }
+    return r;
+}
+
+static int take(struct chan_name *n, int fd) {
+    int r = bind_it(n, fd);
     if (r != 0 || listen(fd, BACKLOG) == 0)
         return r;
     r = -errno;
-    if (is_path(n))
-        remove_it(n);
+    remove_ours(n);
     return r;
 }
 
@@ -119,10 +148,9 @@ int fin_chan_name_take(struct chan_name *n, int fd) {
 
 // An inode is no other file's while a socket is bound there.
 void fin_chan_name_give(struct chan_name *n, bool removes) {
-    struct stat s;
     int lock = removes ? lock_folder(n) : -1;
-    if (removes && look(n, &s) && s.st_dev == n->device && s.st_ino == n->inode)
-        remove_it(n);
+    if (removes)
+        remove_ours(n);
     unlock(lock);
     let_go(n);
 }
