@@ -100,6 +100,9 @@ static void packet_init(struct packet *p) {
         .msg_iov = &p->v, .msg_iovlen = 1, .msg_control = p->control.room, .msg_controllen = sizeof p->control.room};
 }
 
+// The child of a fork closes those that are counted: only what has come, and is nobody's yet.
+static void set_parcels(struct ump_rx *rx, unsigned n) { __atomic_store_n(&rx->parcels, (uint8_t)n, __ATOMIC_RELEASE); }
+
 // A sender that keeps to the protocol has descriptors of two messages under way at most: those that stand next in the ring,
 // and those of the message after it. Where the system could not give us all of them their number is less than was sent.
 static void parcel_came(struct ump_rx *rx, struct msghdr *m) {
@@ -119,7 +122,8 @@ static void parcel_came(struct ump_rx *rx, struct msghdr *m) {
     }
     rx->lacking[rx->parcels] = m->msg_flags & MSG_CTRUNC;
     rx->counts[rx->parcels] = (uint8_t)n;
-    memcpy(rx->fds[rx->parcels++], fds, (size_t)n * sizeof(int));
+    memcpy(rx->fds[rx->parcels], fds, (size_t)n * sizeof(int));
+    set_parcels(rx, rx->parcels + 1u);
 }
 
 // Who was killed has not said that it takes no more. Who sends here, maybe in another thread, looks there. Not for the child
@@ -271,7 +275,7 @@ static int send_parcel(struct meeting *m, const int *fds, int count) {
     fin_latch_acquire(&m->parcels);
     bool closed = m->closed;
     if (!closed) {
-        *(m->first ? &m->last->next : &m->first) = p;
+        __atomic_store_n(m->first ? &m->last->next : &m->first, p, __ATOMIC_RELEASE); // for the child of a fork
         m->last = p;
     }
     fin_latch_release(&m->parcels);
@@ -325,42 +329,49 @@ static bool parcel_here(struct ump_rx *rx) {
     if (m) {
         fin_latch_acquire(&m->parcels);
         struct parcel *p = m->first;
-        m->first = p->next;
-        fin_latch_release(&m->parcels);
         rx->counts[0] = (uint8_t)p->count;
         rx->lacking[0] = false;
         memcpy(rx->fds[0], p->fds, sizeof p->fds);
-        rx->parcels = 1;
+        set_parcels(rx, 1);
+        m->first = p->next;
+        fin_latch_release(&m->parcels);
         free(p);
     }
     rx->broken |= rx->parcels == 0;
     return rx->parcels != 0;
 }
 
-static void close_parcel(struct ump_rx *rx) {
-    (rx->meeting ? close_each : fin_close_strangers)(rx->fds[0], rx->counts[0]);
-}
-
 static void parcel_done(struct ump_rx *rx) {
-    rx->parcels--;
+    set_parcels(rx, rx->parcels - 1u);
     rx->counts[0] = rx->counts[1];
     rx->lacking[0] = rx->lacking[1];
     memcpy(rx->fds[0], rx->fds[1], sizeof rx->fds[0]);
+}
+
+// The caller's from here on.
+static int take_out(struct ump_rx *rx, int *fds) {
+    int n = rx->counts[0];
+    memcpy(fds, rx->fds[0], (size_t)n * sizeof(int));
+    rx->counts[0] = 0;
+    rx->lacking[0] = false;
+    return n;
+}
+
+static void close_parcel(struct ump_rx *rx) {
+    int fds[UMP_FDS], n = take_out(rx, fds);
+    (rx->meeting ? close_each : fin_close_strangers)(fds, n);
 }
 
 int fin_bell_take_fds(struct ump_rx *rx, int *fds, int most) {
     if (!parcel_here(rx))
         return fin_ump_broken(rx);
     if (rx->lacking[0]) {
-        rx->lacking[0] = false;
         close_parcel(rx);
-        rx->counts[0] = 0;
         return -EMFILE;
     }
-    int n = rx->counts[0];
-    if (n > most)
+    if (rx->counts[0] > most)
         return -EMSGSIZE;
-    memcpy(fds, rx->fds[0], (size_t)n * sizeof(int));
+    int n = take_out(rx, fds);
     parcel_done(rx);
     return n;
 }
@@ -437,6 +448,18 @@ void fin_bell_end(struct ump_tx *tx, struct ump_rx *rx) {
     }
 }
 
+// Nor is a pipe to stay open whose other end the parent waits at.
+static void forget_parcels(struct ump_rx *rx) {
+    while (rx->parcels) {
+        close_each(rx->fds[rx->parcels - 1], rx->counts[rx->parcels - 1]);
+        rx->parcels--;
+    }
+    for (struct parcel *p = rx->meeting ? rx->meeting->first : NULL; p; p = p->next) {
+        close_each(p->fds, p->count);
+        p->count = 0;
+    }
+}
+
 // The other side is to be told when the parent dies, and not when its last child does.
 void fin_bell_forget(struct fin_chan *c) {
     for (int i = 0; i < FIN_CHAN_SOCKETS; i++) {
@@ -445,6 +468,7 @@ void fin_bell_forget(struct fin_chan *c) {
         c->sockets[i] = -1; // the numbers may become the child's
     }
     c->out.ump.fd = c->in.ump.fd = -1;
+    forget_parcels(&c->in.ump);
 }
 
 void fin_meeting_end(struct meeting *m) { drop_parcels(m->first); }
