@@ -31,18 +31,19 @@ static inline void fin_descriptors_close(struct msghdr *m) {
             fin_close_stranger(fin_descriptor_of(c, i));
 }
 
-// Takes those that the sender meant to send, `most` at most: how many, or -1 where anything else came, and none is left.
-static inline int fin_descriptors_take(struct msghdr *m, int *fds, int most) {
+// Did anything come that the sender cannot have meant to send?
+static inline bool fin_descriptors_strange(struct msghdr *m) {
     struct cmsghdr *c = CMSG_FIRSTHDR(m);
-    size_t n = c ? fin_descriptors_in(c) : 0;
-    if (!c)
-        return 0;
-    if (CMSG_NXTHDR(m, c) || c->cmsg_level != SOL_SOCKET || c->cmsg_type != SCM_RIGHTS || n > (size_t)most) {
-        fin_descriptors_close(m);
-        return -1;
-    }
-    memcpy(fds, CMSG_DATA(c), n * sizeof *fds);
-    return (int)n;
+    return c && (CMSG_NXTHDR(m, c) || c->cmsg_level != SOL_SOCKET || c->cmsg_type != SCM_RIGHTS);
+}
+
+// Takes all that came: how many. Pre: there is room for as many as the control messages have room for.
+static inline int fin_descriptors_take(struct msghdr *m, int *fds) {
+    int n = 0;
+    for (struct cmsghdr *c = CMSG_FIRSTHDR(m); c; c = CMSG_NXTHDR(m, c))
+        for (size_t i = 0; i < fin_descriptors_in(c); i++)
+            fds[n++] = fin_descriptor_of(c, i);
+    return n;
 }
 
 // Asks the kernel to add none.

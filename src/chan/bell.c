@@ -105,25 +105,17 @@ static void set_parcels(struct ump_rx *rx, unsigned n) { __atomic_store_n(&rx->p
 
 // A sender that keeps to the protocol has descriptors of two messages under way at most: those that stand next in the ring,
 // and those of the message after it. Where the system could not give us all of them their number is less than was sent.
+// What is against the protocol stays until the end is closed: who hears of it may have a latch.
 static void parcel_came(struct ump_rx *rx, struct msghdr *m) {
-    int fds[UMP_FDS], n = fin_descriptors_take(m, fds, UMP_FDS);
-    if (n == 0 && !CMSG_FIRSTHDR(m) && !(m->msg_flags & MSG_CTRUNC)) {
+    unsigned i = rx->parcels;
+    if (!CMSG_FIRSTHDR(m) && !(m->msg_flags & MSG_CTRUNC)) {
         rx->broken |= ++rx->rings > rx->armed + TOO_MANY;
         return;
     }
-    if (n < 0) {
-        rx->broken = true;
-        return;
-    }
-    if (rx->parcels == UMP_PARCELS) {
-        rx->broken = true;
-        fin_close_strangers(fds, n);
-        return;
-    }
-    rx->lacking[rx->parcels] = m->msg_flags & MSG_CTRUNC;
-    rx->counts[rx->parcels] = (uint8_t)n;
-    memcpy(rx->fds[rx->parcels], fds, (size_t)n * sizeof(int));
-    set_parcels(rx, rx->parcels + 1u);
+    rx->broken |= i == UMP_PARCELS || fin_descriptors_strange(m);
+    rx->lacking[i] = m->msg_flags & MSG_CTRUNC;
+    rx->counts[i] = (uint8_t)fin_descriptors_take(m, rx->fds[i]);
+    set_parcels(rx, i + 1);
 }
 
 // Who was killed has not said that it takes no more. Who sends here, maybe in another thread, looks there. Not for the child
@@ -165,15 +157,17 @@ int fin_bell_await_message(struct ump_rx *rx, uint64_t heard, bool nc) {
 }
 
 // A ring, or the end of the other side. Descriptors do not belong there.
-static void room_came(struct ump_tx *tx, struct packet *p, ssize_t n) {
+static void room_came(struct ump_tx *tx, struct packet *p, ssize_t n, struct unwanted *u) {
     if (n >= 0)
-        fin_descriptors_close(&p->m);
+        u->count = fin_descriptors_take(&p->m, u->fds);
+    u->within = false;
     if (n <= 0 && !fin_bell_nothing(n))
         fin_ump_no_receiver(tx, -EPIPE);
 }
 
 int fin_bell_await_room(struct ump_tx *tx, uint64_t heard, bool nc) {
     struct packet p;
+    struct unwanted u = {.count = 0};
     if (tx->meeting)
         return fin_event_await_message(&tx->meeting->room, heard + 1, nc);
     packet_init(&p);
@@ -182,11 +176,12 @@ int fin_bell_await_room(struct ump_tx *tx, uint64_t heard, bool nc) {
     fin_here()->waits_for = FIN_FOR_IO;
     if (fin_bell_of_this_wait(n))
         return (int)n;
-    room_came(tx, &p, n);
+    room_came(tx, &p, n, &u);
+    bell_close(&u);
     return 0;
 }
 
-int fin_bell_hear_room(struct ump_tx *tx) {
+int fin_bell_hear_room(struct ump_tx *tx, struct unwanted *u) {
     struct packet p;
     ssize_t n;
     int tries = 0;
@@ -198,7 +193,7 @@ int fin_bell_hear_room(struct ump_tx *tx) {
     } while (again(n, &tries));
     if (n < 0 && fin_bell_of_this_wait(-errno))
         return -errno;
-    room_came(tx, &p, n < 0 ? -errno : n);
+    room_came(tx, &p, n < 0 ? -errno : n, u);
     return 0;
 }
 
@@ -338,14 +333,16 @@ static bool parcel_here(struct ump_rx *rx) {
         free(p);
     }
     rx->broken |= rx->parcels == 0;
-    return rx->parcels != 0;
+    return !rx->broken;
 }
 
 static void parcel_done(struct ump_rx *rx) {
     set_parcels(rx, rx->parcels - 1u);
-    rx->counts[0] = rx->counts[1];
-    rx->lacking[0] = rx->lacking[1];
-    memcpy(rx->fds[0], rx->fds[1], sizeof rx->fds[0]);
+    for (unsigned i = 0; i < rx->parcels; i++) {
+        rx->counts[i] = rx->counts[i + 1];
+        rx->lacking[i] = rx->lacking[i + 1];
+        memcpy(rx->fds[i], rx->fds[i + 1], sizeof rx->fds[i]);
+    }
 }
 
 // The caller's from here on.
@@ -357,16 +354,20 @@ static int take_out(struct ump_rx *rx, int *fds) {
     return n;
 }
 
-static void close_parcel(struct ump_rx *rx) {
-    int fds[UMP_FDS], n = take_out(rx, fds);
-    (rx->meeting ? close_each : fin_close_strangers)(fds, n);
+static void take_unwanted(struct ump_rx *rx, struct unwanted *u) {
+    u->count = take_out(rx, u->fds);
+    u->within = rx->meeting;
 }
 
-int fin_bell_take_fds(struct ump_rx *rx, int *fds, int most) {
+void fin_bell_close(struct unwanted *u) {
+    (u->within ? close_each : fin_close_strangers)(u->fds, u->count);
+}
+
+int fin_bell_take_fds(struct ump_rx *rx, int *fds, int most, struct unwanted *u) {
     if (!parcel_here(rx))
         return fin_ump_broken(rx);
     if (rx->lacking[0]) {
-        close_parcel(rx);
+        take_unwanted(rx, u);
         return -EMFILE;
     }
     if (rx->counts[0] > most)
@@ -376,10 +377,10 @@ int fin_bell_take_fds(struct ump_rx *rx, int *fds, int most) {
     return n;
 }
 
-void fin_bell_drop_fds(struct ump_rx *rx) {
+void fin_bell_drop_fds(struct ump_rx *rx, struct unwanted *u) {
     if (!parcel_here(rx))
         return;
-    close_parcel(rx);
+    take_unwanted(rx, u);
     parcel_done(rx);
 }
 
@@ -434,8 +435,12 @@ static void take_no_parcels(struct meeting *m) {
 }
 
 void fin_bell_end(struct ump_tx *tx, struct ump_rx *rx) {
-    while (rx->parcels)
-        fin_bell_drop_fds(rx);
+    while (rx->parcels) {
+        struct unwanted u;
+        take_unwanted(rx, &u);
+        parcel_done(rx);
+        bell_close(&u);
+    }
     if (tx->meeting) {
         meeting_ring(tx->meeting);
         if (tx->alone)

@@ -18,6 +18,12 @@ struct parcel {
     int count, fds[UMP_FDS];
 };
 
+// Descriptors that nobody wants. To close them may take some milliseconds, so it is done without a latch.
+struct unwanted {
+    int count, fds[UMP_FDS];
+    bool within; // the process
+};
+
 struct fin_chan;
 struct lmp_waiter; // lmp.c
 
@@ -49,19 +55,26 @@ static inline bool fin_bell_nothing(ssize_t r) { return r == -EAGAIN || r == -EI
 FIN_BLOCKING int fin_bell_await_message(struct ump_rx *rx, uint64_t heard, bool nc);
 FIN_BLOCKING int fin_bell_await_room(struct ump_tx *tx, uint64_t heard, bool nc);
 
+void fin_bell_close(struct unwanted *u);
+static inline void bell_close(struct unwanted *u) {
+    if (__builtin_expect(u->count != 0, 0))
+        fin_bell_close(u);
+}
+
 // What has come of rings for room, between processes; one at a time. Does not block. 0, or what is of this wait.
-int fin_bell_hear_room(struct ump_tx *tx);
+int fin_bell_hear_room(struct ump_tx *tx, struct unwanted *u);
 
 // Takes what is in the socket now, and looks whether the sender is gone. Does not block.
 void fin_bell_empty(struct ump_rx *rx);
 // Takes one packet, between processes: there may be more.
 void fin_bell_hear(struct ump_rx *rx);
 
-// Descriptors go before their message. Takes those of the message that is there: returns their number, or -errno.
+// Descriptors go before their message. Takes those of the message that is there: returns their number, or -errno. What is
+// then to be closed is in *u, whose count was 0.
 FIN_BLOCKING int fin_bell_send_fds(struct ump_tx *tx, const int *fds, int count, bool nc);
 int fin_bell_try_send_fds(struct ump_tx *tx, const int *fds, int count); // -EAGAIN instead of waiting
-int fin_bell_take_fds(struct ump_rx *rx, int *fds, int most);
-void fin_bell_drop_fds(struct ump_rx *rx);
+int fin_bell_take_fds(struct ump_rx *rx, int *fds, int most, struct unwanted *u);
+void fin_bell_drop_fds(struct ump_rx *rx, struct unwanted *u);
 
 // Who sleeps for a message wakes up, and finds the sender gone.
 void fin_bell_stop(struct ump_rx *rx);

@@ -22,6 +22,7 @@ struct place {
     size_t size;
     int *fds; // NULL: none are wanted
     unsigned *count;
+    struct unwanted *unwanted;
 };
 
 // The header of the next message, checked. 0: there is none; or -EPROTO.
@@ -37,10 +38,10 @@ static int next_header(struct fin_chan *c, uint64_t *header) {
 
 static int take_fds(struct ump_rx *rx, const struct place *p) {
     if (!p->fds) {
-        fin_bell_drop_fds(rx);
+        fin_bell_drop_fds(rx, p->unwanted);
         return fin_ump_broken(rx);
     }
-    int n = fin_bell_take_fds(rx, p->fds, (int)(*p->count < UMP_FDS ? *p->count : UMP_FDS));
+    int n = fin_bell_take_fds(rx, p->fds, (int)(*p->count < UMP_FDS ? *p->count : UMP_FDS), p->unwanted);
     if (n >= 0)
         *p->count = (unsigned)n;
     return n < 0 ? n : 0;
@@ -155,13 +156,17 @@ int fin_chan_look(struct fin_chan *c, bool deep) {
     return found;
 }
 
-static ssize_t try_take(struct fin_chan *c, const struct place *p) {
+static ssize_t try_take(struct fin_chan *c, struct place p) {
+    struct unwanted u;
     if (!turn_enter(&c->in.turn))
         return -EAGAIN;
-    ssize_t r = take_next(c, p);
+    u.count = 0;
+    p.unwanted = &u;
+    ssize_t r = take_next(c, &p);
     if (r == -EAGAIN)
         r = nothing(c);
     in_leave(c);
+    bell_close(&u);
     return r;
 }
 
@@ -189,7 +194,10 @@ ssize_t fin_chan_take_now(struct fin_chan *c, void *buffer, size_t size) {
     if (FIN_LIKELY(header != 0))
         return take_quickly(&c->in.ump, header, buffer);
     bool gone = c->in.ump.gone; // seen before the ring is looked at: nothing comes after that
-    ssize_t r = take_next(c, &(struct place){buffer, size, NULL, NULL});
+    struct unwanted u;
+    u.count = 0;
+    ssize_t r = take_next(c, &(struct place){buffer, size, NULL, NULL, &u});
+    bell_close(&u);
     return r == -EAGAIN && gone ? fin_ump_end_of(&c->in.ump) : r;
 }
 
@@ -202,9 +210,7 @@ static ssize_t take_there(struct fin_chan *c, const struct place *p) {
     return -EPROTO;
 }
 
-static FIN_BLOCKING ssize_t recv_any(struct fin_chan *c, const struct place *p, bool nc) {
-    if (!nc && fin_cancelled())
-        return -ECANCELED;
+static FIN_BLOCKING ssize_t recv_in_turn(struct fin_chan *c, const struct place *p, bool nc) {
     ssize_t r = !ump_owes(&c->in.ump.owes) && turn_enter(&c->in.turn) ? take_next(c, p) : -EDEADLK;
     if (r != -EDEADLK)
         in_leave(c);
@@ -221,8 +227,19 @@ static FIN_BLOCKING ssize_t recv_any(struct fin_chan *c, const struct place *p, 
     return r;
 }
 
+static FIN_BLOCKING ssize_t recv_any(struct fin_chan *c, struct place p, bool nc) {
+    struct unwanted u;
+    if (!nc && fin_cancelled())
+        return -ECANCELED;
+    u.count = 0;
+    p.unwanted = &u;
+    ssize_t r = recv_in_turn(c, &p, nc);
+    bell_close(&u);
+    return r;
+}
+
 static FIN_BLOCKING __attribute__((noinline)) ssize_t recv_slowly(struct fin_chan *c, void *buffer, size_t size, bool nc) {
-    return recv_any(c, &(struct place){buffer, size, NULL, NULL}, nc);
+    return recv_any(c, (struct place){buffer, size, NULL, NULL, NULL}, nc);
 }
 
 ssize_t fin_chan_recv_there(struct fin_chan *c, void *buffer, size_t size, bool nc) {
@@ -252,7 +269,7 @@ static __attribute__((noinline)) ssize_t try_slowly(struct fin_chan *c, void *bu
     uint64_t header = quick_long_header(c, size);
     if (header != 0)
         return take_long(&c->in.ump, header, buffer);
-    return try_take(c, &(struct place){buffer, size, NULL, NULL});
+    return try_take(c, (struct place){buffer, size, NULL, NULL, NULL});
 }
 
 ssize_t fin_chan_try_recv(struct fin_chan *c, void *buffer, size_t size) {
@@ -261,15 +278,15 @@ ssize_t fin_chan_try_recv(struct fin_chan *c, void *buffer, size_t size) {
 }
 
 ssize_t fin_chan_recv_fds(struct fin_chan *c, void *buffer, size_t size, int *fds, unsigned *count) {
-    return recv_any(c, &(struct place){buffer, size, fds, count}, false);
+    return recv_any(c, (struct place){buffer, size, fds, count, NULL}, false);
 }
 
 ssize_t fin_chan_recv_fds_nc(struct fin_chan *c, void *buffer, size_t size, int *fds, unsigned *count) {
-    return recv_any(c, &(struct place){buffer, size, fds, count}, true);
+    return recv_any(c, (struct place){buffer, size, fds, count, NULL}, true);
 }
 
 ssize_t fin_chan_try_recv_fds(struct fin_chan *c, void *buffer, size_t size, int *fds, unsigned *count) {
-    return try_take(c, &(struct place){buffer, size, fds, count});
+    return try_take(c, (struct place){buffer, size, fds, count, NULL});
 }
 
 static __attribute__((noinline, cold)) ssize_t peek_traced(const struct fin_chan *c, ssize_t n) {
@@ -366,12 +383,15 @@ ssize_t fin_chan_peek_now(struct fin_chan *c, const void **bytes) {
 
 int fin_chan_release(struct fin_chan *c) {
     uint64_t header = c->in.peeked;
+    struct unwanted u;
     if (!header)
         return -EINVAL;
     c->in.peeked = 0;
+    u.count = 0;
     if ((header & UMP_KIND) == UMP_WITH_FDS)
-        fin_bell_drop_fds(&c->in.ump);
+        fin_bell_drop_fds(&c->in.ump, &u);
     ump_taken(&c->in.ump, ump_size(header));
     in_give(c);
+    bell_close(&u);
     return 0;
 }

@@ -352,12 +352,14 @@ static FIN_BLOCKING int take(struct fin_chan *c, bool nc) {
     letter_init(&p);
     fin_descriptors_refuse(fd);
     ssize_t n = nc ? fin_recvmsg_nc(fd, &p.m, MSG_CMSG_CLOEXEC) : fin_recvmsg(fd, &p.m, MSG_CMSG_CLOEXEC);
-    int count = n < 0 ? 0 : fin_descriptors_take(&p.m, fds, MOST_FDS);
+    int count = n < 0 ? 0 : fin_descriptors_take(&p.m, fds);
     if (n < 0)
         r = (int)n;
     else if (n == 0)
         r = -ECONNRESET;
-    else if (p.m.msg_flags & MSG_CTRUNC && count >= 0 && count < 2)
+    else if (fin_descriptors_strange(&p.m))
+        r = -EPROTO;
+    else if (p.m.msg_flags & MSG_CTRUNC && count < 2)
         r = -EMFILE;
     else if (n == sizeof p.hello && count == 2 && !(p.m.msg_flags & MSG_CTRUNC))
         r = begin_taken(c, &p.hello, fds);

@@ -38,9 +38,11 @@ static int await_room(struct chan_on *on) {
 static FIN_INNER void woken(void *state, int result) {
     struct chan_on *on = *(struct chan_on **)state;
     struct ump_tx *tx = &on->chan->out.ump;
+    struct unwanted u = {.count = 0};
     __atomic_store_n(&tx->own->armed, 0, __ATOMIC_RELAXED);
     if (!fin_bell_of_this_wait(result))
-        result = fin_bell_hear_room(tx);
+        result = fin_bell_hear_room(tx, &u);
+    bell_close(&u);
     if (fin_bell_of_this_wait(result)) {
         give_and_end(on, result);
         return;

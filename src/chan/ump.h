@@ -44,7 +44,7 @@
 #include <stdint.h>
 #include <string.h>
 
-enum { UMP_LINE = 64, UMP_HEADER = 8, UMP_FIRST = UMP_LINE - UMP_HEADER, UMP_FDS = 16, UMP_PARCELS = 2 };
+enum { UMP_LINE = 64, UMP_HEADER = 8, UMP_FIRST = UMP_LINE - UMP_HEADER, UMP_FDS = 16, UMP_PARCELS = 2, UMP_PLACES = 3 };
 enum { UMP_LONG = 1024 }; // bytes
 enum { UMP_AHEAD = 24, UMP_WINDOW = 8 }; // lines
 
@@ -111,10 +111,10 @@ struct ump_rx {
     bool watched;                // in a waitset, and no handler runs: it arms and disarms
     bool gone, broken;           // the sender is; it wrote what cannot be
     bool unread;                 // what the socket has told is not all taken
-    uint8_t parcels;             // descriptors that have come before their messages
-    uint8_t counts[UMP_PARCELS]; // of the descriptors in them
-    bool lacking[UMP_PARCELS];   // not all of them could be had
-    int fds[UMP_PARCELS][UMP_FDS];
+    uint8_t parcels;            // descriptors that have come before their messages; in the last place one too many
+    uint8_t counts[UMP_PLACES]; // of the descriptors in them
+    bool lacking[UMP_PLACES];   // not all of them could be had
+    int fds[UMP_PLACES][UMP_FDS];
     int denied;        // why it is broken, where the system denies what it needs; or 0: -EPROTO
     bool asks;         // it may ask for fences: one thread has this end
     uint64_t fences;   // UMP_FENCES while it does, or 0
