@@ -23,8 +23,10 @@ void fin_cancel_item_add(struct fin_cancel_item *item, void (*fn)(void *), void 
 // Removes the item. Returns false if it has run. Does not block. Own thread only.
 bool fin_cancel_item_remove(struct fin_cancel_item *item);
 
-// Has the item run?
-static inline bool fin_cancel_item_ran(const struct fin_cancel_item *item) { return item->link.next == NULL; }
+// Has the item run? One that was removed, or whose block has ended, has not.
+static inline bool fin_cancel_item_ran(const struct fin_cancel_item *item) {
+    return item->link.next == NULL && item->link.prev == NULL;
+}
 
 #ifdef __cplusplus
 }

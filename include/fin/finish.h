@@ -84,7 +84,7 @@ struct fin_body {
 
 // Something to run when a block is cancelled (ac 4.3, figure 7). The storage is the caller's.
 struct fin_cancel_item {
-    struct fin_link link; // link.next is NULL when the item is on no list
+    struct fin_link link; // link.next is NULL when the item is on no list; link.prev too, if it has run
     void (*fn)(void *);
     void *arg;
 };

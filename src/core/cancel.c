@@ -32,7 +32,7 @@ static void run_items(struct fin_finish_block *outermost) {
         // An item may add and remove others: only the head is ever looked at.
         struct fin_cancel_item *item = (struct fin_cancel_item *)b->items.next;
         fin_link_remove(&item->link);
-        item->link.next = NULL;
+        item->link.next = item->link.prev = NULL;
         item->fn = is_counted(item) ? turned(item->fn) : item->fn;
         if (item->fn == nested) {
             b = item->arg;
@@ -116,8 +116,8 @@ void fin_cancel_add(struct fin_cancel_item *item, void (*fn)(void *), void *arg)
     struct fin_finish_block *b = written_block(rt->thread.current);
     item->fn = fn;
     item->arg = arg;
-    item->link.next = NULL;
     if (block_cancelled(b)) {
+        item->link.next = item->link.prev = NULL;
         rt->stats.cancelled++;
         fn(arg);
         return;
@@ -148,7 +148,7 @@ bool fin_cancel_item_remove(struct fin_cancel_item *item) {
 }
 
 // The block ends: it leaves the list of the one around it. Items that the program forgot become invalid with the block; they
-// are marked as run, so that a late removal does nothing.
+// are marked as removed, so that a late removal does nothing.
 void fin_cancel_leave(struct fin_finish_block *b) {
     if (!(b->flags & FIN_FINISH_LISTS))
         return;

@@ -46,11 +46,13 @@ static void order_and_removal(void) {
         fin_cancel_item_add(&c, say, "c");
         CHECK(fin_cancel_item_remove(&b));
         CHECK(!fin_cancel_item_remove(&b));
+        CHECK(!fin_cancel_item_ran(&b));
         CHECK(!fin_cancelled());
         fin_cancel();
         fin_cancel();
         CHECK(fin_cancelled());
         CHECK(!fin_cancel_item_remove(&a));
+        CHECK(fin_cancel_item_ran(&a) && !fin_cancel_item_ran(&b));
         fin_cancel_item_add(&d, say, "late");
         CHECK(!fin_cancel_item_remove(&d));
         fin_finish {
@@ -60,6 +62,8 @@ static void order_and_removal(void) {
     }
     CHECK(!fin_cancelled());
     CHECK_LOG("c a late inside ");
+    fin_finish { fin_cancel_item_add(&a, say, "forgotten"); }
+    CHECK(!fin_cancel_item_ran(&a) && !fin_cancel_item_remove(&a));
 }
 
 static void reaches_what_is_inside(void) {
