@@ -21,7 +21,6 @@
 #include <cxxabi.h>
 #include <exception>
 #include <new>
-#include <optional>
 #include <system_error>
 #include <type_traits>
 #include <utility>
@@ -167,13 +166,17 @@ public:
     __attribute__((always_inline)) ~timeout_block() noexcept(false) {}
 };
 
-template <class Body> auto invoke(Body &b, int) -> decltype(b(body_scope{}), void()) {
-    check_not_next<decltype(b(body_scope{}))>();
-    b(body_scope{});
-}
-template <class Body> auto invoke(Body &b, long) -> decltype(b(), void()) {
-    check_not_next<decltype(b())>();
-    b();
+// A body is of a type of the program's: what is called with it here says `detail::`, so that no function of that name in the
+// namespace of the type is called instead.
+template <class Body> void call_body(Body &b) {
+    static_assert(!is_task<Body>, "a finish block owns a fin::task<>: nobody would take another's value");
+    if constexpr (std::is_invocable_v<Body &, body_scope>) {
+        check_not_next<decltype(b(body_scope{}))>();
+        b(body_scope{});
+    } else if constexpr (!is_task<Body>) {
+        check_not_next<decltype(b())>();
+        b();
+    }
 }
 
 // From the catch clause around a body or a step: its block is cancelled and keeps the exception. All blocks inside the body
@@ -195,7 +198,7 @@ __attribute__((noinline, cold)) inline void failed() noexcept {
 template <class Body> __attribute__((noinline)) void run(void *closure) noexcept {
     FIN_TRY_ {
         Body body(std::move(*static_cast<Body *>(closure)));
-        invoke(body, 0);
+        detail::call_body(body);
     } FIN_CATCH_ {
         failed();
     }
@@ -205,22 +208,24 @@ template <class Body>
 __attribute__((always_inline)) inline void eager(fin_finish_block *owner, Body &&b, uint32_t flags = 0) {
     if constexpr (std::is_lvalue_reference_v<Body> || std::is_const_v<Body>) {
         std::decay_t<Body> copy(b);
-        eager(owner, std::move(copy), flags);
+        detail::eager(owner, std::move(copy), flags);
     } else {
-        eager_call(owner, &run<Body>, &b, flags);
+        detail::eager_call(owner, &run<Body>, __builtin_addressof(b), flags);
     }
 }
 
 // fin_async is `site % lambda`: the one operator form in which the body can come last.
 struct eager_site {
     fin_finish_block *owner;
-    template <class Body> __attribute__((always_inline)) void operator%(Body &&b) const { eager(owner, std::move(b)); }
+    template <class Body> __attribute__((always_inline)) void operator%(Body &&b) const {
+        detail::eager(owner, std::move(b));
+    }
 };
 
 template <class Place> struct lazy_site {
     block *owner;
     template <class Body> __attribute__((always_inline)) void operator%(Body &&b) const {
-        lazy_call(*owner, &run<Body>, &b, Place());
+        detail::lazy_call(*owner, &run<Body>, &b, Place());
     }
 };
 
@@ -304,7 +309,7 @@ struct elided_timeout : elided_block {
 };
 template <class Body> void eager(elided_block *, Body &&body, uint32_t) {
     std::decay_t<Body> own(std::forward<Body>(body));
-    invoke(own, 0);
+    detail::call_body(own);
 }
 
 #ifdef FIN_ELIDE
@@ -406,59 +411,6 @@ template <class Int> Int check(Int result) {
     return result;
 }
 
-namespace detail {
-
-template <class Result, class = void> struct holder {
-    std::optional<Result> result;
-    template <class Body> void run(Body &body) { result.emplace(body()); }
-    Result take() { return std::move(*result); }
-};
-template <class Result> struct holder<Result, std::enable_if_t<std::is_reference_v<Result>>> {
-    std::remove_reference_t<Result> *result = nullptr;
-    template <class Body> void run(Body &body) { result = [](auto &&r) { return __builtin_addressof(r); }(body()); }
-    Result take() { return static_cast<Result>(*result); }
-};
-template <> struct holder<void> {
-    template <class Body> void run(Body &body) { body(); }
-    void take() {}
-};
-
-template <class Body, class Result> struct offloaded {
-    Body &body;
-    holder<Result> result;
-    std::exception_ptr error;
-
-    static void run(void *p) noexcept {
-        auto *o = static_cast<offloaded *>(p);
-        FIN_TRY_ {
-            o->result.run(o->body);
-        } FIN_CATCH_ {
-            o->error = std::current_exception();
-        }
-    }
-};
-
-template <class Body> auto offload(int (*call)(void (*)(void *), void *), Body &body) -> decltype(body()) {
-    check_not_next<decltype(body())>();
-    using job = offloaded<Body, decltype(body())>;
-    job o{body, {}, nullptr};
-    check(call(&job::run, &o));
-    if (o.error)
-        std::rethrow_exception(std::move(o.error));
-    return o.result.take();
-}
-
-} // namespace detail
-
-// fin_offload of a lambda: returns its result, or throws the exception that left it. Throws std::system_error if it was
-// cancelled before it began or there is no thread for it.
-template <class Body> FIN_BLOCKING auto offload(Body &&body) -> decltype(body()) {
-    return detail::offload(fin_offload, body);
-}
-template <class Body> FIN_BLOCKING auto offload_nc(Body &&body) -> decltype(body()) {
-    return detail::offload(fin_offload_nc, body);
-}
-
 } // namespace fin
 
 #ifndef FIN_ELIDE
@@ -497,4 +449,6 @@ inline constexpr ::fin::detail::no_block fin_owner_{};
 #define fin_cancel() fin_cancel_must_be_inside_fin_finish.cancel()
 #define fin_cancel_as(label) fin_cancel_as_needs_fin_finish_as_##label.cancel()
 #endif
+
+#include <fin/offload.hpp>
 #endif

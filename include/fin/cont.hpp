@@ -44,10 +44,6 @@
 #include <fin/raise.hpp>
 
 namespace fin {
-
-class next;
-template <class T> class task;
-
 namespace detail {
 
 void failed() noexcept;
@@ -73,8 +69,6 @@ template <class Result> constexpr void check_result() {
 }
 
 // For blocks and bodies that are not steps.
-template <class T> constexpr bool is_task = false;
-template <class T> constexpr bool is_task<task<T>> = true;
 template <class Result> constexpr void check_not_next() {
     static_assert(!std::is_same_v<std::remove_cv_t<Result>, next>,
                   "a block does not wait in the place of its AWE: return what comes next behind it");

@@ -91,7 +91,7 @@ struct task_promise {
         struct back {
             task_promise &ended;
             bool await_ready() noexcept { return false; }
-            auto await_suspend(std::coroutine_handle<>) noexcept { return go_on(ended.running, ended.caller); }
+            auto await_suspend(std::coroutine_handle<>) noexcept { return detail::go_on(ended.running, ended.caller); }
             void await_resume() noexcept {}
         };
         return back{*this};
@@ -241,11 +241,6 @@ public:
         if (!can_begin() && !handle_.done())
             detail::destroyed();
         handle_.destroy();
-    }
-
-    // For a block's async that takes a task for a closure.
-    friend void invoke(task &, int) {
-        static_assert(std::is_void_v<T>, "a finish block owns a fin::task<>: nobody would take another's value");
     }
 
     bool await_ready() const {

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
 // Exceptions, also where they are switched off (-fno-exceptions): there nothing is caught, as nothing is thrown, and what
-// would be thrown ends the program with its message. Not for programs: <fin.hpp> includes this.
+// would be thrown ends the program with its message. And names that several headers need. Not for programs: <fin.hpp>
+// includes this.
 #if __cplusplus < 201703L
 #error "<fin.hpp> needs C++17: compile with -std=c++17 or newer"
 #elif !defined(FIN_RAISE_HPP)
@@ -24,7 +25,15 @@
 #define FIN_CATCH_ if (false)
 #endif
 
+namespace fin {
+class next;
+template <class T> class task;
+} // namespace fin
+
 namespace fin::detail {
+
+template <class T> constexpr bool is_task = false;
+template <class T> constexpr bool is_task<task<T>> = true;
 
 template <class Exception, class... What> [[noreturn]] inline void raise(What &&...what) {
 #ifdef __cpp_exceptions

@@ -72,7 +72,7 @@ struct free_site {
         using B = std::decay_t<Body>;
         B copy(std::forward<Body>(b));
         fin_thread_here_(); // there may be no block
-        eager_call(nullptr, &run<B>, &copy);
+        detail::eager_call(nullptr, &run<B>, &copy);
     }
 };
 

@@ -1,0 +1,75 @@
+// SPDX-License-Identifier: BSD-2-Clause
+// <fin/offload.h> with lambdas. Part of <fin.hpp>.
+#if __cplusplus < 201703L
+#error "<fin.hpp> needs C++17: compile with -std=c++17 or newer"
+#elif !defined(FIN_OFFLOAD_HPP)
+#define FIN_OFFLOAD_HPP
+
+#if defined(__GNUC__) && !defined(FIN_WARN)
+#pragma GCC system_header
+#endif
+
+#include <exception>
+#include <optional>
+#include <type_traits>
+#include <utility>
+
+#include <fin.hpp>
+#include <fin/offload.h>
+
+namespace fin {
+namespace detail {
+
+template <class Result, class = void> struct holder {
+    std::optional<Result> result;
+    template <class Body> void run(Body &body) { result.emplace(body()); }
+    Result take() { return std::move(*result); }
+};
+template <class Result> struct holder<Result, std::enable_if_t<std::is_reference_v<Result>>> {
+    std::remove_reference_t<Result> *result = nullptr;
+    template <class Body> void run(Body &body) { result = [](auto &&r) { return __builtin_addressof(r); }(body()); }
+    Result take() { return static_cast<Result>(*result); }
+};
+template <> struct holder<void> {
+    template <class Body> void run(Body &body) { body(); }
+    void take() {}
+};
+
+template <class Body, class Result> struct offloaded {
+    Body &body;
+    holder<Result> result;
+    std::exception_ptr error;
+
+    static void run(void *p) noexcept {
+        auto *o = static_cast<offloaded *>(p);
+        FIN_TRY_ {
+            o->result.run(o->body);
+        } FIN_CATCH_ {
+            o->error = std::current_exception();
+        }
+    }
+};
+
+template <class Body> auto offload(int (*call)(void (*)(void *), void *), Body &body) -> decltype(body()) {
+    check_not_next<decltype(body())>();
+    using job = offloaded<Body, decltype(body())>;
+    job o{body, {}, nullptr};
+    check(call(&job::run, &o));
+    if (o.error)
+        std::rethrow_exception(std::move(o.error));
+    return o.result.take();
+}
+
+} // namespace detail
+
+// fin_offload of a lambda: returns its result, or throws the exception that left it. Throws std::system_error if it was
+// cancelled before it began or there is no thread for it.
+template <class Body> FIN_BLOCKING auto offload(Body &&body) -> decltype(body()) {
+    return detail::offload(fin_offload, body);
+}
+template <class Body> FIN_BLOCKING auto offload_nc(Body &&body) -> decltype(body()) {
+    return detail::offload(fin_offload_nc, body);
+}
+
+} // namespace fin
+#endif
