@@ -406,6 +406,7 @@ template <class Body> FIN_BLOCKING bool deadline(uint64_t when, Body &&body) {
 
 // Returns the result of a fin_* call; throws std::system_error if it is a negative errno.
 template <class Int> Int check(Int result) {
+    static_assert(std::is_signed_v<Int>, "fin::check of an unsigned number would find no error: errors are negative");
     if (result < 0)
         detail::raise<std::system_error>(static_cast<int>(-result), std::generic_category());
     return result;

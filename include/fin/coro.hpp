@@ -106,9 +106,14 @@ struct task_promise {
 };
 
 template <class T> struct promise_of : task_promise {
+    static_assert(alignof(T) <= __STDCPP_DEFAULT_NEW_ALIGNMENT__,
+                  "a coroutine lies in memory that is aligned as operator new aligns: let it return a pointer");
     std::optional<T> value;
     task<T> get_return_object();
-    template <class U = T> void return_value(U &&v) { value.emplace(std::forward<U>(v)); }
+    template <class U = T> void return_value(U &&v) {
+        static_assert(std::is_convertible_v<U, T>, "co_return converts what it is given as return does: not explicitly");
+        value.emplace(std::forward<U>(v));
+    }
     T take() { return std::move(*value); }
 };
 

@@ -8,7 +8,9 @@
 #elif !defined(FIN_SYNC_HPP)
 #define FIN_SYNC_HPP
 
+#include <cerrno>
 #include <system_error>
+#include <type_traits>
 #include <utility>
 
 #include <fin/raise.hpp>
@@ -16,8 +18,6 @@
 #include <fin/thread.h>
 
 namespace fin {
-
-class next;
 
 // fin_mutex, as std::lock_guard and its like want one: lock() is not cancelled. lock_cancellable() returns 0, or -ECANCELED
 // and then it is not locked.
@@ -101,7 +101,9 @@ class thread {
 public:
     thread() noexcept = default;
     template <class Body> explicit thread(Body body) {
-        static_assert(!std::is_same_v<std::remove_cv_t<decltype(body())>, next>, "a thread does not wait as a step does");
+        using result = std::remove_cv_t<decltype(body())>;
+        static_assert(!std::is_same_v<result, next>, "a thread does not wait as a step does");
+        static_assert(!detail::is_task<result>, "a fin::task that a thread returns would not run: start it in a block");
         auto *c = new call<Body>(std::move(body));
         int error = fin_thread_start(c, [](void *p) noexcept { static_cast<call<Body> *>(p)->body(); }, c);
         if (error != 0) {
@@ -125,11 +127,14 @@ public:
     }
 
     bool joinable() const noexcept { return handle_ != nullptr; }
+    // std::system_error, EINVAL, if there is no thread to be joined.
     FIN_BLOCKING void join() {
+        check_joinable();
         fin_thread_join_nc(handle_);
         free_(std::exchange(handle_, nullptr));
     }
     FIN_BLOCKING int join_cancellable() {
+        check_joinable();
         int error = fin_thread_join(handle_);
         if (error == 0)
             free_(std::exchange(handle_, nullptr));
@@ -137,6 +142,11 @@ public:
     }
 
 private:
+    void check_joinable() const {
+        if (!joinable())
+            detail::raise<std::system_error>(EINVAL, std::generic_category(), "fin::thread");
+    }
+
     template <class Body> struct call : fin_thread_handle {
         explicit call(Body &&b) : fin_thread_handle(), body(std::move(b)) {}
         Body body;

@@ -21,6 +21,7 @@ REASON = {'async': 'fin_async_must_be_inside_fin_finish', 'cancel': 'fin_cancel_
           'before_cxx17_thc': '<fin.hpp> needs C++17', 'before_cxx20': '<fin/coro.hpp> needs C++20',
           'before_c99': '<fin.h> needs C11', 'without_posix': '<fin.h> needs -std=gnu11',
           'without_posix_thc': '<fin.h> needs -std=gnu11',
+          'checks_unsigned': 'fin::check of an unsigned number would find no error',
           # continuations
           'async_cont': 'fin_async_must_be_inside_fin_finish', 'async_task': 'fin_async_must_be_inside_fin_finish',
           'elided': 'fin_async_cont_has_no_sequential_form',
@@ -42,6 +43,9 @@ REASON = {'async': 'fin_async_must_be_inside_fin_finish', 'cancel': 'fin_cancel_
           'awaits_other': 'a fin::task awaits operations of fin::co and other tasks',
           'awaits_twice': 'a fin::task awaits each operation and task once: std::move it',
           'awaits_no_value': "a finish block owns a fin::task<>: nobody would take another's value",
+          'awaits_thread': 'a fin::task that a thread returns would not run',
+          'awaits_converted': 'co_return converts what it is given as return does',
+          'awaits_aligned': 'a coroutine lies in memory that is aligned as operator new aligns',
           'awaits_dropped_task': 'a fin::task that a body returns would not run',
           'awaits_call_of_task': 'fin::co::with_stack makes a call',
           'awaits_call_of_step': 'fin::co::with_stack makes a call',

@@ -129,6 +129,15 @@ void threads() {
     waits = fin::thread([&count] { count = 1; });
     waits.join();
     CHECK_EQ(count, 1);
+    int refused = 0;
+    for (int cancellable : {0, 1}) {
+        try {
+            cancellable ? (void)waits.join_cancellable() : waits.join();
+        } catch (const std::system_error &e) {
+            refused += e.code() == std::errc::invalid_argument;
+        }
+    }
+    CHECK_EQ(refused, 2);
 }
 
 } // namespace

@@ -1,0 +1,4 @@
+// SPDX-License-Identifier: BSD-2-Clause
+#include <fin/coro.hpp>
+fin::task<> one() { co_return; }
+void starts() { fin::thread other(one); }
