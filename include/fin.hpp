@@ -195,7 +195,7 @@ __attribute__((noinline, cold)) inline void failed() noexcept {
 }
 
 // The body's closure moves to the stack that it runs on: the next iteration of a loop makes the next one in the same place.
-template <class Body> __attribute__((noinline)) void run(void *closure) noexcept {
+template <class Body> FIN_TAGGED_ __attribute__((noinline)) void run(void *closure) noexcept {
     FIN_TRY_ {
         Body body(std::move(*static_cast<Body *>(closure)));
         detail::call_body(body);
@@ -239,7 +239,7 @@ struct call {
     void *arg;
 };
 
-__attribute__((noinline)) inline void run_function(void *arg, void (*fn)(void *)) noexcept {
+FIN_TAGGED_ __attribute__((noinline)) inline void run_function(void *arg, void (*fn)(void *)) noexcept {
     FIN_TRY_ {
         fn(arg);
     } FIN_CATCH_ {
@@ -247,7 +247,7 @@ __attribute__((noinline)) inline void run_function(void *arg, void (*fn)(void *)
     }
 }
 
-__attribute__((noinline)) inline void run_call(void *closure) noexcept {
+FIN_TAGGED_ __attribute__((noinline)) inline void run_call(void *closure) noexcept {
     call c = *static_cast<call *>(closure);
     static_cast<fin_body *>(fin_self->current->pending)->entry = reinterpret_cast<void *>(c.fn); // for who looks
     run_function(c.arg, c.fn);
@@ -322,7 +322,8 @@ using raw_block = fin_finish_block;
 using scope_timeout = timeout_block;
 #endif
 
-template <class Scope, class Body> FIN_BLOCKING bool timed(timeout_block::begin begin, uint64_t time, Body &&body) {
+template <class Scope, class Body>
+FIN_TAGGED_ FIN_BLOCKING bool timed(timeout_block::begin begin, uint64_t time, Body &&body) {
     {
         scope_timeout b(begin, time);
         Scope s(b);
@@ -347,18 +348,21 @@ public:
 
     // Runs body() at once; if it blocks, the caller goes on. The body has a stack of its own from the start, and nothing is
     // kept for it of the body that calls this: each may start the next one and end, for ever.
-    template <class Body> void async(Body &&body) { detail::eager(block_, std::forward<Body>(body), FIN_FINISH_APART); }
+    template <class Body> FIN_TAGGED_ void async(Body &&body) {
+        detail::eager(block_, std::forward<Body>(body), FIN_FINISH_APART);
+    }
 
 #ifndef FIN_ELIDE
     // Starts a coroutine: <fin/coro.hpp>.
-    void async(task<void> &&t);
+    FIN_TAGGED_ void async(task<void> &&t);
 
     // Starts an AWE from a continuation, fin::next Step(State &, int), or a closure: see <fin/cont.hpp>. Throws
     // std::bad_alloc if there is no memory.
-    template <auto Step, class State> fin_awe &async_cont(const State &s) {
+    template <auto Step, class State> FIN_TAGGED_ fin_awe &async_cont(const State &s) {
         return detail::started(fin_cont_start_(block_, detail::step<Step, State>, __builtin_addressof(s), sizeof s));
     }
-    template <class Closure, class = detail::if_closure<Closure>> fin_awe &async_cont(const Closure &c) {
+    template <class Closure, class = detail::if_closure<Closure>>
+    FIN_TAGGED_ fin_awe &async_cont(const Closure &c) {
         return detail::started(fin_cont_start_(block_, detail::closure<Closure>, __builtin_addressof(c), sizeof c));
     }
 #else // these have no sequential form
@@ -374,7 +378,7 @@ private:
 };
 
 // Runs body(scope), then waits until all that it started has ended.
-template <class Body> FIN_BLOCKING void finish(Body &&body) {
+template <class Body> FIN_TAGGED_ FIN_BLOCKING void finish(Body &&body) {
     detail::scope_block b(0);
     scope s(b);
     detail::check_not_next<decltype(body(s))>();
@@ -383,7 +387,7 @@ template <class Body> FIN_BLOCKING void finish(Body &&body) {
 }
 
 // The same, shielded from the cancellation of the blocks around it.
-template <class Body> FIN_BLOCKING void finish_nc(Body &&body) {
+template <class Body> FIN_TAGGED_ FIN_BLOCKING void finish_nc(Body &&body) {
     detail::scope_block b(FIN_FINISH_NC);
     scope s(b);
     detail::check_not_next<decltype(body(s))>();
@@ -393,10 +397,10 @@ template <class Body> FIN_BLOCKING void finish_nc(Body &&body) {
 
 // The same as finish; cancelled when the time (nanoseconds) is over, or when fin_now() is `when`. Returns whether that
 // happened; even then the work may have been done.
-template <class Body> FIN_BLOCKING bool timeout(uint64_t ns, Body &&body) {
+template <class Body> FIN_TAGGED_ FIN_BLOCKING bool timeout(uint64_t ns, Body &&body) {
     return detail::timed<scope>(fin_timeout_begin_, ns, std::forward<Body>(body));
 }
-template <class Body> FIN_BLOCKING bool deadline(uint64_t when, Body &&body) {
+template <class Body> FIN_TAGGED_ FIN_BLOCKING bool deadline(uint64_t when, Body &&body) {
     return detail::timed<scope>(fin_deadline_begin_, when, std::forward<Body>(body));
 }
 
@@ -405,7 +409,7 @@ template <class Body> FIN_BLOCKING bool deadline(uint64_t when, Body &&body) {
 #endif
 
 // Returns the result of a fin_* call; throws std::system_error if it is a negative errno.
-template <class Int> Int check(Int result) {
+template <class Int> FIN_TAGGED_ Int check(Int result) {
     static_assert(std::is_signed_v<Int>, "fin::check of an unsigned number would find no error: errors are negative");
     if (result < 0)
         detail::raise<std::system_error>(static_cast<int>(-result), std::generic_category());

@@ -46,7 +46,7 @@ static_assert(offsetof(fin_finish_on, error) == sizeof(fin_finish_block), "error
 struct no_storage {};
 
 // An open block, which a coroutine is in.
-class opened {
+class FIN_TAGGED_ opened {
 public:
     template <class... Time> explicit opened(int (*open)(fin_finish_on *, Time...), Time... time) {
         check(open(&f_, time...), "a block of fin::co is opened in a coroutine, and in no finish block of a function");
@@ -105,7 +105,7 @@ private:
 namespace co {
 
 // A finish block of the coroutine that makes the object, until co_await end().
-class finish : private detail::opened, public scope {
+class FIN_TAGGED_ finish : private detail::opened, public scope {
 public:
     finish() : finish(fin_finish_open) {}
 
@@ -147,17 +147,17 @@ private:
 };
 
 // The same, shielded from the cancellation of the blocks around it.
-class finish_nc : public finish {
+class FIN_TAGGED_ finish_nc : public finish {
 public:
     finish_nc() : finish(fin_finish_open_nc) {}
 };
 // The same as finish; cancelled when so many nanoseconds are over: co_await end() says whether they are.
-class timeout : public finish {
+class FIN_TAGGED_ timeout : public finish {
 public:
     explicit timeout(uint64_t ns) : finish(fin_timeout_open, ns) {}
 };
 // The same as timeout; cancelled when fin_now() is `when`.
-class deadline : public finish {
+class FIN_TAGGED_ deadline : public finish {
 public:
     explicit deadline(uint64_t when) : finish(fin_deadline_open, when) {}
 };

@@ -83,8 +83,8 @@ template <class R, class A, class State> constexpr bool takes<R (*)(A, int), Sta
 template <class R, class A, class State>
 constexpr bool takes<R (*)(A, int) noexcept, State> = std::is_same_v<bare<A>, State>;
 
-template <auto Step, class State> void step(void *state, int result);
-template <class Closure> void closure(void *state, int result);
+template <auto Step, class State> FIN_TAGGED_ void step(void *state, int result);
+template <class Closure> FIN_TAGGED_ void closure(void *state, int result);
 
 struct next_of;
 
@@ -132,14 +132,14 @@ struct next_of {
         return {detail::closure<Closure>, c, wait};
     }
     // Begins the wait, and does not return; throws if neither the wait nor the turn for its refusal can be waited for.
-    static void begin(const next &n) {
+    FIN_TAGGED_ static void begin(const next &n) {
         if (fin_cont_continue_(n.cont_, n.state_, n.size_, n.begin_(n)) != 0)
             raise<std::system_error>(EBUSY, std::generic_category(), "a step has left a fin_mutex locked");
     }
 };
 
 // Runs a step; does not return. The catch clause is left before the AWE ends.
-template <class Call> void guarded(Call call) {
+template <class Call> FIN_TAGGED_ void guarded(Call call) {
     FIN_TRY_ {
         call();
     } FIN_CATCH_ {
@@ -148,11 +148,11 @@ template <class Call> void guarded(Call call) {
     fin_cont_end();
 }
 
-template <class Call> void run_step(Call call) {
+template <class Call> FIN_TAGGED_ void run_step(Call call) {
     guarded([&] { next_of::begin(call()); });
 }
 
-template <auto Step, class State> void step(void *state, int result) {
+template <auto Step, class State> FIN_TAGGED_ void step(void *state, int result) {
     check_state<State>();
     constexpr bool callable = takes<decltype(Step), State>;
     static_assert(callable, "a continuation is called with (State &, int result)");
@@ -167,7 +167,7 @@ template <auto Step, class State> void step(void *state, int result) {
 }
 
 // Copied: the next wait puts its state in the same place.
-template <class Closure> void closure(void *state, int result) {
+template <class Closure> FIN_TAGGED_ void closure(void *state, int result) {
     using returned = std::invoke_result_t<Closure &, int>;
     check_state<Closure>();
     check_result<returned>();
@@ -265,7 +265,7 @@ inline next end() { return detail::next_of::make(nullptr, char(), detail::ends);
 
 #ifndef FIN_ELIDE
 namespace detail {
-inline fin_awe &started(fin_awe *a) {
+FIN_TAGGED_ inline fin_awe &started(fin_awe *a) {
     if (!a)
         raise<std::bad_alloc>();
     return *a;
@@ -274,7 +274,7 @@ inline fin_awe &started(fin_awe *a) {
 
 // From a step: starts an AWE in the same finish block, beside the step's own (fin_async_cont_beside). Throws std::bad_alloc
 // if there is no memory, and std::logic_error in an AWE with a stack.
-template <auto Step, class State> fin_awe &async_cont_beside(const State &s) {
+template <auto Step, class State> FIN_TAGGED_ fin_awe &async_cont_beside(const State &s) {
     if (!fin_awe_self())
         detail::raise<std::logic_error>("fin::async_cont_beside in an AWE that has a stack");
     return detail::started(fin_async_cont_beside(continuation<Step, State>, __builtin_addressof(s), sizeof s));

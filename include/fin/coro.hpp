@@ -58,7 +58,7 @@ struct routine {
 };
 static_assert(sizeof(routine) <= FIN_CONT_STATE && std::is_trivially_copyable_v<routine>);
 
-void continue_routine(void *state, int result);
+FIN_TAGGED_ void continue_routine(void *state, int result);
 
 // A coroutine that awaits another, or ends, resumes the next one. Clang always makes that a jump. GCC does not at -O1 and
 // below, nor with ASan: a loop of calls would use up the stack, so now and then run_routine resumes.
@@ -132,7 +132,7 @@ template <> struct promise_of<void> : task_promise {
 
 // co_await of an operation: start(storage, continuation, state, size) is a function of <fin/on.h> or, with another storage,
 // of <fin/sync_on.h>, <fin/chan_on.h> or <fin/rpc_on.h>, with its arguments.
-template <class Start, class Storage = fin_on> class [[nodiscard]] operation : public awaited {
+template <class Start, class Storage = fin_on> class [[nodiscard]] FIN_TAGGED_ operation : public awaited {
 public:
     explicit operation(Start s) : start_(std::move(s)) {}
     bool await_ready() const noexcept { return false; }
@@ -157,7 +157,7 @@ private:
 // stack. So it is the task's AWE that waits in the call, in the task's block: nothing is started, nothing has to be woken,
 // and a cancel finds what the callable waits for. A separate AWE would need one more stack, because a step keeps its stack
 // until what it has started has ended.
-template <class Body> class [[nodiscard]] stackful : public awaited {
+template <class Body> class [[nodiscard]] FIN_TAGGED_ stackful : public awaited {
     using result = std::invoke_result_t<Body &>;
     static_assert(!std::is_base_of_v<awaited, std::remove_reference_t<result>> && !std::is_same_v<result, next>,
                   "fin::co::with_stack makes a call: what that returns is not waited for");
@@ -248,7 +248,7 @@ public:
         handle_.destroy();
     }
 
-    bool await_ready() const {
+    FIN_TAGGED_ bool await_ready() const {
         if (!can_begin())
             detail::raise<std::logic_error>("a fin::task is awaited that has been given away, or awaited before");
         return false;
@@ -287,7 +287,7 @@ inline task<void> promise_of<void>::get_return_object() {
 inline task<>::handle outermost(const routine &r) { return task<>::handle::from_address(r.outermost.address()); }
 
 // A step: runs the coroutine to its next wait or its end. If a wait is refused, the error is the result of what was awaited.
-inline void run_routine(routine &r, int result) {
+FIN_TAGGED_ inline void run_routine(routine &r, int result) {
     task<>::handle h = outermost(r);
     h.promise().running = &r;
     do {
@@ -305,11 +305,11 @@ inline void run_routine(routine &r, int result) {
         std::rethrow_exception(std::move(error));
 }
 
-inline void continue_routine(void *state, int result) {
+FIN_TAGGED_ inline void continue_routine(void *state, int result) {
     guarded([&] { run_routine(*static_cast<routine *>(state), result); });
 }
 
-inline void start_task(fin_finish_block *block, task<> &&t) {
+FIN_TAGGED_ inline void start_task(fin_finish_block *block, task<> &&t) {
     if (!t.can_begin())
         raise<std::logic_error>("a fin::task is started that has been given away, or awaited before");
     task<>::handle h = t.release();
@@ -323,7 +323,7 @@ inline void start_task(fin_finish_block *block, task<> &&t) {
 } // namespace detail
 
 #ifndef FIN_ELIDE
-inline void scope::async(task<void> &&t) { detail::start_task(block_, std::move(t)); }
+FIN_TAGGED_ inline void scope::async(task<void> &&t) { detail::start_task(block_, std::move(t)); }
 #endif
 
 namespace co {

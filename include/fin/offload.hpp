@@ -35,7 +35,7 @@ template <> struct holder<void> {
     void take() {}
 };
 
-template <class Body, class Result> struct offloaded {
+template <class Body, class Result> struct FIN_TAGGED_ offloaded {
     Body &body;
     holder<Result> result;
     std::exception_ptr error;
@@ -50,7 +50,7 @@ template <class Body, class Result> struct offloaded {
     }
 };
 
-template <class Body> auto offload(int (*call)(void (*)(void *), void *), Body &body) -> decltype(body()) {
+template <class Body> FIN_TAGGED_ auto offload(int (*call)(void (*)(void *), void *), Body &body) -> decltype(body()) {
     check_not_next<decltype(body())>();
     using job = offloaded<Body, decltype(body())>;
     job o{body, {}, nullptr};
@@ -64,10 +64,10 @@ template <class Body> auto offload(int (*call)(void (*)(void *), void *), Body &
 
 // fin_offload of a lambda: returns its result, or throws the exception that left it. Throws std::system_error if it was
 // cancelled before it began or there is no thread for it.
-template <class Body> FIN_BLOCKING auto offload(Body &&body) -> decltype(body()) {
+template <class Body> FIN_TAGGED_ FIN_BLOCKING auto offload(Body &&body) -> decltype(body()) {
     return detail::offload(fin_offload, body);
 }
-template <class Body> FIN_BLOCKING auto offload_nc(Body &&body) -> decltype(body()) {
+template <class Body> FIN_TAGGED_ FIN_BLOCKING auto offload_nc(Body &&body) -> decltype(body()) {
     return detail::offload(fin_offload_nc, body);
 }
 

@@ -16,13 +16,17 @@
 #include <exception>
 #include <utility>
 
-// In place of `try` and `catch (...)`.
+// In place of `try` and `catch (...)`. FIN_TAGGED_ marks what is compiled to something else without exceptions, or calls
+// such a function: it has another name then, as a program may have files of both kinds, of which a linker keeps one function
+// of each name.
 #ifdef __cpp_exceptions
 #define FIN_TRY_ try
 #define FIN_CATCH_ catch (...)
+#define FIN_TAGGED_
 #else
 #define FIN_TRY_ if (true)
 #define FIN_CATCH_ if (false)
+#define FIN_TAGGED_ [[gnu::abi_tag("no_exceptions")]]
 #endif
 
 namespace fin {
@@ -35,7 +39,7 @@ namespace fin::detail {
 template <class T> constexpr bool is_task = false;
 template <class T> constexpr bool is_task<task<T>> = true;
 
-template <class Exception, class... What> [[noreturn]] inline void raise(What &&...what) {
+template <class Exception, class... What> [[noreturn]] FIN_TAGGED_ inline void raise(What &&...what) {
 #ifdef __cpp_exceptions
     throw Exception(std::forward<What>(what)...);
 #else

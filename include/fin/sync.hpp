@@ -100,7 +100,7 @@ private:
 class thread {
 public:
     thread() noexcept = default;
-    template <class Body> explicit thread(Body body) {
+    template <class Body> FIN_TAGGED_ explicit thread(Body body) {
         using result = std::remove_cv_t<decltype(body())>;
         static_assert(!std::is_same_v<result, next>, "a thread does not wait as a step does");
         static_assert(!detail::is_task<result>, "a fin::task that a thread returns would not run: start it in a block");
@@ -128,12 +128,12 @@ public:
 
     bool joinable() const noexcept { return handle_ != nullptr; }
     // std::system_error, EINVAL, if there is no thread to be joined.
-    FIN_BLOCKING void join() {
+    FIN_TAGGED_ FIN_BLOCKING void join() {
         check_joinable();
         fin_thread_join_nc(handle_);
         free_(std::exchange(handle_, nullptr));
     }
-    FIN_BLOCKING int join_cancellable() {
+    FIN_TAGGED_ FIN_BLOCKING int join_cancellable() {
         check_joinable();
         int error = fin_thread_join(handle_);
         if (error == 0)
@@ -142,7 +142,7 @@ public:
     }
 
 private:
-    void check_joinable() const {
+    FIN_TAGGED_ void check_joinable() const {
         if (!joinable())
             detail::raise<std::system_error>(EINVAL, std::generic_category(), "fin::thread");
     }

@@ -48,6 +48,7 @@ def without_noise(text):
     text = re.sub(r'#ifdef __cplusplus\n(extern "C" \{|\})\n#endif\n', '', text)
     text = re.sub(r'^namespace detail \{\n.*?^\} // namespace detail\n', '', text, flags=re.M | re.S)
     text = re.sub(r'^(template <.*> )?class \w+;\n', '', text, flags=re.M)  # said to be there, and described elsewhere
+    text = text.replace('FIN_TAGGED_ ', '')
     # the sequential program is not shown
     text = re.sub(r'^#ifdef FIN_ELIDE\n.*?^#endif\n', '', text, flags=re.M | re.S)
     text = re.sub(r'^#ifndef FIN_ELIDE\n(.*?)(^#else.*?)?^#endif\n', r'\1', text, flags=re.M | re.S)

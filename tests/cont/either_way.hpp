@@ -1,0 +1,55 @@
+// SPDX-License-Identifier: BSD-2-Clause
+// What two files of a program do, one of them compiled without exceptions.
+#ifndef FIN_TESTS_EITHER_WAY_HPP
+#define FIN_TESTS_EITHER_WAY_HPP
+
+#include <functional>
+
+#include <fin/coro.hpp>
+
+using may_fail = void (*)();
+
+static void called(void *f) { (*static_cast<may_fail *>(f))(); }
+
+static void in_check(may_fail f) { fin::check(f ? -ENOENT : 0); }
+static void in_call(may_fail f) {
+    fin_finish { fin_async_call(called, &f); }
+}
+static void in_call_eager(may_fail f) {
+    fin_finish { fin_async_eager_call(called, &f); }
+}
+static void in_scope(may_fail f) {
+    fin::finish([&](fin::scope &s) { s.async(std::function<void()>(f)); });
+}
+static void in_pool(may_fail f) { fin::offload(*f); }
+
+static fin::task<> waits(may_fail f) {
+    co_await fin::co::sleep(1);
+    f();
+}
+static void in_task(may_fail f) {
+    fin::finish([&](fin::scope &s) { s.async(waits(f)); });
+}
+
+static fin::task<> opens(may_fail f) {
+    fin::co::finish block;
+    block.async(waits(f));
+    co_await block.end();
+}
+static void in_opened(may_fail f) {
+    fin::finish([&](fin::scope &s) { s.async(opens(f)); });
+}
+
+static fin::next step(may_fail &f, int result) {
+    if (result == 0)
+        f();
+    return fin::end();
+}
+static void in_step(may_fail f) {
+    fin::finish([&](fin::scope &s) { s.async_cont<step>(f); });
+}
+
+static void (*const all_ways[])(may_fail) = {in_check, in_call, in_call_eager, in_scope,
+                                             in_pool,  in_task, in_opened,     in_step};
+
+#endif
