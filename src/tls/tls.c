@@ -190,6 +190,11 @@ static size_t name_size(const char *host) {
     return n > 0 && n <= TLSEXT_MAXLEN_host_name && host[0] != '.' && host[n - 1] != '.' ? n : 0;
 }
 
+static bool same_name(const char *host, const char *other) {
+    size_t n = name_size(host);
+    return n == name_size(other) && memcmp(host, other, n) == 0;
+}
+
 static bool expect_host(SSL *ssl, const char *host, size_t size) {
     char name[TLSEXT_MAXLEN_host_name + 1];
     memcpy(name, host, size);
@@ -218,7 +223,7 @@ static int begin_connect(struct fin_tls *t, const char *host) {
 
 // What goes on is what was begun, and who was to be there then.
 int fin_tls_connect(struct fin_tls *t, const char *host) {
-    if (t->host ? host && strcmp(host, t->host) != 0 : host && t->begun)
+    if (t->host ? host && !same_name(host, t->host) : host && t->begun)
         return -EINVAL;
     int r = !t->begun ? begin_connect(t, host) : SSL_is_server(t->ssl) ? -EINVAL : 0;
     return r ? r : handshake(t);

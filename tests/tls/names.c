@@ -48,6 +48,21 @@ static void asks_for(const char *host, int expected, const char *name) {
     pair_close(&p);
 }
 
+// Goes on where a cancel ended the call before.
+static void goes_on(const char *first, const char *then, int expected) {
+    open_named();
+    fin_finish {
+        fin_async { CHECK_EQ(fin_tls_connect(p.client, first), -ECANCELED); };
+        fin_cancel();
+    }
+    fin_finish {
+        fin_async { fin_tls_accept(p.server); };
+        CHECK_EQ(fin_tls_connect(p.client, then), expected);
+        fin_cancel();
+    }
+    pair_close(&p);
+}
+
 int main(void) {
     asks_for("a.example.org", 0, "a.example.org");
     asks_for("a.example.org.", 0, "a.example.org");
@@ -55,5 +70,9 @@ int main(void) {
     asks_for("a.example.org..", -EINVAL, "nothing");
     asks_for(".example.org", -EINVAL, "nothing"); // to OpenSSL any name that ends so
     asks_for(".", -EINVAL, "nothing");
+    goes_on("a.example.org", "a.example.org.", 0);
+    goes_on("a.example.org.", "a.example.org", 0);
+    goes_on("a.example.org.", "a.example.or", -EINVAL);
+    goes_on("a.example.org", "a.example.org..", -EINVAL);
     return 0;
 }
