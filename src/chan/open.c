@@ -104,6 +104,7 @@ struct fin_chan *fin_chan_new(unsigned flags) {
     memset(c, 0, sizeof *c);
     for (int i = 0; i < FIN_CHAN_SOCKETS; i++)
         c->sockets[i] = -1;
+    c->watch.chan = c; // any thread may look there, by a waitset
     c->out.turn.shared = c->in.turn.shared = flags & FIN_CHAN_SHARED;
     if (fin_chan_trace_add(c) == 0)
         return c;

@@ -143,7 +143,6 @@ static int add(struct fin_waitset *w, struct fin_waitset_source *s, fin_waitset_
 }
 
 int fin_waitset_add(struct fin_waitset *w, struct fin_chan *c, fin_waitset_fn *fn, void *arg) {
-    c->watch.chan = c;
     return add(w, &c->watch, fn, arg);
 }
 
