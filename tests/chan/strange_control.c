@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-2-Clause
 // A peer that has the receiver's socket, too, makes the kernel put its own control messages before descriptors that it
-// sends: that is an error, and none of them is kept. What it had asked for before the socket was taken is undone.
+// sends: that is an error, and none of them outlives the end. What it had asked for before the socket was taken is undone.
 #define _GNU_SOURCE
 #include <fcntl.h>
 #include <sys/mman.h>
