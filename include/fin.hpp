@@ -214,18 +214,19 @@ __attribute__((always_inline)) inline void eager(fin_finish_block *owner, Body &
     }
 }
 
-// fin_async is `site % lambda`: the one operator form in which the body can come last.
+// fin_async is `site % lambda`: the one operator form in which the body can come last. It is no member, and takes the site
+// by value: so no template of the program's for any two operands is a better match.
 struct eager_site {
     fin_finish_block *owner;
-    template <class Body> __attribute__((always_inline)) void operator%(Body &&b) const {
-        detail::eager(owner, std::move(b));
+    template <class Body> friend __attribute__((always_inline)) inline void operator%(eager_site s, Body &&b) {
+        detail::eager(s.owner, std::move(b));
     }
 };
 
 template <class Place> struct lazy_site {
     block *owner;
-    template <class Body> __attribute__((always_inline)) void operator%(Body &&b) const {
-        detail::lazy_call(*owner, &run<Body>, &b, Place());
+    template <class Body> friend __attribute__((always_inline)) inline void operator%(lazy_site s, Body &&b) {
+        detail::lazy_call(*s.owner, &run<Body>, &b, Place());
     }
 };
 
@@ -291,11 +292,12 @@ FIN_BLOCKING __attribute__((always_inline)) inline void call_site(body_scope, Ow
 
 // FIN_ELIDE: what is left of a site, and of a block.
 struct elided {
-    template <class Body> void operator%(Body &&b) const {
+    template <class Body> friend void operator%(elided, Body &&b) {
         check_not_next<decltype(b())>();
         b();
     }
 };
+inline elided site(int) { return {}; }
 struct elided_block {
     explicit elided_block(uint32_t) {}
     elided_block *raw() { return this; }

@@ -22,7 +22,7 @@
 #define fin_cancel_as(label) ((void)fin_cancel_as_needs_fin_finish_as_##label)
 
 #ifdef __cplusplus
-#define fin_async ((void)fin_async_must_be_inside_fin_finish, ::fin::detail::elided()) % [&]()
+#define fin_async ::fin::detail::site(fin_async_must_be_inside_fin_finish) % [&]()
 #elif defined(__clang__) && defined(__BLOCKS__)
 #define fin_async FIN_BODY_(FIN_ELIDED_BLOCK_, 0)
 #define FIN_ELIDED_BLOCK_(fn, block) ((void)fin_async_must_be_inside_fin_finish, fin_block_run_(block))

@@ -68,7 +68,7 @@ namespace fin {
 namespace detail {
 
 struct free_site {
-    template <class Body> __attribute__((always_inline)) void operator%(Body &&b) const {
+    template <class Body> friend __attribute__((always_inline)) inline void operator%(free_site, Body &&b) {
         using B = std::decay_t<Body>;
         B copy(std::forward<Body>(b));
         fin_thread_here_(); // there may be no block

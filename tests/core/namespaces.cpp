@@ -26,6 +26,7 @@ template <class... T> void eager_call(T &&...) { never(); }
 template <class... T> void lazy_call(T &&...) { never(); }
 template <class... T> void lazy_here(T &&...) { never(); }
 template <class... T> void check_not_next(T &&...) { never(); }
+template <class L, class R> void operator%(L &&, R &&) { never(); }
 
 static void in_macros(int &n) {
     fin_finish {
