@@ -14,6 +14,7 @@
 // block was cancelled. A task may co_await another. An exception that leaves a task goes to the task that awaits it; one
 // that leaves the outermost task cancels the finish block and is rethrown where the block ends. A finish
 // block of a coroutine, and a limit of time, is an object of <fin/co_finish.hpp>: a co_await inside fin_finish gives -EBUSY.
+// Nor does Clang compile fin_finish and its like in a coroutine at all; fin::finish waits with the stack of the step.
 //
 // To wait for anything that has no function in fin::co, use a stack, which the task keeps for that time:
 //

@@ -9,10 +9,11 @@
 // What is about AWEs is about those of the calling thread, except that THCSchedule and the synchronization functions may be
 // called from any thread.
 //
-// The code that is given to a macro may contain commas, and may be one statement or a block. Bodies of ASYNC see and change
-// the variables around them; in Clang's C those that a body changes are declared `fin_shared`. A body that has blocked must
-// not use variables that are gone by then: those that are declared in the code of a DO_FINISH, which end with that code; and
-// those of a function without a DO_FINISH around the ASYNC, which returns meanwhile.
+// The code that is given to a macro may contain commas, but for ASYNC_, whose tag comes last; and may be one statement or a
+// block. Bodies of ASYNC see and change the variables around them; in Clang's C those that a body changes are declared
+// `fin_shared`. A body that has blocked must not use variables that are gone by then: those that are declared in the code of
+// a DO_FINISH, which end with that code; and those of a function without a DO_FINISH around the ASYNC, which returns
+// meanwhile.
 #ifdef __cplusplus
 extern "C++" {
 #include <fin.hpp>
