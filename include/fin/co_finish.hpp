@@ -163,6 +163,28 @@ public:
 };
 
 } // namespace co
+
+namespace detail {
+
+// Awaits a task, and leaves its value where it is.
+template <class T> struct its_end : awaited {
+    explicit its_end(task<T> &t) : t_(t) {}
+    bool await_ready() const { return t_.await_ready(); }
+    template <class Handle> auto await_suspend(Handle h) noexcept { return t_.await_suspend(h); }
+    void await_resume() const noexcept {}
+    task<T> &t_;
+};
+template <class T> task<> until_end(task<T> &t) { co_await its_end<T>(t); }
+
+} // namespace detail
+
+// From a function, which has a stack: runs a task in a finish block of its own, waits until it has ended, and returns its
+// value or throws the exception that left it.
+template <class T> FIN_TAGGED_ FIN_BLOCKING T finish(task<T> &&t) {
+    finish([&](scope &s) { s.async(detail::until_end(t)); });
+    return t.await_resume();
+}
+
 } // namespace fin
 #endif
 
