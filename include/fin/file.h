@@ -27,7 +27,7 @@ struct timespec;
 // reads raises SIGPIPE, as write(2) does; fin_send does not. A descriptor that can be polled but neither read nor written,
 // such as an epoll, is first waited for. Without io_uring a pipe counts as full when it has no free page, even if its last
 // page has room. With io_uring a terminal that takes only a part of what is written blocks the thread until it takes the
-// rest, unless it is in non-blocking mode.
+// rest, unless it is in non-blocking mode. A read of 0 bytes is 0, as readv(2) of no buffers, of whatever may be read.
 FIN_BLOCKING ssize_t fin_read(int fd, void *buffer, size_t size);
 FIN_BLOCKING ssize_t fin_read_nc(int fd, void *buffer, size_t size);
 FIN_BLOCKING ssize_t fin_write(int fd, const void *data, size_t size);
