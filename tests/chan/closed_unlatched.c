@@ -40,7 +40,7 @@ static void drop_one(void) {
 static void fill_up(void) {
     __atomic_store_n(&open_now, false, __ATOMIC_SEQ_CST);
     __atomic_store_n(&over, false, __ATOMIC_SEQ_CST);
-    closing = 0;
+    __atomic_store_n(&closing, 0, __ATOMIC_SEQ_CST);
     open_kind(SOCKET, 0, 0);
     drop_one();
     await_closing(1);
