@@ -130,50 +130,55 @@ static __attribute__((noinline)) int schedule_there(struct fin_awe *a, uint32_t 
 }
 
 // fin_claim of one that is known to be of this thread: then its state need not be asked whether it is an AWE's.
-static inline bool claim_here(const struct fin_runtime *rt, struct fin_awe *a, uint32_t from, uint32_t way) {
-    while ((from & FIN_AWE_KIND) == way && fin_state_here(rt, from))
+static inline bool claim_here(const struct fin_runtime *rt, struct fin_awe *a, uint32_t from) {
+    while ((from & FIN_AWE_KIND) == FIN_AWE_SUSPENDED && fin_state_here(rt, from))
         if (__atomic_compare_exchange_n(&a->state, &from, (from & ~(uint32_t)FIN_AWE_KIND) | FIN_AWE_QUEUED, true,
                                         __ATOMIC_ACQ_REL, __ATOMIC_RELAXED))
             return true;
     return false;
 }
 
-// Runs at the tail or the head of the queue of this thread, or goes to the inbox of the owner. Where the program says which
-// AWE it is, it may be none.
-static inline __attribute__((always_inline)) int schedule(struct fin_awe *a, bool front, uint32_t way, bool program) {
-    if (program && FIN_UNLIKELY(!a))
-        return -EINVAL;
-    struct fin_runtime *rt = fin_rt(fin_self);
-    uint32_t state = fin_state(a);
-    if (FIN_UNLIKELY(!rt || !fin_state_here(rt, state)))
-        return schedule_there(a, way);
-    if (!claim_here(rt, a, state, way))
-        return why_not(fin_state(a));
-    if (program && FIN_UNLIKELY(!fin_awe_listed(a)))
-        return -EINVAL;
+static inline void to_queue(struct fin_runtime *rt, struct fin_awe *a, bool front) {
     if (FIN_UNLIKELY(fin_traced(rt)))
         fin_trace_woken(rt, a);
     fin_link_remove(&a->link);
     (front ? fin_link_front : fin_link_back)(&rt->queue, &a->link);
+}
+
+// Runs at the tail or the head of the queue of this thread, or goes to the inbox of the owner. The program says which AWE it
+// is: it may be none.
+static inline __attribute__((always_inline)) int schedule(struct fin_awe *a, bool front) {
+    if (FIN_UNLIKELY(!a))
+        return -EINVAL;
+    struct fin_runtime *rt = fin_rt(fin_self);
+    uint32_t state = fin_state(a);
+    if (FIN_UNLIKELY(!rt || !fin_state_here(rt, state)))
+        return schedule_there(a, FIN_AWE_SUSPENDED);
+    if (!claim_here(rt, a, state))
+        return why_not(fin_state(a));
+    if (FIN_UNLIKELY(!fin_awe_listed(a)))
+        return -EINVAL;
+    to_queue(rt, a, front);
     return 0;
 }
 
-int fin_schedule(struct fin_awe *a) { return schedule(a, false, FIN_AWE_SUSPENDED, true); }
-int fin_schedule_front(struct fin_awe *a) { return schedule(a, true, FIN_AWE_SUSPENDED, true); }
+int fin_schedule(struct fin_awe *a) { return schedule(a, false); }
+int fin_schedule_front(struct fin_awe *a) { return schedule(a, true); }
 
-// It waits so that nobody else can make it run.
-void fin_schedule_decided(struct fin_awe *a) {
+// It waits so that nobody else can make it run: on its own thread it need not be claimed.
+static inline __attribute__((always_inline)) void schedule_decided(struct fin_awe *a, bool front) {
     struct fin_runtime *rt = fin_rt(fin_self);
     uint32_t state = fin_state(a);
     if (FIN_UNLIKELY(!rt || !fin_state_here(rt, state))) {
         schedule_there(a, state & FIN_AWE_KIND);
         return;
     }
-    if (FIN_UNLIKELY(fin_traced(rt)))
-        fin_trace_woken(rt, a);
-    fin_schedule_own(rt, a);
+    fin_set_kind(a, FIN_AWE_QUEUED);
+    to_queue(rt, a, front);
 }
-void fin_schedule_decided_front(struct fin_awe *a) { schedule(a, true, fin_state(a) & FIN_AWE_KIND, false); }
+
+void fin_schedule_decided(struct fin_awe *a) { schedule_decided(a, false); }
+void fin_schedule_decided_front(struct fin_awe *a) { schedule_decided(a, true); }
 
 static __attribute__((noinline)) void yield_to_slow(struct fin_runtime *rt, struct fin_awe *a, struct fin_awe *to) {
     if (!fin_awe_may_run(rt, to)) {
