@@ -105,7 +105,8 @@ static void set_parcels(struct ump_rx *rx, unsigned n) { __atomic_store_n(&rx->p
 
 // A sender that keeps to the protocol has descriptors of two messages under way at most: those that stand next in the ring,
 // and those of the message after it. Where the system could not give us all of them their number is less than was sent.
-// What is against the protocol stays until the end is closed: who hears of it may have a latch.
+// What is against the protocol stays until the end is closed: who hears of it may have a latch. Then the end is broken, and
+// nothing is heard any more: so there is a place.
 static void parcel_came(struct ump_rx *rx, struct msghdr *m) {
     unsigned i = rx->parcels;
     if (!CMSG_FIRSTHDR(m) && !(m->msg_flags & MSG_CTRUNC)) {
