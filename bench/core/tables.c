@@ -59,9 +59,9 @@ void table_switch(void) {
 
 static void *nothing(void *unused) { return unused; }
 
-// Other than POSIX threads' mutexes, which barge, ours are handed to the first in line: that is the price of the last row.
+// POSIX threads' mutexes barge, ours are handed to the first in line: where that is to a thread that sleeps the range shows it.
 void table_sync(void) {
-    enum { N = 20000, FAR = 2000 };
+    enum { N = 20000, FAR = 500 };
     pthread_t once; // from then on glibc takes the process for one with several threads
     if (pthread_create(&once, NULL, nothing, NULL) == 0)
         pthread_join(once, NULL);
