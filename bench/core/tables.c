@@ -59,7 +59,7 @@ void table_switch(void) {
 
 static void *nothing(void *unused) { return unused; }
 
-// POSIX threads' mutexes barge, ours are handed to the first in line: where that is to a thread that sleeps the range shows it.
+// POSIX threads' mutexes barge, ours are handed to the first in line: the range shows where that is to one who sleeps.
 void table_sync(void) {
     enum { N = 20000, FAR = 500 };
     pthread_t once; // from then on glibc takes the process for one with several threads
