@@ -7,29 +7,12 @@
 #include <sys/stat.h>
 #include <sys/uio.h>
 
-#include <fin/on.h>
+#include "on_call.h"
 
-#include "net.h"
-
-static struct fin_on on;
-static int fd, in, out, result;
+static int fd, in, out;
 static char a[4], b[8], first[] = "abc", second[] = "defgh";
 static struct iovec to[] = {{first, 3}, {second, 5}}, from[] = {{a, 3}, {b, 8}};
 static struct statx about;
-
-static void ended(void *state, int r) {
-    (void)state;
-    result = r;
-    fin_cont_end();
-}
-
-#define CALL(name, call)                                                                                                    \
-    static void name(void *state, int unused) {                                                                             \
-        (void)state, (void)unused;                                                                                          \
-        call;                                                                                                               \
-        CHECK(false);                                                                                                       \
-    }
-#define REST ended, NULL, 0
 
 CALL(writes, fin_writev_on(&on, out, to, 2, REST))
 CALL(reads, fin_readv_on(&on, in, from, 2, REST))
@@ -40,14 +23,6 @@ CALL(syncs, fin_fsync_on(&on, fd, REST))
 CALL(syncs_data, fin_fdatasync_on(&on, fd, REST))
 CALL(asks, fin_statx_on(&on, fd, "", AT_EMPTY_PATH, STATX_SIZE, &about, REST))
 CALL(asks_nobody, fin_statx_on(&on, AT_FDCWD, "no such file", 0, STATX_SIZE, &about, REST))
-
-static int run(fin_cont *cont) {
-    result = -EINPROGRESS;
-    fin_finish {
-        CHECK(fin_async_cont(cont, NULL, 0) != NULL);
-    }
-    return result;
-}
 
 static void check_read(void) {
     memset(b, 0, sizeof b);

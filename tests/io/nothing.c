@@ -7,37 +7,15 @@
 #include <sys/uio.h>
 
 #include <fin/fixed.h>
-#include <fin/on.h>
 
-#include "net.h"
+#include "on_call.h"
 
-static struct fin_on on;
-static int fd, result;
+static int fd;
 static char byte;
 
-static void ended(void *state, int r) {
-    (void)state;
-    result = r;
-    fin_cont_end();
-}
-
-#define CALL(name, call)                                                                                                    \
-    static void name(void *state, int unused) {                                                                             \
-        (void)state, (void)unused;                                                                                          \
-        call;                                                                                                               \
-        CHECK(false);                                                                                                       \
-    }
-CALL(reads, fin_read_on(&on, fd, &byte, 0, ended, NULL, 0))
-CALL(reads_vectors, fin_readv_on(&on, fd, NULL, 0, ended, NULL, 0))
-CALL(writes_vectors, fin_writev_on(&on, fd, NULL, 0, ended, NULL, 0))
-
-static int run(fin_cont *cont) {
-    result = -EINPROGRESS;
-    fin_finish {
-        CHECK(fin_async_cont(cont, NULL, 0) != NULL);
-    }
-    return result;
-}
+CALL(reads, fin_read_on(&on, fd, &byte, 0, REST))
+CALL(reads_vectors, fin_readv_on(&on, fd, NULL, 0, REST))
+CALL(writes_vectors, fin_writev_on(&on, fd, NULL, 0, REST))
 
 static void reads_nothing(int from) {
     int number = fin_file_register(from);
