@@ -321,7 +321,7 @@ void fin_track_use(void *p, size_t size);
 void fin_track_keep(struct fin_body *body);
 const void *fin_track_in_stack(const void *p); // where it lies, or its frame
 void fin_track_written(void *p, size_t size); // by the kernel, out of valgrind's sight
-void fin_track_stack(struct fin_stack *s, void *lo, size_t size);
+void fin_track_stack(struct fin_stack *s, void *lo, size_t size, size_t guard);
 void fin_track_memory(void *p, size_t size, bool begins);
 void fin_track_mapping(bool begins); // is over, or is about to end
 struct sigaction;

@@ -89,7 +89,7 @@ static __attribute__((noinline)) bool more_stacks(struct fin_runtime *rt) {
             rt->stats.unguarded++;
         struct fin_stack *stack = stack_at(rt, base);
         if (fin_tracking(rt) || fin_on_valgrind)
-            fin_track_stack(stack, (void *)(base + page), rt->stack_size - page);
+            fin_track_stack(stack, (void *)(base + page), rt->stack_size - page, page);
         t->spare[t->spares++] = &stack->block;
     }
     rt->stats.stacks += s->stacks;

@@ -14,6 +14,7 @@
 #else // built where valgrind is not: its users will hear of stacks that it does not know
 #define RUNNING_ON_VALGRIND 0
 #define VALGRIND_STACK_REGISTER(lo, last) ((void)(lo), (void)(last))
+#define VALGRIND_MAKE_MEM_NOACCESS(p, size) ((void)(p), (void)(size))
 #define VALGRIND_MAKE_MEM_UNDEFINED(p, size) ((void)(p), (void)(size))
 #define VALGRIND_MAKE_MEM_DEFINED(p, size) ((void)(p), (void)(size))
 #endif
@@ -93,9 +94,12 @@ void fin_track_keep(struct fin_body *body) {
     fin_track_written((char *)body - ENOUGH, ENOUGH);
 }
 
-void fin_track_stack(struct fin_stack *s, void *lo, size_t size) {
-    if (fin_on_valgrind)
+// With its guard below it. Valgrind takes that for memory as well, and its search for leaks would try each word of it.
+void fin_track_stack(struct fin_stack *s, void *lo, size_t size, size_t guard) {
+    if (fin_on_valgrind) {
         VALGRIND_STACK_REGISTER(lo, (char *)lo + size - 1);
+        VALGRIND_MAKE_MEM_NOACCESS((char *)lo - guard, guard);
+    }
     s->lo = lo;
     s->size = size;
     if (__lsan_register_root_region)
