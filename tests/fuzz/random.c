@@ -25,11 +25,13 @@ static void from_file(const char *path) {
 
 int main(int argc, char **argv) {
     uint8_t data[MOST];
-    int times = getenv("FIN_FEW") ? TIMES / 10 : TIMES;
+    int times = TIMES;
     if (argc > 1 && argv[1][0] >= '0' && argv[1][0] <= '9')
-        times = RUNNING_ON_VALGRIND ? atoi(argv[1]) / 10 : atoi(argv[1]);
+        times = atoi(argv[1]);
     else if (argc > 1)
         return from_file(argv[1]), 0;
+    if (getenv("FIN_FEW") || RUNNING_ON_VALGRIND)
+        times /= 10;
     for (int i = 0; i < times; i++) {
         size_t size = next_random() % sizeof data;
         for (size_t k = 0; k < size; k++)
