@@ -13,12 +13,15 @@ enum { JOBS = 10 };
 
 static struct fin_on places[JOBS];
 static struct fin_event begun;
-static int ran, ended;
+static int ran, leaving, ended;
 
+// Until the thread is on its way out, and much longer than it needs from there to where it waits for this function.
 static void takes_time(void *unused) {
     (void)unused;
     fin_event_advance(&begun, 1);
-    fin_sleep_nc(20 * FIN_MS);
+    while (!__atomic_load_n(&leaving, __ATOMIC_RELAXED))
+        fin_sleep_nc(FIN_MS);
+    fin_sleep_nc(200 * FIN_MS);
     __atomic_store_n(&ended, 1, __ATOMIC_RELAXED);
     ran++;
 }
@@ -45,6 +48,7 @@ static void *exits(void *unused) {
         for (struct fin_on *on = places; on < places + JOBS; on++)
             CHECK(fin_async_cont(begins, &on, sizeof on) != NULL);
         fin_event_await_nc(&begun, 1);
+        __atomic_store_n(&leaving, 1, __ATOMIC_RELAXED);
         pthread_exit(NULL);
     }
     return unused;
