@@ -17,16 +17,17 @@ static struct bench_row rows[] = {
     {"in a thread, fin_rpc_call_on, accept loop", here_rpc_accepted_on, N, NULL, .base = 5},
     {"in a thread, fin_rpc_call, served", here_rpc_served, N, NULL},
     {"in a thread, fin_rpc_call_on, served", here_rpc_served_on, N, NULL, .base = 7},
+    {"in a thread, fin_rpc_call, reply_accept", here_rpc_in_turn, N, NULL},
     {"between processes, with stacks", there_with_stacks, FAR, NULL},
-    {"between processes, explicit, by a waitset", there_in_set, FAR, NULL, .base = 9},
-    {"between processes, explicit", there_in_one, FAR, NULL, .base = 9},
+    {"between processes, explicit, by a waitset", there_in_set, FAR, NULL, .base = 10},
+    {"between processes, explicit", there_in_one, FAR, NULL, .base = 10},
     {"between processes, 8 callers, with stacks", there_many_stacks, FAR, NULL},
-    {"between processes, 8 callers, explicit", there_many_in_one, FAR, NULL, .base = 12},
+    {"between processes, 8 callers, explicit", there_many_in_one, FAR, NULL, .base = 13},
     {"between processes, asleep, with stacks", asleep_with_stacks, ASLEEP, NULL},
-    {"between processes, asleep, by a waitset", asleep_in_set, ASLEEP, NULL, .base = 14},
-    {"between processes, asleep, explicit", asleep_in_one, ASLEEP, NULL, .base = 14},
+    {"between processes, asleep, by a waitset", asleep_in_set, ASLEEP, NULL, .base = 15},
+    {"between processes, asleep, explicit", asleep_in_one, ASLEEP, NULL, .base = 15},
     {"between processes, 8 asleep, with stacks", asleep_many_stacks, BEHIND, NULL},
-    {"between processes, 8 asleep, explicit", asleep_many_in_one, BEHIND, NULL, .base = 17},
+    {"between processes, 8 asleep, explicit", asleep_many_in_one, BEHIND, NULL, .base = 18},
 };
 
 // How the callers waited, in the last repetition.

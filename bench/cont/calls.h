@@ -13,6 +13,7 @@ double here_stacks_in_one(long n);
 double here_in_two(long n);
 double here_in_one(long n);
 double here_rpc_accepted(long n);
+double here_rpc_in_turn(long n);
 double here_rpc_accepted_on(long n);
 double here_rpc_served(long n);
 double here_rpc_served_on(long n);

@@ -66,6 +66,15 @@ static void serve_accepted(void *end) {
     }
 }
 
+static void serve_in_turn(void *end) {
+    struct rpc_end *s = end;
+    ssize_t n = fin_rpc_accept(s->rpc, &s->in, sizeof s->in, &s->id);
+    while (n >= 0) {
+        s->out = s->in + 1;
+        n = fin_rpc_reply_accept(s->rpc, &s->out, sizeof s->out, &s->in, sizeof s->in, &s->id);
+    }
+}
+
 static void call_rpc(struct rpc_end *c) {
     for (c->out = 0; c->out < c->left; c->out++) {
         ssize_t n = fin_rpc_call(c->rpc, &c->out, sizeof c->out, &c->in, sizeof c->in);
@@ -143,6 +152,7 @@ static double here_rpc(long n, void (*serves)(void *), fin_cont *serves_on) {
 }
 
 double here_rpc_accepted(long n) { return here_rpc(n, serve_accepted, NULL); }
+double here_rpc_in_turn(long n) { return here_rpc(n, serve_in_turn, NULL); }
 double here_rpc_accepted_on(long n) { return here_rpc(n, NULL, begin_accepting); }
 double here_rpc_served(long n) { return here_rpc(n, serve_calls, NULL); }
 double here_rpc_served_on(long n) { return here_rpc(n, NULL, begin_serving); }

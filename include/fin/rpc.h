@@ -81,6 +81,15 @@ FIN_BLOCKING ssize_t fin_rpc_poll_group(struct fin_rpc *const *group, unsigned c
 FIN_BLOCKING int fin_rpc_reply(struct fin_rpc *r, uint32_t id, const void *answer, size_t size);
 FIN_BLOCKING int fin_rpc_reply_nc(struct fin_rpc *r, uint32_t id, const void *answer, size_t size);
 
+// fin_rpc_reply to request *id, and then fin_rpc_accept: how a server that works on one request at a time goes on, as Mach's
+// do (continuations 3.3). Between AWEs of one thread the caller, if it waits for this answer, may run at once, before others
+// that can run. *id is 0 once the answer has been sent: an error before that is of the reply, which can be tried again; one
+// after that is of the wait for the next request. The answer and the next request may be in the same memory.
+FIN_BLOCKING ssize_t fin_rpc_reply_accept(struct fin_rpc *r, const void *answer, size_t size, void *request, size_t room,
+                                          uint32_t *id);
+FIN_BLOCKING ssize_t fin_rpc_reply_accept_nc(struct fin_rpc *r, const void *answer, size_t size, void *request, size_t room,
+                                             uint32_t *id);
+
 // Works on a request, and replies to it: before it returns, or at any later time. The memory of the request is its own until
 // it returns. Its AWE may end in it (THCFinish), which counts as its return. No C++ exception may leave it.
 typedef void fin_rpc_fn(struct fin_rpc *r, uint32_t id, void *request, size_t size, void *arg);

@@ -38,15 +38,24 @@ static inline void hand_request(struct lmp_waiter *to, uint32_t id, const void *
     to->result = 0;
 }
 
-// To the reader, if that is who waits for it, and has room. False: there is more to it.
-static inline bool answer_here(const struct fin_chan *c, uint32_t id, const void *answer, size_t size) {
+// Who reads there, if that one waits for this answer, and has room; or NULL: there is more to it.
+static inline struct lmp_waiter *wants_answer(const struct fin_chan *c, uint32_t id, size_t size) {
     struct lmp_waiter *to = reads_there(c, size);
-    struct fin_rpc *caller = to ? to->arg : NULL;
-    struct waiting *w = to ? caller->reader : NULL;
-    if (!to || FIN_UNLIKELY(id == 0 || id != w->id || size > w->room || size > FIN_RPC_LINE))
-        return false;
-    fin_rpc_give(w, answer, size);
+    const struct waiting *w = to ? ((struct fin_rpc *)to->arg)->reader : NULL;
+    return w && FIN_LIKELY(id != 0 && id == w->id && size <= w->room && size <= FIN_RPC_LINE) ? to : NULL;
+}
+
+static inline void give_answer(const struct lmp_waiter *to, uint32_t id, const void *answer, size_t size) {
+    struct fin_rpc *caller = to->arg;
+    fin_rpc_give(caller->reader, answer, size);
     fin_rpc_put_back(caller, &caller->calls[fin_rpc_index(id)]);
+}
+
+static inline bool answer_here(const struct fin_chan *c, uint32_t id, const void *answer, size_t size) {
+    struct lmp_waiter *to = wants_answer(c, id, size);
+    if (!to)
+        return false;
+    give_answer(to, id, answer, size);
     if (FIN_UNLIKELY(to->on != FIN_LMP_TAKES)) {
         fin_rpc_reader_decided_on(to);
         return true;
@@ -201,13 +210,17 @@ SLOW ssize_t accept_head(struct fin_rpc *r, struct waiting *w, ssize_t n, uint32
     return n;
 }
 
+QUICK ssize_t accepted(struct fin_rpc *r, struct waiting *w, ssize_t n, uint32_t *id, bool nc) {
+    if (FIN_UNLIKELY(!w->decided))
+        return accept_head(r, w, n, id, nc);
+    *id = w->request;
+    return n;
+}
+
 QUICK ssize_t accept(struct fin_rpc *r, void *request, size_t room, uint32_t *id, bool nc) {
     struct waiting w = {.id = 0, .buffer = request, .room = room};
     ssize_t n = await_request(r, &w, nc);
-    if (FIN_UNLIKELY(!w.decided))
-        return accept_head(r, &w, n, id, nc);
-    *id = w.request;
-    return n;
+    return accepted(r, &w, n, id, nc);
 }
 
 FIN_ARCH_RETURNS_BY_JUMP ssize_t fin_rpc_accept(struct fin_rpc *r, void *request, size_t room, uint32_t *id) {
@@ -232,4 +245,48 @@ int fin_rpc_reply(struct fin_rpc *r, uint32_t id, const void *answer, size_t siz
 
 int fin_rpc_reply_nc(struct fin_rpc *r, uint32_t id, const void *answer, size_t size) {
     return reply(r, id, answer, size, true);
+}
+
+// ---- a reply, and the next request
+
+SLOW ssize_t reply_accept_slowly(struct fin_rpc *r, const void *answer, size_t size, void *request, size_t room,
+                                 uint32_t *id, bool nc) {
+    int error = reply(r, *id, answer, size, nc);
+    if (error != 0)
+        return error;
+    *id = 0;
+    return accept(r, request, room, id, nc);
+}
+
+// The processor goes to the caller with the answer, where that is what it waits for.
+QUICK ssize_t reply_accept(struct fin_rpc *r, const void *answer, size_t size, void *request, size_t room, uint32_t *id,
+                           bool nc) {
+    struct fin_runtime *rt = fin_rt(fin_self);
+    struct fin_finish_block *block;
+    struct lmp_waiter *to = can_wait_at_once(rt, r, nc, &block) ? wants_answer(r->chan, *id, size) : NULL;
+    if (FIN_UNLIKELY(!to || to->on != FIN_LMP_TAKES || !fin_may_hand_over(rt, to->awe)))
+        return reply_accept_slowly(r, answer, size, request, room, id, nc);
+    struct waiting w = {.id = 0, .buffer = request, .room = room};
+    struct lmp_waiter reads;
+    FIN_AWE_HERE_(a);
+    give_answer(to, *id, answer, size);
+    *id = 0;
+    to->at->waiter = NULL;
+    to->result = 0;
+    fin_rpc_join(r, &w);
+    fin_rpc_begin_reading(r, &w, &reads, block);
+    rt->stats.blocks[FIN_FOR_MESSAGE].with_stack++;
+    fin_hand_over(rt, a, &reads.awe, to->awe);
+    ssize_t n = has_read(r, &w, &reads, nc);
+    return accepted(r, &w, n, id, nc);
+}
+
+FIN_ARCH_RETURNS_BY_JUMP ssize_t fin_rpc_reply_accept(struct fin_rpc *r, const void *answer, size_t size, void *request,
+                                                      size_t room, uint32_t *id) {
+    return reply_accept(r, answer, size, request, room, id, false);
+}
+
+FIN_ARCH_RETURNS_BY_JUMP ssize_t fin_rpc_reply_accept_nc(struct fin_rpc *r, const void *answer, size_t size, void *request,
+                                                         size_t room, uint32_t *id) {
+    return reply_accept(r, answer, size, request, room, id, true);
 }
