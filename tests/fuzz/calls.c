@@ -91,7 +91,10 @@ static void step(void) {
         }
         if (n >= 0)
             fin_timeout(1) {
-                fin_rpc_reply(rpc, id, p, (size_t)n);
+                if (number(&in, 1) % 2)
+                    n = fin_rpc_reply_accept(rpc, p, (size_t)n, p, 40, &id);
+                else
+                    fin_rpc_reply(rpc, id, p, (size_t)n);
             }
         break;
     default:
