@@ -26,6 +26,7 @@
 #include <utility>
 
 #include <fin.h>
+#include <fin/chrono.hpp>
 #include <fin/cont.hpp>
 #include <fin/sync.hpp>
 
@@ -405,6 +406,15 @@ template <class Body> FIN_TAGGED_ FIN_BLOCKING bool timeout(uint64_t ns, Body &&
 template <class Body> FIN_TAGGED_ FIN_BLOCKING bool deadline(uint64_t when, Body &&body) {
     return detail::timed<scope>(fin_deadline_begin_, when, std::forward<Body>(body));
 }
+// With a duration or a point in time of <chrono>: <fin/chrono.hpp>.
+template <class Duration, class Body, class = detail::if_duration<Duration>>
+FIN_TAGGED_ FIN_BLOCKING bool timeout(const Duration &d, Body &&body) {
+    return timeout(fin::ns(d), std::forward<Body>(body));
+}
+template <class Time, class Body, class = detail::if_time_point<Time>>
+FIN_TAGGED_ FIN_BLOCKING bool deadline(const Time &t, Body &&body) {
+    return deadline(fin::when(t), std::forward<Body>(body));
+}
 
 #ifdef FIN_ELIDE
 } // namespace sequential
@@ -440,8 +450,8 @@ inline constexpr ::fin::detail::no_block fin_owner_{};
                                                &fin_owner_ [[maybe_unused]] = fin_async_must_be_inside_fin_finish,          \
                                                *fin_once_ = &fin_async_must_be_inside_fin_finish;                           \
          fin_once_; fin_async_must_be_inside_fin_finish.close(), fin_once_ = nullptr)
-#define fin_timeout(ns) FIN_CXX_TIMED_(fin_timeout_begin_, ns)
-#define fin_deadline(when) FIN_CXX_TIMED_(fin_deadline_begin_, when)
+#define fin_timeout(time) FIN_CXX_TIMED_(fin_timeout_begin_, ::fin::ns(time))
+#define fin_deadline(time) FIN_CXX_TIMED_(fin_deadline_begin_, ::fin::when(time))
 #define fin_async ::fin::detail::site(fin_async_must_be_inside_fin_finish, fin_owner_, FIN_CXX_PLACE_) % FIN_CXX_LAMBDA_
 #define fin_async_eager ::fin::detail::site_eager(fin_async_must_be_inside_fin_finish, fin_owner_) % FIN_CXX_LAMBDA_
 #undef fin_async_call
@@ -455,6 +465,11 @@ inline constexpr ::fin::detail::no_block fin_owner_{};
      ::fin::detail::call_site(::fin::detail::body_scope(), fin_owner_, fn, arg, FIN_CXX_PLACE_))
 #define fin_cancel() fin_cancel_must_be_inside_fin_finish.cancel()
 #define fin_cancel_as(label) fin_cancel_as_needs_fin_finish_as_##label.cancel()
+#else
+#undef fin_timeout
+#undef fin_deadline
+#define fin_timeout(time) FIN_ELIDED_TIMED_(::fin::ns(time))
+#define fin_deadline(time) FIN_ELIDED_TIMED_(::fin::when(time))
 #endif
 
 #include <fin/offload.hpp>

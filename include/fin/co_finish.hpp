@@ -15,9 +15,10 @@
 //     bool late = co_await limit.end();               // n is -ECANCELED then, or it was there just in time
 //
 // fin::co::finish, finish_nc (shielded from the cancellation of the blocks around it), timeout (nanoseconds) and deadline
-// (when fin_now() is that) are fin::scope objects: async, async_cont and cancel are theirs, and functions that take a
-// fin::scope & take them. They are local variables of coroutines, and end in the reverse order of their beginning. An
-// exception that leaves a task of the block cancels the block, and is thrown by co_await end().
+// (when fin_now() is that; times of <chrono>: <fin/chrono.hpp>) are fin::scope objects: async, async_cont and cancel are
+// theirs, and functions that take a fin::scope & take them. They are local variables of coroutines, and end in the reverse
+// order of their beginning. An exception that leaves a task of the block cancels the block, and is thrown by co_await
+// end().
 //
 // A block that is left in another way than by end() waits as fin::finish does, with the stack of the coroutine's step; if an
 // exception leaves it, it is cancelled first.
@@ -155,11 +156,15 @@ public:
 class FIN_TAGGED_ timeout : public finish {
 public:
     explicit timeout(uint64_t ns) : finish(fin_timeout_open, ns) {}
+    template <class Duration, class = detail::if_duration<Duration>>
+    explicit timeout(const Duration &d) : timeout(fin::ns(d)) {}
 };
 // The same as timeout; cancelled when fin_now() is `when`.
 class FIN_TAGGED_ deadline : public finish {
 public:
     explicit deadline(uint64_t when) : finish(fin_deadline_open, when) {}
+    template <class Time, class = detail::if_time_point<Time>>
+    explicit deadline(const Time &t) : deadline(fin::when(t)) {}
 };
 
 } // namespace co

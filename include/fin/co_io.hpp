@@ -22,6 +22,10 @@ namespace co {
 // co_await gives what the function of that name returns (<fin/time.h>, <fin/file.h>, <fin/socket.h>, <fin/offload.h>).
 inline auto sleep(uint64_t ns) { return detail::stored_first<fin_on, fin_sleep_on>(ns); }
 inline auto sleep_until(uint64_t when) { return detail::stored_first<fin_on, fin_sleep_until_on>(when); }
+template <class Duration, class = detail::if_duration<Duration>> auto sleep(const Duration &d) { return sleep(fin::ns(d)); }
+template <class Time, class = detail::if_time_point<Time>> auto sleep_until(const Time &t) {
+    return sleep_until(fin::when(t));
+}
 inline auto poll(int fd, int events) { return detail::stored_first<fin_on, fin_poll_on>(fd, events); }
 inline auto read(int fd, void *buffer, size_t size) { return detail::stored_first<fin_on, fin_read_on>(fd, buffer, size); }
 inline auto write(int fd, const void *data, size_t size) {

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
 // The same for C++.
 #define FIN_ELIDE
+#include <chrono>
 #include <cstring>
 #include <memory>
 
@@ -23,6 +24,9 @@ static void without_macros() {
             s.cancel();
             CHECK(!fin_cancelled());
         });
+        CHECK(!late && !fin::timeout(std::chrono::seconds(0), [](fin::scope &) {}));
+        fin_timeout(std::chrono::seconds(0)) { late = fin_timed_out(); }
+        fin_deadline(std::chrono::steady_clock::now()) { late |= fin_timed_out(); }
         CHECK(!late);
         LOG("end ");
     });
