@@ -175,8 +175,8 @@ template <class Body> void call_body(Body &b) {
         check_not_next<decltype(b(body_scope{}))>();
         b(body_scope{});
     } else if constexpr (!is_task<Body>) {
-        check_not_next<decltype(b())>();
-        b();
+        check_not_next<decltype(static_cast<once<Body>>(b)())>();
+        static_cast<once<Body>>(b)();
     }
 }
 

@@ -20,41 +20,45 @@
 namespace fin {
 namespace detail {
 
+// What a body returns that is called once.
+template <class Body> using result_once = decltype(std::declval<once<Body>>()());
+
 template <class Result, class = void> struct holder {
     std::optional<Result> result;
-    template <class Body> void run(Body &body) { result.emplace(body()); }
+    template <class Body> void run(Body &&body) { result.emplace(static_cast<once<Body>>(body)()); }
     Result take() { return std::move(*result); }
 };
 template <class Result> struct holder<Result, std::enable_if_t<std::is_reference_v<Result>>> {
     std::remove_reference_t<Result> *result = nullptr;
-    template <class Body> void run(Body &body) { result = [](auto &&r) { return __builtin_addressof(r); }(body()); }
+    template <class Body> void run(Body &&body) {
+        result = [](auto &&r) { return __builtin_addressof(r); }(static_cast<once<Body>>(body)());
+    }
     Result take() { return static_cast<Result>(*result); }
 };
 template <> struct holder<void> {
-    template <class Body> void run(Body &body) { body(); }
+    template <class Body> void run(Body &&body) { static_cast<once<Body>>(body)(); }
     void take() {}
 };
 
-template <class Body, class Result> struct FIN_TAGGED_ offloaded {
-    Body &body;
-    holder<Result> result;
+template <class Body> struct FIN_TAGGED_ offloaded {
+    Body &&body;
+    holder<result_once<Body>> result;
     std::exception_ptr error;
 
     static void run(void *p) noexcept {
         auto *o = static_cast<offloaded *>(p);
         FIN_TRY_ {
-            o->result.run(o->body);
+            o->result.run(std::forward<Body>(o->body));
         } FIN_CATCH_ {
             o->error = std::current_exception();
         }
     }
 };
 
-template <class Body> FIN_TAGGED_ auto offload(int (*call)(void (*)(void *), void *), Body &body) -> decltype(body()) {
-    check_not_next<decltype(body())>();
-    using job = offloaded<Body, decltype(body())>;
-    job o{body, {}, nullptr};
-    check(call(&job::run, &o));
+template <class Body> FIN_TAGGED_ result_once<Body> offload(int (*call)(void (*)(void *), void *), Body &&body) {
+    check_not_next<result_once<Body>>();
+    offloaded<Body> o{std::forward<Body>(body), {}, nullptr};
+    check(call(&offloaded<Body>::run, &o));
     if (o.error)
         std::rethrow_exception(std::move(o.error));
     return o.result.take();
@@ -64,11 +68,11 @@ template <class Body> FIN_TAGGED_ auto offload(int (*call)(void (*)(void *), voi
 
 // fin_offload of a lambda: returns its result, or throws the exception that left it. Throws std::system_error if it was
 // cancelled before it began or there is no thread for it.
-template <class Body> FIN_TAGGED_ FIN_BLOCKING auto offload(Body &&body) -> decltype(body()) {
-    return detail::offload(fin_offload, body);
+template <class Body> FIN_TAGGED_ FIN_BLOCKING auto offload(Body &&body) -> detail::result_once<Body> {
+    return detail::offload(fin_offload, std::forward<Body>(body));
 }
-template <class Body> FIN_TAGGED_ FIN_BLOCKING auto offload_nc(Body &&body) -> decltype(body()) {
-    return detail::offload(fin_offload_nc, body);
+template <class Body> FIN_TAGGED_ FIN_BLOCKING auto offload_nc(Body &&body) -> detail::result_once<Body> {
+    return detail::offload(fin_offload_nc, std::forward<Body>(body));
 }
 
 } // namespace fin

@@ -14,6 +14,7 @@
 #include <cstdio>
 #include <cstdlib>
 #include <exception>
+#include <type_traits>
 #include <utility>
 
 // In place of `try` and `catch (...)`. FIN_TAGGED_ marks what is compiled to something else without exceptions, or calls
@@ -38,6 +39,10 @@ namespace fin::detail {
 
 template <class T> constexpr bool is_task = false;
 template <class T> constexpr bool is_task<task<T>> = true;
+
+// As what a body is called that is called once: as an rvalue, if it is one and can be called so.
+template <class Body, class... Args>
+using once = std::conditional_t<std::is_invocable_v<Body, Args...>, Body &&, std::add_lvalue_reference_t<Body>>;
 
 template <class Exception, class... What> [[noreturn]] FIN_TAGGED_ inline void raise(What &&...what) {
 #ifdef __cpp_exceptions

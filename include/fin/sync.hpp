@@ -2,14 +2,16 @@
 // <fin/sync.h> and <fin/thread.h> as classes. Names and meanings are the standard library's, so that std::lock_guard,
 // std::unique_lock, std::scoped_lock and the like work with them. Those are in <mutex>, which this header does not need.
 // What waits is the AWE. The functions with the standard names are not cancelled; those named ..._cancellable return 0 or
-// -ECANCELED, as the C functions do.
+// -ECANCELED, as the C functions do. For a wait with a limit of time, put one of those into fin_timeout.
 #if __cplusplus < 201703L
 #error "<fin.hpp> needs C++17: compile with -std=c++17 or newer"
 #elif !defined(FIN_SYNC_HPP)
 #define FIN_SYNC_HPP
 
 #include <cerrno>
+#include <climits>
 #include <system_error>
+#include <tuple>
 #include <type_traits>
 #include <utility>
 
@@ -40,14 +42,14 @@ private:
 };
 
 // No wake-up is spurious, so that a wait without a predicate is of use. A Lock is a std::unique_lock<fin::mutex>, or
-// anything else with a mutex() like that.
+// anything else with a mutex() like that, or a fin::mutex that is locked.
 class condition_variable {
 public:
     constexpr condition_variable() noexcept = default;
     condition_variable(const condition_variable &) = delete;
     condition_variable &operator=(const condition_variable &) = delete;
 
-    template <class Lock> FIN_BLOCKING void wait(Lock &lock) { fin_cond_wait_nc(&c_, lock.mutex()->native_handle()); }
+    template <class Lock> FIN_BLOCKING void wait(Lock &lock) { fin_cond_wait_nc(&c_, mutex_of(lock)); }
     template <class Lock, class Predicate> FIN_BLOCKING void wait(Lock &lock, Predicate holds) {
         while (!holds())
             wait(lock);
@@ -55,7 +57,7 @@ public:
 
     // The lock is held again, whatever is returned. With a predicate: 0 if it holds, also if it does so after a cancel.
     template <class Lock> FIN_BLOCKING int wait_cancellable(Lock &lock) {
-        return fin_cond_wait(&c_, lock.mutex()->native_handle());
+        return fin_cond_wait(&c_, mutex_of(lock));
     }
     template <class Lock, class Predicate> FIN_BLOCKING int wait_cancellable(Lock &lock, Predicate holds) {
         while (!holds())
@@ -71,6 +73,9 @@ public:
     native_handle_type native_handle() { return &c_; }
 
 private:
+    static fin_mutex *mutex_of(mutex &m) { return m.native_handle(); }
+    template <class Lock> static fin_mutex *mutex_of(Lock &lock) { return lock.mutex()->native_handle(); }
+
     fin_cond c_ = FIN_COND_INIT;
 };
 
@@ -88,6 +93,7 @@ public:
         while (n-- > 0)
             fin_sem_post(&s_);
     }
+    static constexpr int max() noexcept { return INT_MAX; }
 
     using native_handle_type = fin_sem *;
     native_handle_type native_handle() { return &s_; }
@@ -96,29 +102,27 @@ private:
     fin_sem s_;
 };
 
-// An OS thread with a runtime of its own. The destructor joins, as that of std::jthread does.
+// An OS thread with a runtime of its own, which calls body(args...) with copies of both, as std::thread does: std::ref
+// passes a reference. An exception that leaves the body ends the program. The destructor and an assignment join, as those of
+// std::jthread do. std::system_error if the thread cannot be started.
 class thread {
 public:
     thread() noexcept = default;
-    template <class Body> FIN_TAGGED_ explicit thread(Body body) {
-        using result = std::remove_cv_t<decltype(body())>;
-        static_assert(!std::is_same_v<result, next>, "a thread does not wait as a step does");
-        static_assert(!detail::is_task<result>, "a fin::task that a thread returns would not run: start it in a block");
-        auto *c = new call<Body>(std::move(body));
-        int error = fin_thread_start(c, [](void *p) noexcept { static_cast<call<Body> *>(p)->body(); }, c);
+    template <class Body, class... Args, class = std::enable_if_t<!std::is_same_v<std::decay_t<Body>, thread>>>
+    FIN_TAGGED_ explicit thread(Body &&body, Args &&...args) {
+        using own = call<std::decay_t<Body>, std::decay_t<Args>...>;
+        auto *c = new own(std::forward<Body>(body), std::forward<Args>(args)...);
+        int error = fin_thread_start(c, [](void *p) noexcept { static_cast<own *>(p)->run(); }, c);
         if (error != 0) {
             delete c;
             detail::raise<std::system_error>(-error, std::generic_category(), "fin::thread");
         }
         handle_ = c;
-        free_ = [](fin_thread_handle *h) { delete static_cast<call<Body> *>(h); };
+        free_ = [](fin_thread_handle *h) { delete static_cast<own *>(h); };
     }
-    thread(thread &&other) noexcept : handle_(std::exchange(other.handle_, nullptr)), free_(other.free_) {}
-    thread &operator=(thread &&other) noexcept {
-        if (joinable())
-            join();
-        handle_ = std::exchange(other.handle_, nullptr);
-        free_ = other.free_;
+    thread(thread &&other) noexcept { swap(other); }
+    FIN_BLOCKING thread &operator=(thread &&other) noexcept {
+        thread(std::move(other)).swap(*this);
         return *this;
     }
     FIN_BLOCKING ~thread() {
@@ -141,15 +145,33 @@ public:
         return error;
     }
 
+    void swap(thread &other) noexcept {
+        std::swap(handle_, other.handle_);
+        std::swap(free_, other.free_);
+    }
+    using native_handle_type = fin_thread_handle *; // null if there is no thread to be joined
+    native_handle_type native_handle() noexcept { return handle_; }
+
 private:
     FIN_TAGGED_ void check_joinable() const {
         if (!joinable())
             detail::raise<std::system_error>(EINVAL, std::generic_category(), "fin::thread");
     }
 
-    template <class Body> struct call : fin_thread_handle {
-        explicit call(Body &&b) : fin_thread_handle(), body(std::move(b)) {}
+    template <class Body, class... Args> struct call : fin_thread_handle {
+        using called = detail::once<Body, Args...>;
+        static_assert(std::is_invocable_v<called, Args...>, "a thread calls body(args...), with the copies as rvalues");
+
+        template <class B, class... A>
+        explicit call(B &&b, A &&...a) : fin_thread_handle(), body(std::forward<B>(b)), args(std::forward<A>(a)...) {}
+        void run() {
+            using result = std::remove_cv_t<decltype(std::apply(static_cast<called>(body), std::move(args)))>;
+            static_assert(!std::is_same_v<result, next>, "a thread does not wait as a step does");
+            static_assert(!detail::is_task<result>, "a fin::task that a thread returns would not run: start it in a block");
+            std::apply(static_cast<called>(body), std::move(args));
+        }
         Body body;
+        std::tuple<Args...> args;
     };
     fin_thread_handle *handle_ = nullptr;
     void (*free_)(fin_thread_handle *) = nullptr; // deletes it as the type that it has
