@@ -78,16 +78,23 @@ inline auto connect(int fd, const sockaddr *address, socklen_t size) {
 inline auto openat(int dir, const char *path, int flags, mode_t mode = 0) {
     return detail::stored_first<fin_on, fin_openat_on>(dir, path, flags, mode);
 }
-// fn(arg) on a thread of the pool: of a lambda, co::with_stack([&] { return fin::offload(lambda); }).
+// fn(arg) on a thread of the pool: 0, or -ECANCELED and the like. Of a lambda: co_await gives what it returns, or throws
+// what it throws, and std::system_error if it was cancelled before it began or there is no thread for it. A lambda with a
+// name is called where it is.
 inline auto offload(void (*fn)(void *), void *arg) { return detail::stored_first<fin_on, fin_offload_on>(fn, arg); }
+template <class Body> auto offload(Body &&body) { return detail::offloading<Body>(std::forward<Body>(body)); }
 inline auto recvmsg(int fd, msghdr &message, int flags = 0) {
     return detail::stored_first<fin_more_on, fin_recvmsg_on>(fd, &message, flags);
 }
 inline auto recvfrom(int fd, void *buffer, size_t size, int flags, sockaddr *from, socklen_t *from_size) {
     return detail::stored_first<fin_more_on, fin_recvfrom_on>(fd, buffer, size, flags, from, from_size);
 }
+// With a copy of the message's header.
 inline auto sendmsg(int fd, const msghdr &message, int flags = 0) {
-    return detail::stored_first<fin_more_on, fin_sendmsg_on>(fd, &message, flags);
+    auto start = [=](fin_more_on *on, fin_cont *c, void *s, size_t n) {
+        return fin_sendmsg_on(on, fd, &message, flags, c, s, n);
+    };
+    return detail::operation<decltype(start), fin_more_on>(start);
 }
 inline auto sendto(int fd, const void *data, size_t size, int flags, const sockaddr *to, socklen_t to_size) {
     return detail::stored_first<fin_more_on, fin_sendto_on>(fd, data, size, flags, to, to_size);

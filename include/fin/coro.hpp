@@ -118,10 +118,20 @@ template <class T> struct promise_of : task_promise {
     T take() { return std::move(*value); }
 };
 
+// Would a T refer to a temporary, or to an rvalue? That can be converted to what binds to nothing else.
+template <class From, class T>
+constexpr bool is_temporary = std::is_lvalue_reference_v<T> && !std::is_function_v<std::remove_reference_t<T>> &&
+                              std::is_convertible_v<From, std::remove_reference_t<T> &&>;
+
 template <class T> requires std::is_reference_v<T> struct promise_of<T> : task_promise {
     std::remove_reference_t<T> *value = nullptr;
     task<T> get_return_object();
-    void return_value(T v) noexcept { value = __builtin_addressof(v); }
+    template <class U = T> void return_value(U &&v) {
+        static_assert(std::is_convertible_v<U, T>, "co_return converts what it is given as return does: not explicitly");
+        static_assert(!is_temporary<U, T>, "what a fin::task<T &> returns exists after its end: no temporary, no rvalue");
+        T kept = std::forward<U>(v);
+        value = __builtin_addressof(kept);
+    }
     T take() noexcept { return static_cast<T>(*value); }
 };
 
@@ -154,14 +164,11 @@ private:
     routine *running_ = nullptr;
 };
 
-// co_await of a callable. The coroutine is suspended, as always; the step that resumed it makes the call, at the base of its
-// stack. So it is the task's AWE that waits in the call, in the task's block: nothing is started, nothing has to be woken,
-// and a cancel finds what the callable waits for. A separate AWE would need one more stack, because a step keeps its stack
-// until what it has started has ended.
-template <class Body> class [[nodiscard]] FIN_TAGGED_ stackful : public awaited {
-    using result = std::invoke_result_t<Body &>;
+// co_await of a callable: a call, and what it returned or threw.
+template <class Body> class FIN_TAGGED_ calling : public awaited {
+    using result = result_once<Body>;
     static_assert(!std::is_base_of_v<awaited, std::remove_reference_t<result>> && !std::is_same_v<result, next>,
-                  "fin::co::with_stack makes a call: what that returns is not waited for");
+                  "fin::co::with_stack and offload make a call: what that returns is not waited for");
 
 #if !defined(__clang__) && __GNUC__ < 13
     static_assert(std::is_lvalue_reference_v<Body> || std::is_trivially_copyable_v<Body>,
@@ -169,8 +176,36 @@ template <class Body> class [[nodiscard]] FIN_TAGGED_ stackful : public awaited 
 #endif
 
 public:
-    explicit stackful(Body &&b) : body_(std::forward<Body>(b)) {}
+    explicit calling(Body &&b) : body_(std::forward<Body>(b)) {}
     bool await_ready() const noexcept { return false; }
+    result await_resume() {
+        if (error_)
+            std::rethrow_exception(std::move(error_));
+        return result_.take();
+    }
+
+protected:
+    void run() noexcept {
+        FIN_TRY_ {
+            result_.run(std::forward<Body>(body_));
+        } FIN_CATCH_ {
+            error_ = std::current_exception();
+        }
+    }
+
+private:
+    Body body_; // a reference where it has a name
+    holder<result> result_;
+    std::exception_ptr error_;
+};
+
+// The coroutine is suspended, as always; the step that resumed it makes the call, at the base of its stack. So it is the
+// task's AWE that waits in the call, in the task's block: nothing is started, nothing has to be woken, and a cancel finds
+// what the callable waits for. A separate AWE would need one more stack, because a step keeps its stack until what it has
+// started has ended.
+template <class Body> class [[nodiscard]] FIN_TAGGED_ stackful : public calling<Body> {
+public:
+    using calling<Body>::calling;
     template <class Promise> void await_suspend(std::coroutine_handle<Promise> h) noexcept {
         routine *r = h.promise().running;
         r->current = h;
@@ -180,24 +215,29 @@ public:
             return 0;
         };
     }
-    result await_resume() {
-        if (error_)
-            std::rethrow_exception(std::move(error_));
-        return result_.take();
+};
+
+// The call is made by a thread of the pool.
+template <class Body> class [[nodiscard]] FIN_TAGGED_ offloading : public calling<Body> {
+public:
+    using calling<Body>::calling;
+    template <class Promise> void await_suspend(std::coroutine_handle<Promise> h) noexcept {
+        running_ = h.promise().running;
+        running_->current = h;
+        running_->awaiter = this;
+        running_->start = [](void *self, routine *r) noexcept {
+            auto run = [](void *o) noexcept { static_cast<offloading *>(o)->run(); };
+            return fin_offload_on(&static_cast<offloading *>(self)->on_, run, self, continue_routine, r, sizeof *r);
+        };
+    }
+    result_once<Body> await_resume() {
+        check(running_->result);
+        return calling<Body>::await_resume();
     }
 
 private:
-    void run() noexcept {
-        FIN_TRY_ {
-            result_.run(body_);
-        } FIN_CATCH_ {
-            error_ = std::current_exception();
-        }
-    }
-
-    Body body_; // a reference where it has a name
-    holder<result> result_;
-    std::exception_ptr error_;
+    fin_on on_;
+    routine *running_ = nullptr;
 };
 
 // Thrown from a destructor, which ends the program, with this message.
@@ -386,8 +426,9 @@ inline auto await_turn(fin_queue &q, fin_queue_entry &e) { return detail::sync_o
 inline auto await_turn_nc(fin_queue &q, fin_queue_entry &e) {
     return detail::sync_operation<fin_queue_await_turn_on_nc>(&q, &e);
 }
-// <fin/thread.h>: waits until it has ended; fin_thread_join does not wait then.
+// <fin/thread.h>: waits until it has ended; fin_thread_join does not wait then. A fin::thread must be joinable.
 inline auto ended(fin_thread_handle &thread) { return detail::sync_operation<fin_thread_ended_on>(&thread); }
+inline auto ended(thread &t) { return ended(*t.native_handle()); }
 // The classes of <fin/sync.hpp>. To hold a lock around a co_await, let it adopt a mutex locked in this way: std::lock_guard
 // hold(m, std::adopt_lock). With a lock that has locked the mutex itself the co_await gives -EBUSY.
 inline auto lock(mutex &m) { return lock(*m.native_handle()); }

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
 // A function waits for a task and gets its value or exception; others of the thread run meanwhile, and a cancel reaches it.
 #include <cstring>
+#include <functional>
 #include <memory>
 #include <stdexcept>
 
@@ -21,6 +22,18 @@ static fin::task<int &> reference() {
     co_await fin::co::yield();
     co_return shared;
 }
+// References that are made of something else, and bind to it: nothing temporary.
+struct base {
+    int n = 1;
+};
+struct derived : base {};
+struct converts {
+    const derived &to;
+    operator const derived &() const { return to; }
+};
+static fin::task<const base &> as_base(derived &d) { co_return d; }
+static fin::task<const int &> unwrapped(std::reference_wrapper<int> r) { co_return r; }
+static fin::task<const derived &> converted(const derived &d) { co_return converts{d}; }
 static fin::task<> nothing() { co_return; }
 static fin::task<int> sleeps() { co_return co_await fin::co::sleep(FIN_S); }
 
@@ -32,6 +45,16 @@ static void values() {
     fin::finish(nothing());
     auto t = later(7);
     CHECK_EQ(fin::finish(std::move(t)), 7);
+}
+
+static fin::task<void (&)()> function() { co_return values; }
+
+static void references() {
+    derived d;
+    CHECK(&fin::finish(as_base(d)) == &d);
+    CHECK(&fin::finish(unwrapped(shared)) == &shared);
+    CHECK(&fin::finish(converted(d)) == &d);
+    CHECK(&fin::finish(function()) == values);
 }
 
 static void exceptions() {
@@ -68,6 +91,7 @@ static void among_others() {
 
 int main() {
     values();
+    references();
     exceptions();
     among_others();
     return 0;

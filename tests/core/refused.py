@@ -45,10 +45,12 @@ REASON = {'async': 'fin_async_must_be_inside_fin_finish', 'cancel': 'fin_cancel_
           'awaits_no_value': "a finish block owns a fin::task<>: nobody would take another's value",
           'awaits_thread': 'a fin::task that a thread returns would not run',
           'awaits_converted': 'co_return converts what it is given as return does',
+          'awaits_returns_temporary': 'what a fin::task<T &> returns exists after its end',
+          'awaits_returns_converted': 'what a fin::task<T &> returns exists after its end',
           'awaits_aligned': 'a coroutine lies in memory that is aligned as operator new aligns',
           'awaits_dropped_task': 'a fin::task that a body returns would not run',
-          'awaits_call_of_task': 'fin::co::with_stack makes a call',
-          'awaits_call_of_step': 'fin::co::with_stack makes a call',
+          'awaits_call_of_task': 'fin::co::with_stack and offload make a call',
+          'awaits_call_of_step': 'fin::co::with_stack and offload make a call',
           'awaits_owning_call': 'what a closure in a co_await owns, GCC 12 destroys twice'}
 
 # These say it in the headers themselves, and nothing else.
