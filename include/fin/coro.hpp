@@ -301,11 +301,14 @@ public:
         return detail::go_on(r, handle_);
     }
     T await_resume() {
-        if (handle_.promise().error)
-            std::rethrow_exception(handle_.promise().error);
+        rethrow();
         return handle_.promise().take();
     }
 
+    void rethrow() const { // what has left it
+        if (handle_.promise().error)
+            std::rethrow_exception(handle_.promise().error);
+    }
     bool can_begin() const noexcept { return handle_ && !handle_.promise().running; }
     handle release() noexcept { return std::exchange(handle_, nullptr); }
 

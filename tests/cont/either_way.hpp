@@ -5,7 +5,7 @@
 
 #include <functional>
 
-#include <fin/coro.hpp>
+#include <fin/co_all.hpp>
 
 using may_fail = void (*)();
 
@@ -31,6 +31,14 @@ static void in_task(may_fail f) {
     fin::finish([&](fin::scope &s) { s.async(waits(f)); });
 }
 
+static fin::task<> offloads(may_fail f) { co_await fin::co::offload(*f); }
+static void in_pool_for_task(may_fail f) {
+    fin::finish([&](fin::scope &s) { s.async(offloads(f)); });
+}
+
+static void in_all(may_fail f) { fin::finish(fin::co::when_all(waits(f), offloads(+[] {}))); }
+static void in_any(may_fail f) { fin::finish(fin::co::when_any(waits(f))); }
+
 static fin::task<> opens(may_fail f) {
     fin::co::finish block;
     block.async(waits(f));
@@ -49,7 +57,7 @@ static void in_step(may_fail f) {
     fin::finish([&](fin::scope &s) { s.async_cont<step>(f); });
 }
 
-static void (*const all_ways[])(may_fail) = {in_check, in_call, in_call_eager, in_scope,
-                                             in_pool,  in_task, in_opened,     in_step};
+static void (*const all_ways[])(may_fail) = {in_check, in_call, in_call_eager, in_scope, in_pool, in_pool_for_task,
+                                             in_task,  in_all,  in_any,        in_opened, in_step};
 
 #endif

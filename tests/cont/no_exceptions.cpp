@@ -6,7 +6,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include <fin/coro.hpp>
+#include <fin/co_all.hpp>
 
 #include "check.h"
 
@@ -63,6 +63,9 @@ static fin::task<int> half(int n) {
     co_return n / 2;
 }
 
+static fin::task<int> offloads(int n) { co_return co_await fin::co::offload([n] { return n; }); }
+static fin::task<> sleeps() { CHECK_EQ(co_await fin::co::sleep(UINT64_MAX), -ECANCELED); }
+
 static fin::task<> quarters(int *n) { *n = co_await half(co_await half(*n)); }
 
 static void without_stacks() {
@@ -115,8 +118,12 @@ int main() {
     CHECK_EQ(leaves_early(), 7);
     without_stacks();
     CHECK_EQ(fin::offload([] { return 5; }), 5);
-    fin::thread t([] { wait_a_moment(); });
+    fin::thread t([](int *n) { wait_a_moment_of(n); }, &ended);
     t.join();
-    CHECK_EQ(ended, 7);
+    CHECK_EQ(ended, 8);
+    auto [a, b] = fin::finish(fin::co::when_all(half(4), offloads(6)));
+    CHECK(a == 2 && b == 6);
+    auto first = fin::finish(fin::co::when_any(half(8), sleeps()));
+    CHECK(first.index() == 0 && std::get<0>(first) == 4);
     return 0;
 }

@@ -1,0 +1,116 @@
+// SPDX-License-Identifier: BSD-2-Clause
+// Several tasks at once, with what they return: all of them, or the first.
+//
+//     auto [page, user] = co_await fin::co::when_all(fetch(url), look_up(name));
+//
+//     auto first = co_await fin::co::when_any(ask(one), ask(other));    // a std::variant
+//     if (first.index() == 0) ... std::get<0>(first) ...
+//
+// The tasks are given away: temporaries, or std::move(it). They are in a finish block of their own (<fin/co_finish.hpp>),
+// and all of them have ended when co_await goes on, or throws: so they may refer to what the coroutine has. They run when
+// their turn has come. In the place of a fin::task<>, which returns nothing, stands a std::monostate.
+//
+// A cancel of the blocks around them cancels all the tasks. Those end as they see fit, mostly with -ECANCELED as what they
+// return: for these functions that is a result like any other. For a limit of time put them into a fin::co::timeout.
+// Constructors of blocks fail as <fin/co_finish.hpp> says.
+#if __cplusplus < 202002L
+#error "<fin/coro.hpp> needs C++20: compile with -std=c++20 or newer"
+#elif !defined(FIN_CO_ALL_HPP)
+#define FIN_CO_ALL_HPP
+
+#if defined(__GNUC__) && !defined(FIN_WARN)
+#pragma GCC system_header // as fin/coro.hpp
+#endif
+
+#include <cstddef>
+#include <optional>
+#include <tuple>
+#include <type_traits>
+#include <utility>
+#include <variant>
+#include <vector>
+
+#include <fin/coro.hpp>
+
+#ifndef FIN_ELIDE
+namespace fin {
+namespace detail {
+
+template <class T> using value_of = std::conditional_t<std::is_void_v<T>, std::monostate, T>;
+
+// What an ended task returned or threw.
+template <class T> FIN_TAGGED_ value_of<T> result_of(task<T> &t) {
+    if constexpr (std::is_void_v<T>) {
+        t.await_resume();
+        return {};
+    } else {
+        return t.await_resume();
+    }
+}
+
+// An exception leaves this task too, and so cancels the block.
+template <class T> FIN_TAGGED_ task<> ends_well(task<T> &t) {
+    co_await its_end<T>(t);
+    t.rethrow();
+}
+
+// The first to end cancels the others.
+template <class T> FIN_TAGGED_ task<> ends_first(task<T> &t, size_t index, std::optional<size_t> &first, scope &block) {
+    co_await its_end<T>(t);
+    if (!first) {
+        first = index;
+        block.cancel();
+    }
+}
+
+template <size_t... I, class... T>
+FIN_TAGGED_ std::variant<value_of<T>...> result_at(size_t index, std::index_sequence<I...>, task<T> &...tasks) {
+    std::optional<std::variant<value_of<T>...>> result;
+    (void)((index == I && (result.emplace(std::in_place_index<I>, result_of(tasks)), true)) || ...);
+    return *std::move(result);
+}
+
+} // namespace detail
+
+namespace co {
+
+// co_await gives what all the tasks returned, a std::tuple. The first exception that leaves one of them cancels the others,
+// and is thrown when they have ended.
+template <class... T> FIN_TAGGED_ task<std::tuple<detail::value_of<T>...>> when_all(task<T>... tasks) {
+    finish block;
+    (block.async(detail::ends_well(tasks)), ...);
+    co_await block.end();
+    co_return std::tuple<detail::value_of<T>...>{detail::result_of(tasks)...};
+}
+
+// The same of as many tasks as there are: a std::vector.
+template <class T> FIN_TAGGED_ task<std::vector<detail::value_of<T>>> when_all(std::vector<task<T>> tasks) {
+    finish block;
+    for (task<T> &t : tasks)
+        block.async(detail::ends_well(t));
+    co_await block.end();
+    std::vector<detail::value_of<T>> values;
+    values.reserve(tasks.size());
+    for (task<T> &t : tasks)
+        values.push_back(detail::result_of(t));
+    co_return values;
+}
+
+// Cancels the others when the first task has ended, waits for them, and gives what the first returned or throws what it
+// threw: a std::variant, whose index() says which it was. What the others return or throw is lost, though they may have done
+// their work just in time: what must not be lost, a task has to keep elsewhere.
+template <class... T> requires(sizeof...(T) > 0)
+FIN_TAGGED_ task<std::variant<detail::value_of<T>...>> when_any(task<T>... tasks) {
+    std::optional<size_t> first;
+    finish block;
+    size_t n = 0;
+    (block.async(detail::ends_first(tasks, n++, first, block)), ...);
+    co_await block.end();
+    co_return detail::result_at(*first, std::index_sequence_for<T...>(), tasks...);
+}
+
+} // namespace co
+} // namespace fin
+#endif
+
+#endif

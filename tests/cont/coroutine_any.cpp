@@ -1,0 +1,86 @@
+// SPDX-License-Identifier: BSD-2-Clause
+// co::when_any: which task ended first, and with what; the others are cancelled, and have ended before it returns.
+#include <memory>
+#include <stdexcept>
+#include <string>
+
+#include <fin/co_all.hpp>
+
+#include "check.h"
+
+namespace co = fin::co;
+
+static int alive, cancelled_tasks;
+struct lives {
+    lives() { alive++; }
+    ~lives() { alive--; }
+};
+
+template <class T> static fin::task<T> gives(T value, uint64_t ns) {
+    lives here;
+    cancelled_tasks += co_await co::sleep(ns) == -ECANCELED;
+    co_return std::move(value);
+}
+static fin::task<> nothing(uint64_t ns) {
+    lives here;
+    cancelled_tasks += co_await co::sleep(ns) == -ECANCELED;
+}
+static fin::task<int> throws(uint64_t ns) {
+    lives here;
+    fin::check(co_await co::sleep(ns));
+    throw std::runtime_error("thrown");
+}
+// Goes on for a while after the cancel.
+static fin::task<int> ends_late() {
+    lives here;
+    CHECK_EQ(co_await co::sleep(UINT64_MAX), -ECANCELED);
+    co::finish_nc shielded;
+    CHECK_EQ(co_await co::sleep(FIN_MS), 0);
+    co_await shielded.end();
+    co_return 1;
+}
+
+static fin::task<> first(int &done) {
+    auto a = co_await co::when_any(gives(1, UINT64_MAX), gives(std::string("two"), 1), nothing(UINT64_MAX));
+    CHECK(a.index() == 1 && std::get<1>(a) == "two" && cancelled_tasks == 2 && alive == 0);
+    auto b = co_await co::when_any(nothing(1), gives(std::make_unique<int>(2), UINT64_MAX));
+    CHECK(b.index() == 0 && alive == 0);
+    auto c = co_await co::when_any(gives(3, UINT64_MAX), gives(4, 1)); // of the same type
+    CHECK(c.index() == 1 && std::get<1>(c) == 4);
+    auto d = co_await co::when_any(gives(5, 1));
+    CHECK(d.index() == 0 && std::get<0>(d) == 5);
+    auto e = co_await co::when_any(ends_late(), gives(6, 1));
+    CHECK(e.index() == 1 && alive == 0);
+    done++;
+}
+
+static fin::task<> exceptions(int &done) {
+    bool caught = false;
+    try {
+        co_await co::when_any(gives(1, UINT64_MAX), throws(1));
+    } catch (const std::runtime_error &) {
+        caught = true;
+    }
+    CHECK(caught && alive == 0);
+    auto a = co_await co::when_any(throws(UINT64_MAX), gives(2, 1)); // what a loser throws is lost
+    CHECK(a.index() == 1 && std::get<1>(a) == 2 && alive == 0);
+    CHECK_EQ(co_await co::sleep(1), 0); // nothing else has been cancelled
+    done++;
+}
+
+static fin::task<> cancelled(int &done) {
+    cancelled_tasks = 0;
+    co::timeout limit(FIN_MS);
+    co_await co::when_any(gives(1, UINT64_MAX), nothing(UINT64_MAX));
+    CHECK_EQ(cancelled_tasks, 2);
+    CHECK(co_await limit.end());
+    done++;
+}
+
+int main() {
+    int done = 0;
+    for (auto test : {first, exceptions, cancelled})
+        fin::finish(test(done));
+    CHECK(done == 3 && alive == 0);
+    return 0;
+}
