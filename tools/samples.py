@@ -112,7 +112,7 @@ def flags_for(build, code):
 def compiler(kind, code):
     if kind == 'cpp':
         command = shlex.split(os.environ.get('CXX', 'c++'))
-        if 'fin/coro.hpp' not in code:
+        if not re.search(r'fin/co(?:ro|_\w+)\.hpp', code):
             return [*command, '-std=c++17'], []
         # GCC takes a page for a header, from which the frame of a coroutine with a closure might get into two programs
         return [*command, '-std=c++20', *([] if 'clang' in command[-1] else ['-Wno-subobject-linkage'])], []

@@ -71,6 +71,10 @@ inline auto send_all(int fd, const void *data, size_t size, int flags = 0, size_
 inline auto send_at(uint64_t when, int fd, const void *data, size_t size, int flags = 0) {
     return detail::stored_first<fin_on, fin_send_at_on>(when, fd, data, size, flags);
 }
+template <class Time, class = detail::if_time_point<Time>>
+auto send_at(const Time &t, int fd, const void *data, size_t size, int flags = 0) {
+    return send_at(fin::when(t), fd, data, size, flags);
+}
 inline auto accept(int fd, int flags = 0) { return detail::stored_first<fin_on, fin_accept_on>(fd, flags); }
 inline auto connect(int fd, const sockaddr *address, socklen_t size) {
     return detail::stored_first<fin_more_on, fin_connect_on>(fd, address, size);

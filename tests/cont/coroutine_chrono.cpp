@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: BSD-2-Clause
 // Coroutines sleep for durations of <chrono> and until its points in time, and have limits of both.
 #include <chrono>
+#include <sys/socket.h>
+#include <unistd.h>
 
 #include <fin/coro.hpp>
 
@@ -18,6 +20,15 @@ static fin::task<> sleeps() {
     CHECK_EQ(co_await co::sleep_until(at), 0);
     CHECK(steady::now() >= at);
     CHECK_EQ(co_await co::sleep_until(std::chrono::system_clock::now() - 1h), 0);
+    int fds[2];
+    char c;
+    CHECK_EQ(socketpair(AF_UNIX, SOCK_STREAM, 0, fds), 0);
+    at = steady::now() + 2ms;
+    CHECK_EQ(co_await co::send_at(at, fds[0], "", 1), 1);
+    CHECK(steady::now() >= at);
+    CHECK_EQ(co_await co::recv(fds[1], &c, 1), 1);
+    close(fds[0]);
+    close(fds[1]);
 }
 
 static fin::task<> limits() {
