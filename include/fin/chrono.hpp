@@ -31,7 +31,7 @@ template <class Duration> constexpr int64_t signed_ns(const Duration &d) {
     __extension__ using wide = __int128;
     using floating = std::common_type_t<typename Duration::rep, double>;
     constexpr intmax_t num = Duration::period::num, den = Duration::period::den;
-    floating seconds = static_cast<floating>(d.count()) * num / den;
+    floating seconds = static_cast<floating>(d.count()) * static_cast<floating>(num) / static_cast<floating>(den);
     if (seconds >= 9.15e9)
         return INT64_MAX;
     if (!(seconds > -9.15e9)) // or not a number
@@ -40,7 +40,7 @@ template <class Duration> constexpr int64_t signed_ns(const Duration &d) {
         wide n = static_cast<wide>(d.count()) * num * 1000000000;
         return static_cast<int64_t>(n / den + (n % den > 0));
     } else {
-        floating n = static_cast<floating>(d.count()) * (static_cast<floating>(num) * 1000000000 / den);
+        floating n = static_cast<floating>(d.count()) * (static_cast<floating>(num) * 1e9 / static_cast<floating>(den));
         auto whole = static_cast<int64_t>(n);
         return whole + (static_cast<floating>(whole) < n);
     }

@@ -86,6 +86,14 @@ static fin::task<> exceptions(int &done) {
         caught = e.what();
     }
     CHECK(caught == "of many" && alive == before);
+    bool refused = false;
+    auto given_away = sleeps(1), taken = std::move(given_away);
+    try {
+        co_await co::when_all(sleeps(UINT64_MAX), std::move(given_away));
+    } catch (const std::logic_error &) {
+        refused = true;
+    }
+    CHECK(refused && alive == before);
     CHECK_EQ(co_await co::sleep(1), 0); // nothing else has been cancelled
     done++;
 }

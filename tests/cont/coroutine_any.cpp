@@ -64,6 +64,14 @@ static fin::task<> exceptions(int &done) {
     CHECK(caught && alive == 0);
     auto a = co_await co::when_any(throws(UINT64_MAX), gives(2, 1)); // what a loser throws is lost
     CHECK(a.index() == 1 && std::get<1>(a) == 2 && alive == 0);
+    bool refused = false;
+    auto given_away = throws(1), taken = std::move(given_away);
+    try {
+        co_await co::when_any(gives(1, UINT64_MAX), std::move(given_away));
+    } catch (const std::logic_error &) {
+        refused = true;
+    }
+    CHECK(refused && alive == 0);
     CHECK_EQ(co_await co::sleep(1), 0); // nothing else has been cancelled
     done++;
 }
