@@ -20,6 +20,9 @@ static fin::task<> sleeps() {
     CHECK_EQ(co_await co::sleep_until(at), 0);
     CHECK(steady::now() >= at);
     CHECK_EQ(co_await co::sleep_until(std::chrono::system_clock::now() - 1h), 0);
+    uint64_t before = fin_now();
+    CHECK_EQ(co_await co::sleep_until(std::chrono::file_clock::now() + 2ms), 0); // its epoch may be to come
+    CHECK(fin_now() >= before + 2 * FIN_MS);
     int fds[2];
     char c;
     CHECK_EQ(socketpair(AF_UNIX, SOCK_STREAM, 0, fds), 0);

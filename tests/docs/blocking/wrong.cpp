@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-2-Clause
 // What check-blocking.py has to report, each line so marked, and what not.
+#include <chrono>
 #include <mutex>
 
 #include <fin.hpp>
@@ -47,4 +48,8 @@ int unmarked(connection &a, connection &b) {
     later(); // reported
     fin::finish([&](fin::scope &) {}); // reported
     return sum;
+}
+
+int unmarked_sleep() {
+    return fin::sleep_for(std::chrono::milliseconds(1)); // reported
 }
