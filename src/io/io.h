@@ -239,13 +239,13 @@ static inline FIN_BLOCKING void fin_io_suspend(struct waiter *w) {
 static inline bool fin_io_makes_descriptor(unsigned op) {
     return op == IORING_OP_OPENAT || op == IORING_OP_ACCEPT || op == IORING_OP_OPENAT2;
 }
-// A read of nothing, which does not wait. A ring's does, for something, where it takes the end for one that may block: of a
-// pipe before Linux 6.4, of a terminal, of an inotify. And what moves nothing, where a ring looks at the descriptors, or at
-// the other end of a socket.
+// A read or write of nothing, which does not wait, but for an empty datagram. A ring's does, for something, where it takes
+// the end for one that may block: of a pipe before Linux 6.4, of a terminal, of an inotify, of a full eventfd. And what
+// moves nothing, where a ring looks at the descriptors, or at the other end of a socket.
 static inline bool fin_io_nothing(const struct call *c) {
-    bool reads = c->op == IORING_OP_READ || c->op == IORING_OP_READV;
+    bool bytes = c->op == IORING_OP_READ || c->op == IORING_OP_READV || c->op == IORING_OP_WRITE;
     bool moves = c->op == IORING_OP_SPLICE || c->op == IORING_OP_TEE || c->op == IORING_OP_WRITEV;
-    return (reads || moves) && c->len == 0;
+    return (bytes || moves) && c->len == 0;
 }
 struct fin_on;
 int fin_on_call(struct fin_on *on, const struct call *c, void (*cont)(void *, int), const void *state, size_t size);

@@ -3,6 +3,7 @@
 #define _GNU_SOURCE
 #include <string.h>
 #include <sys/socket.h>
+#include <sys/stat.h>
 
 #include "core/dispatch.h"
 #include "io/fixed.h"
@@ -135,9 +136,18 @@ static FIN_BLOCKING int close_it(struct io *io, const struct call *c) {
     return r;
 }
 
-static int nothing(struct io *io, const struct call *c) {
+// To a socket an empty datagram is something, and devices may have a use for it, too: these are the ring's.
+static bool may_mean_something(const struct call *c) {
+    struct stat s;
+    return c->op == IORING_OP_WRITE && fstat(c->fd, &s) == 0 && (S_ISSOCK(s.st_mode) || S_ISCHR(s.st_mode));
+}
+
+static FIN_BLOCKING int nothing(struct io *io, const struct call *c) {
     struct call plain = *c;
+    uint32_t flags;
     plain.fd = fin_descriptor(io, c);
+    if (may_mean_something(&plain))
+        return fin_uring_run(io, c, &flags);
     return !c->nc && fin_cancelled() ? -ECANCELED : fin_io_direct(&plain);
 }
 
