@@ -42,13 +42,15 @@ static FIN_INNER void ready(void *state, int r) {
     connected(&w, r == -EISCONN ? 0 : r == -EALREADY ? -EINPROGRESS : r);
 }
 
-static int begin(struct connect_on *w) {
+static int begin(struct connect_on *w, int fd) {
+    struct call c = w->call;
     struct io *io;
     int error = fin_io_here(&io);
     if (error)
         return error;
-    if (io->backend != &fin_io_epoll || w->call.fd >= FIXED)
-        return fin_on_call(&w->on, &w->call, connected, &w, sizeof w);
+    c.fd = fd;
+    if (io->backend != &fin_io_epoll || fd >= FIXED)
+        return fin_on_call(&w->on, &c, connected, &w, sizeof w);
     int r = fin_io_try(&w->call, FIN_IO_SOCKET, false);
     return fin_cont_call(connected, &w, sizeof w, r);
 }
@@ -56,7 +58,7 @@ static int begin(struct connect_on *w) {
 static FIN_INNER void rested(void *state, int r) {
     struct connect_on *w = *(struct connect_on **)state;
     if (r == 0)
-        r = fin_io_closed(&w->call) ? -EBADF : begin(w);
+        r = fin_io_closed(&w->call) ? -EBADF : begin(w, w->call.fd);
     fin_cont_tell(&w->kept, r);
 }
 
@@ -67,6 +69,7 @@ int fin_connect_on(struct fin_more_on *storage, int fd, const struct sockaddr *a
     if (error)
         return error;
     fin_keep(&w->kept, cont, state, size);
-    w->call = (struct call){.op = IORING_OP_CONNECT, .fd = fd, .addr = address, .off = bytes, .since = fin_closes_now()};
-    return begin(w);
+    w->call = (struct call){.op = IORING_OP_CONNECT, .addr = address, .off = bytes, .since = fin_closes_now()};
+    w->call.fd = fin_io_descriptor(fd); // whatever becomes of a registered number meanwhile
+    return begin(w, fd);
 }

@@ -25,6 +25,28 @@ static void connects(void *unused) {
     result = fin_connect(number, (struct sockaddr *)&name, size);
 }
 
+static struct fin_more_on more_on;
+
+static void has_connected(void *state, int r) {
+    (void)state;
+    result = r;
+    fin_cont_end();
+}
+
+static void connects_on(void *state, int r) {
+    fin_connect_on(&more_on, number, (struct sockaddr *)&name, size, has_connected, state, 0);
+    has_connected(state, r);
+}
+
+static void begins(void *on) {
+    fin_finish {
+        if (on)
+            CHECK(fin_async_cont(connects_on, NULL, 0) != NULL);
+        else
+            connects(NULL);
+    }
+}
+
 // Until fn waits.
 static void unregister_meanwhile(void) {
     CHECK_EQ(fin_sleep(5 * FIN_MS), 0);
@@ -51,8 +73,8 @@ static void half_closed(void) {
     close(pair[1]);
 }
 
-// Nothing tells when a listener has room: it is asked again and again.
-static void full_listener(void) {
+// Nothing tells when a listener has room: it is asked again and again, with a stack or without.
+static void full_listener(void *on) {
     int listener = unix_listen(&name, &size, 0), fill[FILL], taken;
     for (int i = 0; i < FILL; i++) {
         fill[i] = socket(AF_UNIX, SOCK_STREAM | SOCK_NONBLOCK, 0);
@@ -63,7 +85,7 @@ static void full_listener(void) {
     CHECK_EQ(fcntl(listener, F_SETFL, O_NONBLOCK), 0);
     result = 1;
     fin_finish {
-        fin_async_call(connects, NULL);
+        fin_async_call(begins, on);
         unregister_meanwhile();
         for (int i = 0; i < 10000 && result == 1; i++) {
             CHECK_EQ(fin_sleep(FIN_MS), 0);
@@ -131,7 +153,8 @@ static void after_a_turn(void) {
 
 int main(void) {
     half_closed();
-    full_listener();
+    full_listener(NULL);
+    full_listener(&more_on);
     before_its_time();
     after_a_turn();
     return 0;
