@@ -3,6 +3,7 @@
 // (linked.c), asks here what its result leads to.
 #include <poll.h>
 #include <sys/socket.h>
+#include <sys/timerfd.h>
 #include <unistd.h>
 
 #include "io/fixed.h"
@@ -49,9 +50,17 @@ static bool once_only(const struct call *c) {
            (c->op == IORING_OP_CONNECT && ((const struct sockaddr *)c->addr)->sa_family != AF_UNIX);
 }
 
+// A timer that is to be cancelled when the clock is set (timerfd_create(2)) tells a read of that in the same words, once.
+static bool clock_was_set(const struct io *io, const struct call *c) {
+    struct itimerspec t;
+    return (c->op == IORING_OP_READ || c->op == IORING_OP_READV) && timerfd_gettime(fin_descriptor(io, c), &t) == 0;
+}
+
 static enum fin_next after(struct tries *t, bool polled, const struct request *r, const struct call *c, int *result) {
     uint32_t events = c->op == IORING_OP_POLL_ADD ? c->flags : fin_io_events(c);
-    if (*result == -ECANCELED) { // by nobody: the ring got no thread to do it, be it that signals kept it from that
+    if (*result == -ECANCELED && clock_was_set(r->io, c)) {
+        return FIN_OVER;
+    } else if (*result == -ECANCELED) { // by nobody: the ring got no thread, be it that signals kept it from that
         if (++t->unstarted < MOST_UNSTARTED)
             return FIN_CALL;
         *result = -EAGAIN;

@@ -221,7 +221,7 @@ static FIN_BLOCKING int run_all(struct io *io, struct call *calls, struct fin_st
     bool ring = io->backend == &fin_io_uring && fin_uring_room(io, count);
     unsigned first = ring ? as_chain(io, calls, count) : 0;
     int good = first ? run_chain(io, calls, steps, count, first) : run_each(io, calls, steps, 0, (int)count, 0);
-    bool nothing = good == 0 && steps[0].result == -ECANCELED;
+    bool nothing = good == 0 && steps[0].result == -ECANCELED && !calls->nc && fin_cancelled(); // or its file says so
     return nothing ? -ECANCELED : good;
 }
 

@@ -19,6 +19,7 @@ NO_POINTS = {
         sigemptyset sigfillset sigismember signal sigpending sigprocmask sigtimedwait sysconf
         io_uring_queue_exit io_uring_unregister_buf_ring
         __libc_current_sigrtmax __libc_current_sigrtmin''',
+    'where it fails a read is made again (src/io/again.c)': 'timerfd_gettime',
     'no system call': '''
         memcpy memmove memset snprintf vsnprintf strcmp strncmp strcpy strchr strrchr strcspn strspn strerror strlen strnlen
         strncat strstr strtol strtoul strtoull
