@@ -52,6 +52,17 @@ static void record_free(struct fin_runtime *rt, struct fin_cont_record *e) {
     rt->cont_free = &e->link;
 }
 
+bool fin_cont_hold(struct fin_cont_record **held) {
+    struct fin_runtime *rt = fin_here();
+    *held = running_record(here(rt)) ? NULL : fin_cont_record_new(rt);
+    return *held || running_record(here(rt));
+}
+
+void fin_cont_let_go(struct fin_cont_record *held) {
+    if (held)
+        record_free(fin_here(), held);
+}
+
 void fin_cont_lost(struct fin_runtime *rt, void (*lost)(int fd)) {
     uint32_t queued = rt->tag | FIN_AWE_QUEUED | FIN_AWE_EXPLICIT;
     for (struct fin_cont_slab *s = rt->cont_slabs; s; s = s->next) {

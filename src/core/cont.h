@@ -69,6 +69,10 @@ bool fin_cont_is_programs(const struct fin_runtime *rt, const struct fin_awe *a)
 // cont.c
 struct fin_cont_record *fin_cont_record_new(struct fin_runtime *rt); // NULL: no memory
 bool fin_cont_link_item(struct fin_cont_record *e);                  // false where its block has been cancelled
+// What an AWE does with its stack before it goes on with a continuation must not be lost for want of a record: that is kept
+// from others meanwhile. *held is NULL where it has one. False: no memory.
+bool fin_cont_hold(struct fin_cont_record **held);
+void fin_cont_let_go(struct fin_cont_record *held); // others have run, and none will before it takes it
 void fin_cont_step(void *record);                                    // on the base of a stack; does not return
 // The running body is left for good, as if it had ended. Pre: its AWE, where it is to go on, has been provided for.
 void fin_cont_leave(struct fin_runtime *rt, struct fin_body *body);

@@ -9,7 +9,6 @@
 #include "io/buffers.h"
 #include "io/call.h"
 #include "io/message.h"
-#include "io/uring.h"
 
 // Of a wait of the library's: who ends it goes on with this, and makes the AWE run. NULL: that is all there is to do.
 struct then {
@@ -95,12 +94,9 @@ static void over(struct io *io, struct fin_awe *awe, const struct then *then, co
 
 static int try_now(const struct call *c, enum fin_io_kind kind, bool waited) {
     int r;
-    do {
-        if (c->op == IORING_OP_POLL_ADD)
-            r = fin_io_ready_now(c->fd, (int)c->flags);
-        else
-            r = fin_io_try(c, kind, waited);
-    } while (r == -EINTR);
+    do
+        r = c->op == IORING_OP_POLL_ADD ? fin_io_ready_now(c->fd, (int)c->flags) : fin_io_try(c, kind, waited);
+    while (r == -EINTR);
     if (c->message)
         fin_message_of(c)->came = r >= 0;
     return r == 0 && c->op == IORING_OP_POLL_ADD ? -EAGAIN : r;
@@ -236,11 +232,21 @@ static FIN_LEAVES_FRAME int done_at_once(enum fin_reason reason, struct io *io, 
     return fin_cont_suspend(reason, cont, state, size, NULL, begin_done, on);
 }
 
-// With the stack. A FIFO is not opened so that it waits: in the pool no cancel would end that.
+// A FIFO is not opened so that it waits: in the pool no cancel would end that.
 static FIN_BLOCKING int run_now(const struct call *c) {
     if (c->op == IORING_OP_POLL_ADD) // it may take several waits
         return fin_io_poll(c->fd, (int)c->flags, c->nc);
     return c->op == IORING_OP_OPENAT ? fin_openat(c->fd, c->addr, (int)c->flags, c->len) : fin_io_run(*c);
+}
+
+static FIN_LEAVES_FRAME int with_stack(enum fin_reason reason, struct io *io, struct fin_on *storage, const struct call *c,
+                                       const ino_t *file, fin_cont *cont, const void *state, size_t size) {
+    struct fin_cont_record *held;
+    if (!fin_cont_hold(&held))
+        return -ENOMEM;
+    int r = file ? fin_io_file_here(io, c, *file) : run_now(c);
+    fin_cont_let_go(held);
+    return done_at_once(reason, io, storage, c, r, cont, state, size);
 }
 
 // Where there is a position it is for a file, or the call says that it is not. As in epoll.c.
@@ -261,8 +267,10 @@ static enum fin_io_kind kind_of(const struct call *c) {
 static FIN_LEAVES_FRAME int wait_ready(enum fin_reason reason, struct io *io, struct fin_on *storage, const struct call *c,
                                        fin_cont *cont, const void *state, size_t size) {
     enum fin_io_kind kind = kind_of(c);
-    int r = kind == FIN_IO_FILE ? run_now(c) : try_now(c, kind, false);
-    if (r != -EAGAIN || kind == FIN_IO_FILE || (c->op != IORING_OP_POLL_ADD && fin_io_events(c) == 0))
+    if (kind == FIN_IO_FILE)
+        return with_stack(reason, io, storage, c, NULL, cont, state, size);
+    int r = try_now(c, kind, false);
+    if (r != -EAGAIN || (c->op != IORING_OP_POLL_ADD && fin_io_events(c) == 0))
         return done_at_once(reason, io, storage, c, r, cont, state, size);
     struct on_ready *on = prepare_ready(io, storage, c, kind, reason == FIN_FOR_MESSAGE ? for_message : nothing);
     return fin_cont_suspend(reason, cont, state, size, cancelled_by(&on->ready.waiter, fin_epoll_cancel, &on->ready),
@@ -281,7 +289,7 @@ static __attribute__((noinline)) FIN_LEAVES_FRAME int wait_for(enum fin_reason r
         return wait_ready(reason, io, storage, c, cont, state, size);
     bool ring = c->fd < FIXED && io->can.ops >> c->op & 1 && !fin_io_nothing(c);
     if (!ring || fin_io_of_file(io, c, &file))
-        return done_at_once(reason, io, storage, c, ring ? fin_io_file_here(io, c, file) : run_now(c), cont, state, size);
+        return with_stack(reason, io, storage, c, ring ? &file : NULL, cont, state, size);
     struct on *on = prepare(io, storage, *c, reason == FIN_FOR_MESSAGE ? for_message : nothing);
     struct request *r = &on->request;
     return fin_cont_suspend(reason, cont, state, size, cancelled_by(&r->waiter, fin_uring_cancel, r), begin, on);
@@ -378,8 +386,9 @@ static FIN_LEAVES_FRAME int wait_until_for(struct fin_on *storage, uint64_t when
         later.since = fin_closes_now();
         later.fd = fin_io_descriptor(c->fd); // whatever becomes of a registered number meanwhile
         error = fin_sleep_until(when);
-        error = error ? error : fin_io_closed(&later) ? -EBADF : fin_io_run(later);
-        return done_at_once(FIN_FOR_IO, io, storage, c, error, cont, state, size);
+        error = error ? error : fin_io_closed(&later) ? -EBADF : 0;
+        return error ? done_at_once(FIN_FOR_IO, io, storage, c, error, cont, state, size)
+                     : with_stack(FIN_FOR_IO, io, storage, &later, NULL, cont, state, size);
     }
     if (epoll) {
         struct on_ready *on = prepare_ready(io, storage, c, FIN_IO_SOCKET, nothing);
