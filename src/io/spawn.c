@@ -70,19 +70,34 @@ static int close_others(void) {
     return close_listed() ? 0 : close_possible();
 }
 
+static bool is_asked_for(const struct fin_spawn *how, int fd) {
+    for (size_t i = 0; i < how->fd_count; i++)
+        if (how->fds[i].child == fd)
+            return true;
+    return false;
+}
+
+// A copy under the next number that nobody has asked for. *from: where none is lower.
+static int aside(const struct fin_spawn *how, int fd, int *from) {
+    for (;;) {
+        int copy = fcntl(fd, F_DUPFD_CLOEXEC, *from);
+        if (copy < 0 && errno == EINVAL) // beyond what the process may have
+            errno = EMFILE;
+        if (copy < 0)
+            return -1;
+        *from = copy + 1;
+        if (!is_asked_for(how, copy))
+            return copy;
+        close(copy);
+    }
+}
+
 // By way of numbers that nobody has asked for: descriptors may change places.
 static int place_descriptors(struct start *s) {
     const struct fin_spawn *how = s->how;
-    int above = FIRST_OTHER_FD;
-    for (size_t i = 0; i < how->fd_count; i++)
-        if (how->fds[i].child >= above)
-            above = how->fds[i].child < INT_MAX ? how->fds[i].child + 1 : INT_MAX;
-    int report = fcntl(s->report, F_DUPFD_CLOEXEC, above);
-    if (report < 0) {
-        if (errno == EINVAL) // beyond what the process may have
-            errno = above > FIRST_OTHER_FD ? EBADF : EMFILE;
+    int from = FIRST_OTHER_FD, report = aside(how, s->report, &from);
+    if (report < 0)
         return -1;
-    }
     s->report = report;
     for (size_t i = 0; i < how->fd_count; i++) {
         int own = how->fds[i].own, null = -1;
@@ -90,7 +105,7 @@ static int place_descriptors(struct start *s) {
             own = null = open("/dev/null", O_RDWR | O_CLOEXEC);
         if (own < 0 && how->fds[i].own == FIN_SPAWN_NULL) // what open said
             return -1;
-        s->moved[i] = fcntl(own, F_DUPFD_CLOEXEC, above);
+        s->moved[i] = aside(how, own, &from);
         if (s->moved[i] < 0)
             return -1;
         if (null >= 0)
