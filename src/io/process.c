@@ -152,7 +152,13 @@ static struct {
     int epoll;
 } reaper = {.mutex = PTHREAD_MUTEX_INITIALIZER};
 
-void fin_reaper_forked(void) { pthread_mutex_init(&reaper.mutex, NULL); }
+// The numbers of the processes' descriptors are only in the parent's epoll: they stay until exec.
+void fin_reaper_forked(void) {
+    pthread_mutex_init(&reaper.mutex, NULL);
+    if (reaper.in)
+        close(reaper.epoll);
+    reaper.in = 0;
+}
 
 static void reap_abandoned(void) {
     struct epoll_event e;
