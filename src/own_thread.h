@@ -4,10 +4,12 @@
 #define FIN_OWN_THREAD_H
 
 #include <pthread.h>
+#include <stdbool.h>
 
 struct fin_own_thread {
     const char *name;
     void (*run)(void);
+    bool of_pool; // it runs functions of the program, and may wait in them as the program's threads do
 };
 
 // Starts a detached thread; *t stays. Signals are for the program's threads, but for those that a thread's own fault raises.
@@ -19,5 +21,6 @@ void fin_own_cond_init(pthread_cond_t *c);
 
 // How many there are. One that is about to end is not counted any more.
 unsigned fin_own_threads(void);
+unsigned fin_own_threads_of_pool(void); // of these
 
 #endif

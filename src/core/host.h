@@ -50,7 +50,9 @@ int fin_host_on_fork(void (*in_child)(void));
 // Copies memory of this process that may not be there: false.
 bool fin_host_read(void *to, const void *from, size_t size);
 
-// Is a process that nothing can wake to be reported? Then a thread notes in `expects` what it sleeps for.
+// Is a process that nothing can wake to be reported? Then a thread notes in `expects` what it sleeps for, beside what other
+// threads may do: jobs of the pool, or more.
+enum { FIN_EXPECTS_NOTHING, FIN_EXPECTS_POOL, FIN_EXPECTS_MORE };
 extern bool fin_host_stuck;
 bool fin_host_stuck_wanted(void); // the same, before the first thread has begun
 

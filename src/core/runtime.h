@@ -148,7 +148,7 @@ struct fin_runtime {
     struct fin_awe *inbox __attribute__((aligned(64))); // AWEs that other threads scheduled, newest first
     uint32_t asleep;                                    // written by this thread only
     uint32_t in_use;
-    uint32_t expects;                                    // asleep, it waits for more than other threads: fin_host_stuck
+    uint32_t expects;                                    // asleep: FIN_EXPECTS_..., where fin_host_stuck
     uint32_t futex;
     int32_t tid;
     struct fin_runtime *next;  // all that ever existed; none is freed, so that a late waker finds one

@@ -98,7 +98,7 @@ struct fin_thread *fin_thread_begin_(void) {
     rt->hungry = false;
     rt->ticks = rt->turn = FIN_TICKS;
     rt->watched = 0;
-    rt->expects = 0; // no more than other threads, until there is a poller, which says so
+    rt->expects = FIN_EXPECTS_NOTHING; // no more than other threads, until there is a poller, which says so
     rt->waits_for = FIN_FOR_IO;
     fin_id_begin(rt);
     rt->body = NULL;

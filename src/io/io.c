@@ -40,7 +40,9 @@ static void look(struct fin_poller *p, bool wait) {
     if (wait) {
         ns = -1;
         if (FIN_UNLIKELY(fin_host_stuck))
-            io->rt->expects = fin_timers_first(io) || io->backend->expects(io) || fin_io_offload_expects(io);
+            io->rt->expects = fin_timers_first(io) || io->backend->expects(io) ? FIN_EXPECTS_MORE
+                              : fin_io_offload_expects(io)                     ? FIN_EXPECTS_POOL
+                                                                               : FIN_EXPECTS_NOTHING;
         struct fin_timer *first = fin_timers_first(io);
         if (first) {
             uint64_t now = fin_now(), due = first->due, most = due - now + io->slack;

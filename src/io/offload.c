@@ -146,7 +146,7 @@ static void work(void) {
     pthread_cond_destroy(&w.call);
 }
 
-static const struct fin_own_thread worker_thread = {"fin-offload", work};
+static const struct fin_own_thread worker_thread = {.name = "fin-offload", .run = work, .of_pool = true};
 
 // Without any thread nothing that waits would ever begin.
 static void not_started(int error) {

@@ -183,7 +183,7 @@ static void reap_abandoned(void) {
 }
 
 static int start_reaper(void) {
-    static const struct fin_own_thread thread = {"fin-reap", reap_abandoned};
+    static const struct fin_own_thread thread = {.name = "fin-reap", .run = reap_abandoned};
     struct epoll_event none;
     reaper.epoll = epoll_create1(EPOLL_CLOEXEC);
     if (reaper.epoll < 0)

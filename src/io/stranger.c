@@ -64,7 +64,7 @@ static void close_all(void) {
 
 // With the lock.
 static bool start(void) {
-    static const struct fin_own_thread thread = {"fin-close", close_all};
+    static const struct fin_own_thread thread = {.name = "fin-close", .run = close_all};
     return waiting.runs = fin_own_thread_start(&thread) == 0;
 }
 

@@ -312,6 +312,21 @@ static void who_has_no_descriptors(void) {
     waits_for_the_event(NULL);
 }
 
+// The only thread of the pool waits for a function that waits for a thread of the pool.
+static void does_nothing(void *unused) { (void)unused; }
+
+static void needs_another(void *unused) {
+    (void)unused;
+    fin_offload(does_nothing, NULL);
+}
+
+static void a_pool_too_small(void) {
+    fin_offload_threads(1);
+    fin_offload(needs_another, NULL);
+}
+
+static void a_pool_that_waits(void) { fin_offload(waits_for_the_event, NULL); }
+
 // ---- those who are woken
 
 static void a_timer(void) {
@@ -337,6 +352,10 @@ static void sleeps(void *unused) {
 }
 
 static void the_pool(void) { CHECK_EQ(fin_offload(sleeps, NULL), 0); }
+
+static void needs_another_that_sleeps(void *unused) { CHECK_EQ(fin_offload(sleeps, unused), 0); }
+
+static void the_pool_of_the_pool(void) { CHECK_EQ(fin_offload(needs_another_that_sleeps, NULL), 0); }
 
 static void *advances(void *unused) {
     sleeps(unused);
@@ -440,9 +459,15 @@ static struct scenario scenarios[] = {
     {.run = after_one_that_expected, .said = {"nothing can wake process", "waits for the event count"}},
     {.run = who_abandoned_a_child, .said = {"nothing can wake process", "waits for the event count"}},
     {.run = who_has_no_descriptors, .said = {"nothing can wake process", "waits for the event count"}},
+    {.run = a_pool_too_small,
+     .said = {"nothing can wake process", "wait for functions on the pool, all of whose threads (1)", "for an operation"}},
+    {.run = a_pool_that_waits,
+     .said = {"nothing can wake process", "wait for functions on the pool, all of whose threads (1)",
+              "waits for the event count"}},
     {.run = a_timer},
     {.run = a_read},
     {.run = the_pool},
+    {.run = the_pool_of_the_pool},
     {.run = a_foreign_thread},
     {.run = a_foreign_thread_of_the_pools},
 };

@@ -223,7 +223,7 @@ static bool take_signal(void) {
 }
 
 void fin_held_begin(void) {
-    static const struct fin_own_thread thread = {"fin-held", watch};
+    static const struct fin_own_thread thread = {.name = "fin-held", .run = watch};
     const char *text = getenv("FIN_HELD_MS");
     char *end;
     if (!text)

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// A thread of the library looks at all runtimes: where each sleeps, none has anything to do, expects anything of the kernel,
-// a timer or the pool, and the process has no other threads, nobody is left who could wake one. Each thread notes what it
-// expects before it sleeps; beyond that this costs the threads nothing.
+// A thread of the library looks at all runtimes: where each sleeps, none has anything to do or expects anything of the
+// kernel or a timer, and the process has no other threads, nobody is left who could wake one. What is expected of the pool
+// does not come where all of its threads sleep so, too. Each thread notes what it expects before it sleeps; beyond that this
+// costs the threads nothing.
 //
 // Those who wait for one another in a cycle of mutexes and finish blocks are told of in any process: where all threads sleep
 // at a look, and have not moved when it is over, what it has read was so.
@@ -53,22 +54,22 @@ bool fin_host_read(void *to, const void *from, size_t size) {
     return n == (ssize_t)size || (n < 0 && (errno == ENOSYS || errno == EPERM) && read_by_pipe(to, from, size));
 }
 
-// No locks: where one of them moves meanwhile, the next look sees another sum. `for_good`: it expects nothing from outside.
-__attribute__((no_sanitize("thread"))) static bool asleep(const struct fin_runtime *rt, bool for_good) {
+// No locks: where one of them moves meanwhile, the next look sees another sum. It expects no more than `most`.
+__attribute__((no_sanitize("thread"))) static bool asleep(const struct fin_runtime *rt, uint32_t most) {
     const volatile struct fin_runtime *v = rt;
-    bool expects = v->expects || v->monitored;
-    return v->asleep && !(for_good && expects) && !v->inbox && !v->alerted && v->queue.next == &rt->queue;
+    uint32_t expects = v->monitored ? FIN_EXPECTS_MORE : v->expects;
+    return v->asleep && expects <= most && !v->inbox && !v->alerted && v->queue.next == &rt->queue;
 }
 
 // How many there are, if all are; otherwise 0. With a sum of what has happened so far.
-__attribute__((no_sanitize("thread"))) static unsigned all_asleep(bool for_good, uint64_t *sum) {
+__attribute__((no_sanitize("thread"))) static unsigned all_asleep(uint32_t most, uint64_t *sum) {
     unsigned sleepers = 0;
     *sum = 0;
     for (const struct fin_runtime *rt = __atomic_load_n(&fin_runtimes, __ATOMIC_ACQUIRE); rt; rt = rt->next) {
         *sum += rt->stats.slept + rt->stats.detached + rt->stats.suspended + rt->ticks;
         if (!__atomic_load_n(&rt->in_use, __ATOMIC_ACQUIRE))
             continue;
-        if (!asleep(rt, for_good))
+        if (!asleep(rt, most))
             return 0;
         sleepers++;
     }
@@ -80,6 +81,15 @@ __attribute__((no_sanitize("thread"))) static unsigned all_asleep(bool for_good,
 static unsigned threads(void) {
     struct stat s;
     return stat("/proc/self/task", &s) == 0 && s.st_nlink > 2 ? (unsigned)s.st_nlink - 2 : 0;
+}
+
+// Is nobody left who may wake one, outside Fin or at work for the pool? Either none of the pool's threads is among the
+// sleepers, and they expect nothing of it, or all are.
+static bool nobody_else(unsigned sleepers) {
+    uint64_t sum;
+    unsigned all = threads(), own = fin_own_threads();
+    return all == sleepers + own ? all_asleep(FIN_EXPECTS_NOTHING, &sum)
+                                 : all == sleepers + own - fin_own_threads_of_pool();
 }
 
 static bool any_locked(void) {
@@ -95,11 +105,11 @@ static void look_for_cycle(void) {
     static uint64_t found, told, seen;
     static int looks;
     uint64_t sum, after, now = found;
-    if (!all_asleep(false, &sum))
+    if (!all_asleep(FIN_EXPECTS_MORE, &sum))
         return;
     if (sum != seen)
         now = any_locked() ? fin_stuck_cycle() : 0;
-    if (!all_asleep(false, &after) || after != sum)
+    if (!all_asleep(FIN_EXPECTS_MORE, &after) || after != sum)
         return;
     looks = now && now == found ? looks + 1 : 0;
     found = now;
@@ -128,8 +138,8 @@ static void watch(void) {
     for (;;) {
         pause_for(took);
         uint64_t begun = time_ns();
-        unsigned sleepers = all_asleep(true, &sum);
-        bool still = sleepers && sum == before && threads() == sleepers + fin_own_threads();
+        unsigned sleepers = all_asleep(FIN_EXPECTS_POOL, &sum);
+        bool still = sleepers && sum == before && nobody_else(sleepers);
         before = sum;
         looks = still ? looks + 1 : 0;
         if (looks == LOOKS)
@@ -156,7 +166,7 @@ static void at_exit(void) {
 }
 
 void fin_stuck_begin(void) {
-    static const struct fin_own_thread thread = {"fin-stuck", watch};
+    static const struct fin_own_thread thread = {.name = "fin-stuck", .run = watch};
     const char *text = getenv("FIN_STUCK_MS");
     char *end;
     if (!text)

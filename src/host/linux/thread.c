@@ -73,15 +73,21 @@ int fin_host_thread_start(uintptr_t *thread, void (*fn)(void *), void (*ended)(v
 
 void fin_host_thread_reap(uintptr_t thread) { pthread_join((pthread_t)thread, NULL); }
 
-static unsigned own_threads;
+static unsigned own_threads, of_pool;
 
 unsigned fin_own_threads(void) { return __atomic_load_n(&own_threads, __ATOMIC_RELAXED); }
+unsigned fin_own_threads_of_pool(void) { return __atomic_load_n(&of_pool, __ATOMIC_RELAXED); }
+
+static void count(const struct fin_own_thread *t, unsigned more) {
+    __atomic_add_fetch(&own_threads, more, __ATOMIC_RELAXED);
+    __atomic_add_fetch(&of_pool, t->of_pool ? more : 0, __ATOMIC_RELAXED);
+}
 
 static void *own_main(void *p) {
     const struct fin_own_thread *t = p;
     pthread_setname_np(pthread_self(), t->name);
     t->run();
-    __atomic_sub_fetch(&own_threads, 1, __ATOMIC_RELAXED);
+    count(t, -1u);
     return NULL;
 }
 
@@ -92,12 +98,12 @@ int fin_own_thread_start(const struct fin_own_thread *t) {
     sigfillset(&blocked);
     for (size_t i = 0; i < sizeof faults / sizeof *faults; i++)
         sigdelset(&blocked, faults[i]);
-    __atomic_add_fetch(&own_threads, 1, __ATOMIC_RELAXED);
+    count(t, 1);
     pthread_sigmask(SIG_SETMASK, &blocked, &before);
     int error = pthread_create(&thread, NULL, own_main, (void *)(uintptr_t)t);
     pthread_sigmask(SIG_SETMASK, &before, NULL);
     if (error)
-        __atomic_sub_fetch(&own_threads, 1, __ATOMIC_RELAXED);
+        count(t, -1u);
     else
         pthread_detach(thread);
     return -error;

@@ -15,6 +15,7 @@
 #include "core/dispatch.h"
 #include "host/linux/running.h"
 #include "host/linux/symbol.h"
+#include "own_thread.h"
 #include "sync/host.h"
 
 enum { MOST = 256, MOST_LOOKED_AT = 1000000, MOST_SHOWN = 8, FRAMES = 2048, NEAR = 128, RECORDS = 32 };
@@ -440,11 +441,21 @@ static void print_cycle(void) {
     fprintf(stderr, " %d\n", cycle[0] + 1);
 }
 
+static __attribute__((no_sanitize("thread"))) bool any_expects_pool(void) {
+    for (const struct fin_runtime *rt = __atomic_load_n(&fin_runtimes, __ATOMIC_ACQUIRE); rt; rt = rt->next)
+        if (__atomic_load_n(&rt->in_use, __ATOMIC_ACQUIRE) && rt->expects == FIN_EXPECTS_POOL)
+            return true;
+    return false;
+}
+
 void fin_stuck_print(long ms) {
     collect_all(false);
     fprintf(stderr,
             "fin: nothing can wake process %d (FIN_STUCK_MS=%ld): all threads sleep, and expect no I/O and no timer\n",
             getpid(), ms);
+    if (any_expects_pool())
+        fprintf(stderr, "fin:   some wait for functions on the pool, all of whose threads (%u) are among those that sleep\n",
+                fin_own_threads_of_pool());
     print_nodes();
     if (find_cycle())
         print_cycle();
