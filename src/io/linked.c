@@ -143,12 +143,13 @@ static bool again(struct step *s, const struct call *c, int result) {
     return fin_uring_next(&s->request, c, &result) != FIN_OVER;
 }
 
-// Of `all` steps, of which the first ones were the chain.
+// Of `all` steps, of which the first ones were the chain. Behind one that failed ECANCELED says that it was not begun.
 static FIN_BLOCKING int results(struct chain *chain, const struct call *calls, struct fin_step *steps, int all) {
     int n = (int)chain->count, good = 0;
     for (int i = 0; i < n; i++) {
         int result = chain->steps[i].request.waiter.result;
-        steps[i].result = result < 0 ? fin_uring_failed(&chain->steps[i].request, &calls[i], result) : result;
+        bool begun = good == i || result != -ECANCELED;
+        steps[i].result = begun && result < 0 ? fin_uring_failed(&chain->steps[i].request, &calls[i], result) : result;
         if (good == i && succeeded(&calls[i], (int)steps[i].result))
             good++;
     }
