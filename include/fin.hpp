@@ -450,8 +450,9 @@ inline constexpr ::fin::detail::no_block fin_owner_{};
                                                &fin_owner_ [[maybe_unused]] = fin_async_must_be_inside_fin_finish,          \
                                                *fin_once_ = &fin_async_must_be_inside_fin_finish;                           \
          fin_once_; fin_async_must_be_inside_fin_finish.close(), fin_once_ = nullptr)
-#define fin_timeout(time) FIN_CXX_TIMED_(fin_timeout_begin_, ::fin::ns(time))
-#define fin_deadline(time) FIN_CXX_TIMED_(fin_deadline_begin_, ::fin::when(time))
+// The commas of template arguments part those of a macro.
+#define fin_timeout(...) FIN_CXX_TIMED_(fin_timeout_begin_, ::fin::ns(__VA_ARGS__))
+#define fin_deadline(...) FIN_CXX_TIMED_(fin_deadline_begin_, ::fin::when(__VA_ARGS__))
 #define fin_async ::fin::detail::site(fin_async_must_be_inside_fin_finish, fin_owner_, FIN_CXX_PLACE_) % FIN_CXX_LAMBDA_
 #define fin_async_eager ::fin::detail::site_eager(fin_async_must_be_inside_fin_finish, fin_owner_) % FIN_CXX_LAMBDA_
 #undef fin_async_call
@@ -468,8 +469,8 @@ inline constexpr ::fin::detail::no_block fin_owner_{};
 #else
 #undef fin_timeout
 #undef fin_deadline
-#define fin_timeout(time) FIN_ELIDED_TIMED_(::fin::ns(time))
-#define fin_deadline(time) FIN_ELIDED_TIMED_(::fin::when(time))
+#define fin_timeout(...) FIN_ELIDED_TIMED_(::fin::ns(__VA_ARGS__))
+#define fin_deadline(...) FIN_ELIDED_TIMED_(::fin::when(__VA_ARGS__))
 #endif
 
 #include <fin/offload.hpp>

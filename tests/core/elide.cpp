@@ -25,7 +25,7 @@ static void without_macros() {
             CHECK(!fin_cancelled());
         });
         CHECK(!late && !fin::timeout(std::chrono::seconds(0), [](fin::scope &) {}));
-        fin_timeout(std::chrono::seconds(0)) { late = fin_timed_out(); }
+        fin_timeout(std::chrono::duration<double, std::milli>(0)) { late = fin_timed_out(); } // with a comma
         fin_deadline(std::chrono::steady_clock::now()) { late |= fin_timed_out(); }
         CHECK(!late);
         LOG("end ");

@@ -93,6 +93,10 @@ static void limits() {
     CHECK(fin_timed_out() && result == -ECANCELED);
     fin_timeout(1h) { result = fin_sleep(1); }
     CHECK(!fin_timed_out() && result == 0);
+    fin_timeout(duration<double, std::milli>(0.5)) { result = fin_sleep(UINT64_MAX); } // a comma outside parentheses
+    CHECK(fin_timed_out() && result == -ECANCELED);
+    fin_deadline(chrono::time_point<chrono::steady_clock, chrono::hours>(0h)) { result = fin_sleep(UINT64_MAX); }
+    CHECK(fin_timed_out() && result == -ECANCELED);
     fin_timeout(5) { result = fin_sleep(UINT64_MAX); }
     CHECK(fin_timed_out() && result == -ECANCELED);
     auto waits = [&](fin::scope &) { result = fin_sleep(UINT64_MAX); };
