@@ -10,6 +10,7 @@
 
 #include <cerrno>
 #include <climits>
+#include <new>
 #include <system_error>
 #include <tuple>
 #include <type_traits>
@@ -103,8 +104,8 @@ private:
 };
 
 // An OS thread with a runtime of its own, which calls body(args...) with copies of both, as std::thread does: std::ref
-// passes a reference. An exception that leaves the body ends the program. The destructor and an assignment join, as those of
-// std::jthread do. std::system_error if the thread cannot be started.
+// passes a reference. The copies end in the thread, behind the body. An exception that leaves it ends the program. The
+// destructor and an assignment join, as those of std::jthread do. std::system_error if the thread cannot be started.
 class thread {
 public:
     thread() noexcept = default;
@@ -112,13 +113,17 @@ public:
     FIN_TAGGED_ explicit thread(Body &&body, Args &&...args) {
         using own = call<std::decay_t<Body>, std::decay_t<Args>...>;
         auto *c = new own(std::forward<Body>(body), std::forward<Args>(args)...);
-        int error = fin_thread_start(c, [](void *p) noexcept { static_cast<own *>(p)->run(); }, c);
+        auto run = [](void *p) noexcept {
+            static_cast<own *>(p)->run();
+            delete static_cast<own *>(p);
+        };
+        handle_ = new (std::nothrow) fin_thread_handle();
+        int error = handle_ ? fin_thread_start(handle_, run, c) : -ENOMEM;
         if (error != 0) {
+            delete handle_;
             delete c;
             detail::raise<std::system_error>(-error, std::generic_category(), "fin::thread");
         }
-        handle_ = c;
-        free_ = [](fin_thread_handle *h) { delete static_cast<own *>(h); };
     }
     thread(thread &&other) noexcept { swap(other); }
     FIN_BLOCKING thread &operator=(thread &&other) noexcept {
@@ -135,20 +140,17 @@ public:
     FIN_TAGGED_ FIN_BLOCKING void join() {
         check_joinable();
         fin_thread_join_nc(handle_);
-        free_(std::exchange(handle_, nullptr));
+        delete std::exchange(handle_, nullptr);
     }
     FIN_TAGGED_ FIN_BLOCKING int join_cancellable() {
         check_joinable();
         int error = fin_thread_join(handle_);
         if (error == 0)
-            free_(std::exchange(handle_, nullptr));
+            delete std::exchange(handle_, nullptr);
         return error;
     }
 
-    void swap(thread &other) noexcept {
-        std::swap(handle_, other.handle_);
-        std::swap(free_, other.free_);
-    }
+    void swap(thread &other) noexcept { std::swap(handle_, other.handle_); }
     using native_handle_type = fin_thread_handle *; // null if there is no thread to be joined
     native_handle_type native_handle() noexcept { return handle_; }
 
@@ -158,12 +160,12 @@ private:
             detail::raise<std::system_error>(EINVAL, std::generic_category(), "fin::thread");
     }
 
-    template <class Body, class... Args> struct call : fin_thread_handle {
+    template <class Body, class... Args> struct call {
         using called = detail::once<Body, Args...>;
         static_assert(std::is_invocable_v<called, Args...>, "a thread calls body(args...), with the copies as rvalues");
 
         template <class B, class... A>
-        explicit call(B &&b, A &&...a) : fin_thread_handle(), body(std::forward<B>(b)), args(std::forward<A>(a)...) {}
+        explicit call(B &&b, A &&...a) : body(std::forward<B>(b)), args(std::forward<A>(a)...) {}
         void run() {
             using result = std::remove_cv_t<decltype(std::apply(static_cast<called>(body), std::move(args)))>;
             static_assert(!std::is_same_v<result, next>, "a thread does not wait as a step does");
@@ -174,7 +176,6 @@ private:
         std::tuple<Args...> args;
     };
     fin_thread_handle *handle_ = nullptr;
-    void (*free_)(fin_thread_handle *) = nullptr; // deletes it as the type that it has
 };
 
 } // namespace fin

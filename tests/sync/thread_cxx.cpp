@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: BSD-2-Clause
 // fin::thread as std::thread: arguments are copied, references are asked for, bodies may allow only one call; it is moved to
 // itself and swapped.
+#include <pthread.h>
+
 #include <cstring>
 #include <functional>
 #include <memory>
@@ -45,6 +47,29 @@ static void arguments() {
         t.join();
         CHECK_EQ(alive, 0);
     }
+}
+
+// What the body and its arguments own ends in the thread, whenever that is joined.
+static void copies_end_there() {
+    static fin::semaphore gone(0);
+    struct tells {
+        std::unique_ptr<pthread_t> body_in;
+        ~tells() {
+            if (!body_in)
+                return;
+            CHECK(pthread_equal(*body_in, pthread_self()));
+            gone.release();
+        }
+        tells() = default;
+        tells(tells &&) = default;
+    };
+    fin::thread t([closure = tells()](tells &&argument) mutable {
+        closure.body_in = std::make_unique<pthread_t>(pthread_self());
+        argument.body_in = std::make_unique<pthread_t>(pthread_self());
+    }, tells());
+    gone.acquire();
+    gone.acquire();
+    t.join();
 }
 
 // ---- what allows one call only, or only one that is not the last
@@ -143,6 +168,7 @@ static void waits_with_a_mutex() {
 
 int main() {
     arguments();
+    copies_end_there();
     callables();
     moves();
     waits_with_a_mutex();
