@@ -83,7 +83,7 @@ template <class... T> FIN_TAGGED_ task<std::tuple<detail::value_of<T>...>> when_
     co_return std::tuple<detail::value_of<T>...>{detail::result_of(tasks)...};
 }
 
-// The same of as many tasks as there are: a std::vector.
+// The same of as many tasks as there are: a std::vector, which has no references.
 template <class T> FIN_TAGGED_ task<std::vector<detail::value_of<T>>> when_all(std::vector<task<T>> tasks) {
     finish block;
     for (task<T> &t : tasks)
@@ -97,8 +97,8 @@ template <class T> FIN_TAGGED_ task<std::vector<detail::value_of<T>>> when_all(s
 }
 
 // Cancels the others when the first task has ended, waits for them, and gives what the first returned or throws what it
-// threw: a std::variant, whose index() says which it was. What the others return or throw is lost, though they may have done
-// their work just in time: what must not be lost, a task has to keep elsewhere.
+// threw: a std::variant, which has no references, and whose index() says which it was. What the others return or throw is
+// lost, though they may have done their work just in time: what must not be lost, a task has to keep elsewhere.
 template <class... T> requires(sizeof...(T) > 0)
 FIN_TAGGED_ task<std::variant<detail::value_of<T>...>> when_any(task<T>... tasks) {
     std::optional<size_t> first;
