@@ -32,12 +32,12 @@ SANITIZER_ENV = {'ASAN_OPTIONS': 'detect_stack_use_after_return=1:detect_leaks=1
 # A second a test: each once, and programs only. A report has lines, but not the functions that were inlined there.
 VALGRIND = ['-t', '4', '--no-suite', 'kinds', '--no-suite', 'tools', '--wrapper',
             'valgrind --quiet --error-exitcode=9 --leak-check=full --errors-for-leak-kinds=definite --read-inline-info=no']
-# Reading what a debugger wants to know of libc is a third of a short test's time; these programs run with a libc that does
-# not say where that is.
-LIBC = os.path.join(TOP, '.build', 'libc')
 # not fault: a child for each point of a program that runs many times slower
 for room in ('core', 'cont', 'sync', 'io', 'chan', 'thc', 'fuzz', 'resolve', 'tls', 'models'):
     VALGRIND += ['--suite', room]
+# Reading what a debugger wants to know of libc is a third of a short test's time; these programs run with a libc that does
+# not say where that is.
+LIBC = os.path.join(TOP, '.build', 'libc')
 
 # name: (environment, options of meson setup, options of meson test)
 BUILDS = {

@@ -54,8 +54,9 @@ static void record_free(struct fin_runtime *rt, struct fin_cont_record *e) {
 
 bool fin_cont_hold(struct fin_cont_record **held) {
     struct fin_runtime *rt = fin_here();
-    *held = running_record(here(rt)) ? NULL : fin_cont_record_new(rt);
-    return *held || running_record(here(rt));
+    bool has_one = running_record(here(rt)) != NULL;
+    *held = has_one ? NULL : fin_cont_record_new(rt);
+    return has_one || *held;
 }
 
 void fin_cont_let_go(struct fin_cont_record *held) {
