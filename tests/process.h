@@ -26,6 +26,16 @@ static inline void skip_without_forks_of_threads(void) {
         SKIP("TSan is not for a child of several threads");
 }
 
+static inline void stop_and_continue(pid_t child) {
+    int status;
+    CHECK_EQ(kill(child, SIGSTOP), 0);
+    CHECK_EQ(waitpid(child, &status, WUNTRACED), child);
+    CHECK(WIFSTOPPED(status));
+    CHECK_EQ(kill(child, SIGCONT), 0);
+    CHECK_EQ(waitpid(child, &status, WCONTINUED), child);
+    CHECK(WIFCONTINUED(status));
+}
+
 static inline int count_in(const char *folder) {
     int n = 0;
     DIR *d = opendir(folder);

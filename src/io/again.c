@@ -65,6 +65,8 @@ static enum fin_next after(struct tries *t, bool polled, const struct request *r
             return FIN_CALL;
         *result = -EAGAIN;
     } else if (fin_uring_interrupted(*result)) {
+        if (c->sqe_flags & IOSQE_BUFFER_SELECT && r->flags & IORING_CQE_F_BUFFER)
+            return FIN_OVER; // whose buffer has to be put back first: fin_buffers_lacked
         return !once_only(c) && ++t->interrupted < MOST_INTERRUPTED ? FIN_CALL : FIN_OVER;
     } else if (polled && *result >= 0) {
         t->was_ready = true;

@@ -32,6 +32,10 @@ struct fin_buffers {
 
 // A completion used a buffer, or not: its index or NO_PIECE.
 uint32_t fin_buffers_taken(struct fin_buffers *b, int result, uint32_t flags);
+// Nothing was received, and who waits goes on by waiting for data: there was no buffer, or a wait with one was interrupted.
+static inline bool fin_buffers_lacked(ssize_t result, uint32_t flags) {
+    return result == -ENOBUFS || (result == -EINTR && flags & IORING_CQE_F_BUFFER);
+}
 void fin_buffers_put_index(struct fin_buffers *b, uint32_t index);
 static inline void *fin_buffers_at(struct fin_buffers *b, uint32_t index) { return b->memory + index * b->size; }
 static inline void *fin_buffers_give(struct fin_buffers *b, uint32_t index) {

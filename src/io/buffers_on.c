@@ -36,10 +36,10 @@ static int await_data(struct buffers_on *w) {
 
 static FIN_INNER void received(void *state, int n) {
     struct buffers_on *w = *(struct buffers_on **)state;
-    uint32_t index = fin_buffers_taken(w->buffers, n, fin_on_flags(&w->on));
+    uint32_t flags = fin_on_flags(&w->on), index = fin_buffers_taken(w->buffers, n, flags);
     if (index != NO_PIECE)
         *w->piece = fin_buffers_give(w->buffers, index);
-    if (n == -ENOBUFS)
+    if (fin_buffers_lacked(n, flags))
         await_data(w);
     else
         end(w, n);

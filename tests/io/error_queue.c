@@ -4,36 +4,13 @@
 #define _GNU_SOURCE
 #include <fin/stats.h>
 #include <fin/stream.h>
-#include <poll.h>
 
-#include "net.h"
+#include "errors.h"
 
 static int fd, peer;
-static struct sockaddr_in address, own;
 static struct fin_buffers *buffers;
 static struct fin_receiver *receiver;
 static char room[16];
-
-static void provoke(void) {
-    const int yes = 1;
-    socklen_t size = sizeof own;
-    int closed = socket(AF_INET, SOCK_DGRAM, 0);
-    address = (struct sockaddr_in){.sin_family = AF_INET, .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
-    CHECK_EQ(bind(closed, (struct sockaddr *)&address, size), 0);
-    CHECK_EQ(getsockname(closed, (struct sockaddr *)&address, &size), 0);
-    close(closed);
-    fd = socket(AF_INET, SOCK_DGRAM, 0);
-    CHECK_EQ(setsockopt(fd, IPPROTO_IP, IP_RECVERR, &yes, sizeof yes), 0);
-    CHECK_EQ(connect(fd, (struct sockaddr *)&address, size), 0);
-    CHECK_EQ(getsockname(fd, (struct sockaddr *)&own, &size), 0);
-    CHECK_EQ(send(fd, "x", 1, 0), 1); // nobody is there
-    CHECK_EQ(fin_poll(fd, POLLIN), POLLERR);
-    CHECK_EQ(recv(fd, room, sizeof room, MSG_DONTWAIT), -1); // the error itself is told once
-    CHECK_EQ(fin_poll(fd, POLLIN), POLLERR);
-    peer = socket(AF_INET, SOCK_DGRAM, 0);
-    CHECK_EQ(bind(peer, (struct sockaddr *)&address, size), 0);
-    CHECK_EQ(connect(peer, (struct sockaddr *)&own, size), 0);
-}
 
 static FIN_BLOCKING ssize_t receives(void) { return fin_recv(fd, room, sizeof room, 0); }
 static FIN_BLOCKING ssize_t reads(void) { return fin_read(fd, room, sizeof room); }
@@ -139,7 +116,7 @@ static void try_it(const char *name, ssize_t (*receive)(void)) {
 
 int main(void) {
     CHECK_EQ(fin_buffers_open(&buffers, 2, 16), 0);
-    provoke();
+    socket_with_error(&fd, &peer);
     CHECK_EQ(fin_receiver_open(&receiver, fd, buffers), 0);
     try_it("recv", receives);
     try_it("read", reads);

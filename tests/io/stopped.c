@@ -109,14 +109,8 @@ int main(void) {
     }
     close(back[1]);
     CHECK_EQ(read(back[0], &c, 1), 1);
-    for (int i = 0; i < STOPS; i++) {
-        CHECK_EQ(kill(child, SIGSTOP), 0);
-        CHECK_EQ(waitpid(child, &status, WUNTRACED), child);
-        CHECK(WIFSTOPPED(status));
-        CHECK_EQ(kill(child, SIGCONT), 0);
-        CHECK_EQ(waitpid(child, &status, WCONTINUED), child);
-        CHECK(WIFCONTINUED(status));
-    }
+    for (int i = 0; i < STOPS; i++)
+        stop_and_continue(child);
     CHECK_EQ(write(there[1], "x", 1), 1);
     CHECK_EQ(waitpid(child, &status, 0), child);
     CHECK_EQ(status, 0);
