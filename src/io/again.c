@@ -56,17 +56,21 @@ static bool clock_was_set(const struct io *io, const struct call *c) {
     return (c->op == IORING_OP_READ || c->op == IORING_OP_READV) && timerfd_gettime(fin_descriptor(io, c), &t) == 0;
 }
 
+// Nothing was received, and the buffer that was chosen for it has to be put back first: fin_buffers_lacked.
+static bool has_buffer(const struct request *r, const struct call *c, int result) {
+    return c->sqe_flags & IOSQE_BUFFER_SELECT && r->flags & IORING_CQE_F_BUFFER &&
+           (result == -EAGAIN || fin_uring_interrupted(result));
+}
+
 static enum fin_next after(struct tries *t, bool polled, const struct request *r, const struct call *c, int *result) {
     uint32_t events = c->op == IORING_OP_POLL_ADD ? c->flags : fin_io_events(c);
-    if (*result == -ECANCELED && clock_was_set(r->io, c)) {
+    if (has_buffer(r, c, *result) || (*result == -ECANCELED && clock_was_set(r->io, c))) {
         return FIN_OVER;
     } else if (*result == -ECANCELED) { // by nobody: the ring got no thread, be it that signals kept it from that
         if (++t->unstarted < MOST_UNSTARTED)
             return FIN_CALL;
         *result = -EAGAIN;
     } else if (fin_uring_interrupted(*result)) {
-        if (c->sqe_flags & IOSQE_BUFFER_SELECT && r->flags & IORING_CQE_F_BUFFER)
-            return FIN_OVER; // whose buffer has to be put back first: fin_buffers_lacked
         return !once_only(c) && ++t->interrupted < MOST_INTERRUPTED ? FIN_CALL : FIN_OVER;
     } else if (polled && *result >= 0) {
         t->was_ready = true;

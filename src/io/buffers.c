@@ -102,7 +102,7 @@ static FIN_BLOCKING ssize_t from_ring(struct fin_buffers *b, int fd, void **piec
     uint32_t index = fin_buffers_taken(b, (int)n, completed);
     if (index != NO_PIECE)
         *piece = fin_buffers_give(b, index);
-    return fin_buffers_lacked(n, completed) ? -ENOBUFS : n;
+    return !(flags & MSG_DONTWAIT) && fin_buffers_lacked(n, completed) ? -ENOBUFS : n;
 }
 
 static ssize_t from_list(struct fin_buffers *b, int fd, void **piece, bool nc) {

@@ -32,9 +32,10 @@ struct fin_buffers {
 
 // A completion used a buffer, or not: its index or NO_PIECE.
 uint32_t fin_buffers_taken(struct fin_buffers *b, int result, uint32_t flags);
-// Nothing was received, and who waits goes on by waiting for data: there was no buffer, or a wait with one was interrupted.
+// Nothing was received, and who waits goes on by waiting for data: there was no buffer, or a wait with one was interrupted,
+// or ended at the time that the socket has for it (SO_RCVTIMEO).
 static inline bool fin_buffers_lacked(ssize_t result, uint32_t flags) {
-    return result == -ENOBUFS || (result == -EINTR && flags & IORING_CQE_F_BUFFER);
+    return result == -ENOBUFS || (flags & IORING_CQE_F_BUFFER && (result == -EINTR || result == -EAGAIN));
 }
 void fin_buffers_put_index(struct fin_buffers *b, uint32_t index);
 static inline void *fin_buffers_at(struct fin_buffers *b, uint32_t index) { return b->memory + index * b->size; }
