@@ -17,9 +17,9 @@
 // it uses epoll instead, and the thread pool of fin/offload.h for files, which are always ready and block all the same. The
 // pool also does what the kernel's io_uring has no operation for, and what would block at a file's own position. A call that
 // goes to the pool can be cancelled until it begins there; then it ends as the system call does. fin_close never waits for
-// another thread: without io_uring, the last close of a file may block the calling thread. The environment variable FIN_IO
-// chooses: "epoll"; for tests, "plain" or "5.15" for io_uring as Linux 5.15 has it, "5.18", "5.19", "6.0" and "6.1" for what
-// those have, "small" for one whose queues hold 8 requests and 16 completions.
+// another thread: without io_uring, or where that gets no thread, the last close of a file may block the calling thread. The
+// environment variable FIN_IO chooses: "epoll"; for tests, "plain" or "5.15" for io_uring as Linux 5.15 has it, "5.18",
+// "5.19", "6.0" and "6.1" for what those have, "small" for one whose queues hold 8 requests and 16 completions.
 //
 // Closing a descriptor does not end calls that wait for it: cancel them, or shut the socket down. (Without io_uring such a
 // call ends with -EBADF if fin_close closed the descriptor, in the same thread; after close(2) it may stay waiting.) As long

@@ -43,11 +43,10 @@ static void look_no_more(struct tries *t, struct io *io) {
     t->only = 0;
 }
 
-// A close is over, and a connection that has begun goes on. To a Unix socket none begins before there is room for it: who
-// waits for that on a thread of the ring is interrupted where the process is stopped (SIGSTOP, a debugger).
+// A connection that has begun goes on. To a Unix socket none begins before there is room for it: who waits for that on a
+// thread of the ring is interrupted where the process is stopped (SIGSTOP, a debugger).
 static bool once_only(const struct call *c) {
-    return c->op == IORING_OP_CLOSE ||
-           (c->op == IORING_OP_CONNECT && ((const struct sockaddr *)c->addr)->sa_family != AF_UNIX);
+    return c->op == IORING_OP_CONNECT && ((const struct sockaddr *)c->addr)->sa_family != AF_UNIX;
 }
 
 // A timer that is to be cancelled when the clock is set (timerfd_create(2)) tells a read of that in the same words, once.
@@ -64,7 +63,7 @@ static bool has_buffer(const struct request *r, const struct call *c, int result
 
 static enum fin_next after(struct tries *t, bool polled, const struct request *r, const struct call *c, int *result) {
     uint32_t events = c->op == IORING_OP_POLL_ADD ? c->flags : fin_io_events(c);
-    if (has_buffer(r, c, *result) || (*result == -ECANCELED && clock_was_set(r->io, c))) {
+    if (has_buffer(r, c, *result) || c->op == IORING_OP_CLOSE || (*result == -ECANCELED && clock_was_set(r->io, c))) {
         return FIN_OVER;
     } else if (*result == -ECANCELED) { // by nobody: the ring got no thread, be it that signals kept it from that
         if (++t->unstarted < MOST_UNSTARTED)

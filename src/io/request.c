@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: BSD-2-Clause
 // One request, one result: from the call to its return. (models/cancel.pml)
 #define _GNU_SOURCE
+#include <fcntl.h>
 #include <string.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 #include "core/dispatch.h"
 #include "io/fixed.h"
@@ -96,7 +98,17 @@ static int without_waiting(struct io *io, const struct call *c) {
     return kind == FIN_IO_FILE && fin_io_try_file(io, c, &rest, &done) ? done : fin_io_try(c, kind, false);
 }
 
+// A close that has begun has released the descriptor, whatever it says. One that the ring got no thread for, which some file
+// systems want, has not begun: it is made here, or no descriptor could be given back where there can be no more threads.
+static int close_failed(const struct call *c, int result) {
+    if (result == -ECANCELED)
+        result = fcntl(c->fd, F_GETFD) >= 0 ? fin_io_result(close(c->fd)) : -EIO;
+    return fin_uring_interrupted(result) ? 0 : result;
+}
+
 int fin_uring_failed(const struct request *r, const struct call *c, int result) {
+    if (c->op == IORING_OP_CLOSE && !r->withdrawn)
+        return close_failed(c, result);
     bool vectors = c->op == IORING_OP_READV || c->op == IORING_OP_WRITEV;
     if (result == -EOPNOTSUPP && vectors && c->flags & RWF_NOWAIT && !(c->sqe_flags & IOSQE_FIXED_FILE))
         return fin_io_closed(c) ? -EBADF : without_waiting(r->io, c);
@@ -104,7 +116,7 @@ int fin_uring_failed(const struct request *r, const struct call *c, int result) 
     if (r->cancelled && (result == -ECANCELED || interrupted || (result == -EAGAIN && fin_io_events(c))))
         return c->op == IORING_OP_CONNECT && !r->withdrawn ? fin_io_connect_ended(c) : -ECANCELED;
     if (interrupted)
-        return c->op == IORING_OP_CLOSE ? 0 : -EINTR;
+        return -EINTR;
     return c->op == IORING_OP_CONNECT ? fin_io_connect_failed(c, result) : result;
 }
 
