@@ -70,7 +70,11 @@ static enum fin_next after(struct tries *t, bool polled, const struct request *r
             return FIN_CALL;
         *result = -EAGAIN;
     } else if (fin_uring_interrupted(*result)) {
-        return !once_only(c) && ++t->interrupted < MOST_INTERRUPTED ? FIN_CALL : FIN_OVER;
+        if (once_only(c))
+            return FIN_OVER;
+        // A process may be stopped any number of times; what interrupts itself is not to keep the thread busy.
+        t->interrupted += t->interrupted < MOST_INTERRUPTED;
+        return t->interrupted < MOST_INTERRUPTED ? FIN_CALL : FIN_PAUSE;
     } else if (polled && *result >= 0) {
         t->was_ready = true;
         t->half = t->half || !fin_io_asked_for(*result, events);

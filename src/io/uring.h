@@ -49,8 +49,9 @@ struct shot {
     bool stopping;
 };
 
-// How often what was interrupted is tried again: Linux 6.12 says so for ever of a splice to a socket from a pipe where a
-// write from a bad address has failed.
+// How often what was interrupted is tried again at once. From then on a request comes after a pause each time; a splice
+// without one fails: Linux 6.12 says so for ever of a splice to a socket from a pipe where a write from a bad address has
+// failed.
 enum { MOST_INTERRUPTED = 1000 };
 
 // again.c: what comes after a result: nothing, the call again, a wait until its descriptor is ready, or the call in a
