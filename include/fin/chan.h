@@ -70,8 +70,10 @@ int fin_chan_pair(struct fin_chan **a, struct fin_chan **b, const struct fin_cha
 // an error of open(2), socket(2) or bind(2).
 int fin_chan_listen(struct fin_chan_listener **out, const char *name, const struct fin_chan_options *options);
 // Waits for a client, and opens a channel to it. Any AWE of any thread may accept; the new end is usable on any thread.
-// Accepting waits for nothing that a client could withhold. -ETOOMANYREFS, -ENOBUFS, -ENOMEM: the system has had no room to
-// pass descriptors for some time; that client is turned away.
+// Accepting waits for nothing that a client could withhold. If the process or the system is out of descriptors or memory
+// (-EMFILE, -ENFILE, -ENOMEM) it tries again before it says so, as fin_accept does, and the client stays in line.
+// If the system has had no room to pass descriptors for some time (-ETOOMANYREFS, -ENOBUFS, -ENOMEM) that client is turned
+// away. -EFBIG as fin_chan_pair.
 FIN_BLOCKING int fin_chan_accept(struct fin_chan_listener *l, struct fin_chan **out);
 FIN_BLOCKING int fin_chan_accept_nc(struct fin_chan_listener *l, struct fin_chan **out);
 // Ends listening, and removes the name unless it is another's by now, or a parent's. Nobody may be in fin_chan_accept.

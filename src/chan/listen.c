@@ -6,6 +6,7 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
+#include <fin/cancel.h>
 #include <fin/chan_on.h>
 #include <fin/io.h>
 
@@ -75,11 +76,25 @@ static FIN_BLOCKING int next_client(const struct fin_chan_listener *l, enum how 
     return fd < 0 ? -errno : fd;
 }
 
+static bool lacks(int error) { return error == -EMFILE || error == -ENFILE || error == -ENOMEM; }
+
+// As fin_accept4 does: no loop around this can spin.
+static FIN_BLOCKING int make_patiently(struct offer *o, const struct fin_chan_listener *l, enum how how) {
+    int r = fin_offer_make(o, &l->options);
+    for (uint64_t ns = FIN_MS; lacks(r) && how != TRIES && ns <= 64 * FIN_MS; ns *= 2) {
+        int error = how == WAITS ? fin_sleep(ns) : fin_sleep_nc(ns);
+        if (error != 0)
+            return error;
+        r = fin_offer_make(o, &l->options);
+    }
+    return r;
+}
+
 // The end is made first: who was accepted is not turned away for a lack of descriptors or memory. -EAGAIN where it tries:
 // nobody is in line.
 static FIN_BLOCKING int accept_it(struct fin_chan_listener *l, struct fin_chan **out, enum how how) {
     struct offer o;
-    int r = fin_offer_make(&o, &l->options);
+    int r = how == WAITS && fin_cancelled() ? -ECANCELED : make_patiently(&o, l, how);
     if (r != 0)
         return r;
     while ((r = next_client(l, how)) >= 0) {
@@ -142,7 +157,7 @@ void fin_chan_listener_close(struct fin_chan_listener *l) {
 
 static FIN_BLOCKING int connect_it(struct fin_chan **out, const char *name, unsigned flags, bool nc) {
     struct chan_name a;
-    int r = fin_chan_name_of(&a, name), fd = r == 0 ? new_socket(0) : r;
+    int r = !nc && fin_cancelled() ? -ECANCELED : fin_chan_name_of(&a, name), fd = r == 0 ? new_socket(0) : r;
     if (fd < 0)
         return fd;
     bool good = !(flags & ~(unsigned)FIN_CHAN_SHARED);

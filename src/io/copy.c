@@ -64,7 +64,7 @@ static FIN_BLOCKING ssize_t send_file(int out, int in, off_t *offset, size_t siz
     int pipe[2];
     if (begin < 0)
         return !offset && errno == EBADF ? -EBADF : -EINVAL; // not ESPIPE: as sendfile(2)
-    if (most == 0)
+    if (most == 0 || (!nc && fin_cancelled()))
         return nothing_sent(out, in, nc);
     if (pipe2(pipe, O_CLOEXEC) != 0)
         return -errno;

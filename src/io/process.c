@@ -279,6 +279,8 @@ ssize_t fin_run(const struct fin_spawn *how, const void *input, size_t size, voi
     for (size_t i = 0; i < how->fd_count; i++)
         if (how->fds[i].child == STDIN_FILENO || how->fds[i].child == STDOUT_FILENO)
             return -EINVAL;
+    if (fin_cancelled())
+        return -ECANCELED;
     struct fin_spawn all = *how;
     struct fin_spawn_fd *fds = malloc((how->fd_count + 2) * sizeof *fds);
     int out[2], in = size ? input_file(input, size) : FIN_SPAWN_NULL;
