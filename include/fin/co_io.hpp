@@ -75,6 +75,8 @@ template <class Time, class = detail::if_time_point<Time>>
 auto send_at(const Time &t, int fd, const void *data, size_t size, int flags = 0) {
     return send_at(fin::when(t), fd, data, size, flags);
 }
+// Without an address. Where descriptors are short (-EMFILE ...) it does not pause before it says so, nor does next() of an
+// acceptor: a loop that goes on sleeps first.
 inline auto accept(int fd, int flags = 0) { return detail::stored_first<fin_on, fin_accept_on>(fd, flags); }
 inline auto connect(int fd, const sockaddr *address, socklen_t size) {
     return detail::stored_first<fin_more_on, fin_connect_on>(fd, address, size);

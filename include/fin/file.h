@@ -69,7 +69,7 @@ FIN_BLOCKING int fin_write_all_nc(int fd, const void *data, size_t size, size_t 
 // fin_splice moves data between a pipe and something else without copying it; fin_tee passes data from one pipe to another
 // without taking it from the first. A NULL offset means the file's position; otherwise *offset is moved. Both wait until
 // there is something, and room for it; meanwhile others can use the pipe. A `size` of 0 gives 0, whatever the descriptors
-// are. A socket is put into non-blocking mode for a moment, which others may see.
+// are. A socket is put into non-blocking mode for a moment, which others may see. Both may raise SIGPIPE.
 FIN_BLOCKING ssize_t fin_splice(int in, off_t *in_offset, int out, off_t *out_offset, size_t size, unsigned flags);
 FIN_BLOCKING ssize_t fin_splice_nc(int in, off_t *in_offset, int out, off_t *out_offset, size_t size, unsigned flags);
 FIN_BLOCKING ssize_t fin_tee(int in, int out, size_t size, unsigned flags);
@@ -77,6 +77,7 @@ FIN_BLOCKING ssize_t fin_tee_nc(int in, int out, size_t size, unsigned flags);
 
 // Copies within the system, from file to file; the file system may share the blocks instead. Offsets as above. 0 at the end
 // of `in`. Runs on the thread pool, and once begun is not cancelled: to be able to stop in between, copy less at a time.
+// -EXDEV between many file systems of different kinds: there fin_read and fin_write_all copy.
 FIN_BLOCKING ssize_t fin_copy_file_range(int in, off_t *in_offset, int out, off_t *out_offset, size_t size, unsigned flags);
 FIN_BLOCKING ssize_t fin_copy_file_range_nc(int in, off_t *in_offset, int out, off_t *out_offset, size_t size,
                                             unsigned flags);
@@ -84,7 +85,7 @@ FIN_BLOCKING ssize_t fin_copy_file_range_nc(int in, off_t *in_offset, int out, o
 // Sends what a file has at an offset, or at its position, to a socket or pipe without copying it, through a pipe of its own
 // (-EMFILE, -ENFILE). Goes on until `size` bytes are sent or the file ends. Returns how much was sent, even if it was
 // cancelled or met an error after that; *offset, or the position, is then after what was sent. -ECANCELED: nothing was sent.
-// May raise SIGPIPE.
+// May raise SIGPIPE. What the program writes there before the receiver has read it may be received instead.
 FIN_BLOCKING ssize_t fin_sendfile(int out, int in, off_t *offset, size_t size);
 FIN_BLOCKING ssize_t fin_sendfile_nc(int out, int in, off_t *offset, size_t size);
 
@@ -157,7 +158,7 @@ FIN_BLOCKING int fin_mkdir(const char *path, mode_t mode);
 FIN_BLOCKING int fin_mkdir_nc(const char *path, mode_t mode);
 
 // Read a symbolic link's target, and the entries of a directory. These always run on the thread pool, even with io_uring.
-// fin_getdents64 gives one struct dirent64 after the other (dirent.h), and 0 at the end.
+// fin_getdents64 gives one struct dirent64 after the other (dirent.h, with _GNU_SOURCE), and 0 at the end.
 FIN_BLOCKING ssize_t fin_readlinkat(int dir, const char *path, char *buffer, size_t size);
 FIN_BLOCKING ssize_t fin_readlinkat_nc(int dir, const char *path, char *buffer, size_t size);
 FIN_BLOCKING ssize_t fin_getdents64(int fd, void *buffer, size_t size);
