@@ -77,7 +77,7 @@ static FIN_BLOCKING struct total sum_tree(const struct tree *tree, int in_flight
     fin_shared int taken = 0;
     fin_finish {
         for (size_t i = 0; i < tree->count; i++) {
-            fin_sem_wait(free_slots);
+            fin_sem_wait_nc(free_slots);
             fin_async {
                 unsigned char *buffer = buffers[taken++]; // whatever buffer is free
                 sum_file(tree->paths[i], buffer, t);

@@ -31,7 +31,7 @@ public:
     mutex &operator=(const mutex &) = delete;
 
     FIN_BLOCKING void lock() { fin_mutex_lock_nc(&m_); }
-    FIN_BLOCKING int lock_cancellable() { return fin_mutex_lock(&m_); }
+    [[nodiscard]] FIN_BLOCKING int lock_cancellable() { return fin_mutex_lock(&m_); }
     bool try_lock() { return fin_mutex_trylock(&m_) == 0; }
     void unlock() { fin_mutex_unlock(&m_); }
 
@@ -57,10 +57,10 @@ public:
     }
 
     // The lock is held again, whatever is returned. With a predicate: 0 if it holds, also if it does so after a cancel.
-    template <class Lock> FIN_BLOCKING int wait_cancellable(Lock &lock) {
+    template <class Lock> [[nodiscard]] FIN_BLOCKING int wait_cancellable(Lock &lock) {
         return fin_cond_wait(&c_, mutex_of(lock));
     }
-    template <class Lock, class Predicate> FIN_BLOCKING int wait_cancellable(Lock &lock, Predicate holds) {
+    template <class Lock, class Predicate> [[nodiscard]] FIN_BLOCKING int wait_cancellable(Lock &lock, Predicate holds) {
         while (!holds())
             if (int error = wait_cancellable(lock))
                 return holds() ? 0 : error;
@@ -88,7 +88,7 @@ public:
     semaphore &operator=(const semaphore &) = delete;
 
     FIN_BLOCKING void acquire() { fin_sem_wait_nc(&s_); }
-    FIN_BLOCKING int acquire_cancellable() { return fin_sem_wait(&s_); }
+    [[nodiscard]] FIN_BLOCKING int acquire_cancellable() { return fin_sem_wait(&s_); }
     bool try_acquire() { return fin_sem_trywait(&s_) == 0; }
     void release(int n = 1) {
         while (n-- > 0)

@@ -29,7 +29,7 @@ static fin::next throws(int &n, int) {
 static fin_mutex bare;
 
 static fin::next keeps_a_lock(int &n, int) {
-    fin_mutex_lock(&bare);
+    CHECK_EQ(fin_mutex_lock(&bare), 0);
     return fin::block_on<ends>(n);
 }
 

@@ -11,7 +11,7 @@ static struct fin_sem sem = FIN_SEM_INIT(0);
 
 static FIN_BLOCKING void waits(void *unused) {
     (void)unused;
-    fin_sem_wait(&sem);
+    CHECK_EQ(fin_sem_wait(&sem), 0);
 }
 
 static uint64_t released(void) {

@@ -187,7 +187,7 @@ static void no_wake(void) {
 
 static void *sleeps(void *unused) {
     deny(SYS_futex, error);
-    fin_sem_wait(&sem);
+    CHECK_EQ(fin_sem_wait(&sem), 0);
     return unused;
 }
 
