@@ -299,17 +299,17 @@ RING(io_uring_register_buffers_update_tag,
 RING(io_uring_register_probe, (struct io_uring * r, struct io_uring_probe *p, unsigned n), (r, p, n), ENOMEM, 0)
 
 // A completion fails: the request goes down as one that does nothing but complete so. Which ones can be interrupted, and are
-// then tried again, is the library's affair; one that was cancelled is not, nor a close, which ends a descriptor anyway.
+// then tried again, is the library's affair; a cancel is not, nor, once begun, a close or a connect.
 static int completion_error(const struct io_uring_sqe *e) {
     if (!points->completions || e->opcode == IORING_OP_NOP)
         return 0;
     if (points->how == HARD)
         return ENOMEM;
-    if (e->opcode == IORING_OP_CONNECT || e->opcode == IORING_OP_ASYNC_CANCEL)
+    if (e->opcode == IORING_OP_ASYNC_CANCEL)
         return 0;
-    if (points->how == INTERRUPTED)
-        return e->opcode == IORING_OP_CLOSE ? 0 : EINTR;
-    return ECANCELED;
+    if (points->how == UNSTARTED)
+        return ECANCELED;
+    return e->opcode == IORING_OP_CLOSE || e->opcode == IORING_OP_CONNECT ? 0 : EINTR;
 }
 
 static void spoil_requests(struct io_uring *r) {
