@@ -27,6 +27,8 @@ CORE = ['-Drooms=core']  # where only what the compiler does to the call sites m
 THC = ['-Drooms=core,thc']  # and to THC's, which expand to those of the core: not at each level
 # Debug information of lines only, which is what a report needs: a quarter of the compilers' work less.
 LINES = ['-Dc_args=-g1', '-Dcpp_args=-g1']
+# Half the work of binutils' other linker, which the build gcc has, as users do.
+GOLD = ['-Dc_link_args=-fuse-ld=gold', '-Dcpp_link_args=-fuse-ld=gold']
 SANITIZER_ENV = {'ASAN_OPTIONS': 'detect_stack_use_after_return=1:detect_leaks=1', 'UBSAN_OPTIONS': 'halt_on_error=1',
                  'TSAN_OPTIONS': 'halt_on_error=1:atexit_sleep_ms=20'}  # a second, otherwise, each
 # A second a test: each once, and programs only. A report has lines, but not the functions that were inlined there. Threads
@@ -46,9 +48,9 @@ BUILDS = {
     'gcc': (GCC, [], []),
     # builds the benchmarks; that they run, what follows from failures below the library, and the long forms, gcc shows
     'clang': ({**CLANG, **FEW}, TWO, ['--no-suite', 'bench', '--no-suite', 'fault']),
-    'gcc-O0': ({**GCC, **FEW}, ['-Doptimization=0', *THC], []),
+    'gcc-O0': ({**GCC, **FEW}, ['-Doptimization=0', *THC, *GOLD], []),
     'gcc-O1-frame-pointers': ({**GCC, **FEW}, ['-Doptimization=1', '-Dc_args=-fno-omit-frame-pointer',
-                                    '-Dcpp_args=-fno-omit-frame-pointer', *CORE], []),
+                                    '-Dcpp_args=-fno-omit-frame-pointer', *CORE, *GOLD], []),
     # GCC leaves frame pointers out by itself from -O1 on
     'gcc-O3-lto-pie-native': ({**GCC, **FEW}, ['-Doptimization=3', '-Db_lto=true', '-Db_pie=true',
                                     '-Dc_args=-g1 -march=native', '-Dcpp_args=-g1 -march=native', *CORE], []),
@@ -59,12 +61,14 @@ BUILDS = {
     'clang-O3-lto-pie-frame-pointers': ({**CLANG, **FEW}, [
         '-Doptimization=3', '-Db_lto=true', '-Db_lto_mode=thin', '-Db_thinlto_cache=true', '-Db_pie=true',
         '-Dc_args=-fno-omit-frame-pointer', '-Dcpp_args=-fno-omit-frame-pointer', *CORE], []),
-    'gcc-asan-ubsan': ({**GCC, **FEW, **SANITIZER_ENV}, ['-Db_sanitize=address,undefined', '-Doptimization=1', *TWO, *LINES],
-                       ['-t', '2']),
+    # Code that does not go on after what is undefined is half the work for GCC.
+    'gcc-asan-ubsan': ({**GCC, **FEW, **SANITIZER_ENV}, [
+        '-Db_sanitize=address,undefined', '-Doptimization=1', *TWO, *GOLD,
+        *(args + ' -fno-sanitize-recover=all' for args in LINES)], ['-t', '2']),
     'clang-tsan': ({**CLANG, **FEW, **SANITIZER_ENV},
                    ['-Db_sanitize=thread', '-Db_lundef=false', '-Doptimization=1', *TWO, *LINES], ['-t', '2']),
     'valgrind': ({**GCC, **FEW, 'LD_LIBRARY_PATH': LIBC}, [], VALGRIND),
-    'aarch64-gcc': (FEW, ['--cross-file', 'tools/aarch64.ini', *ONE, *LINES], ['-t', '2']),
+    'aarch64-gcc': (FEW, ['--cross-file', 'tools/aarch64.ini', *ONE, *LINES, *GOLD], ['-t', '2']),
     'musl': (FEW, ['--cross-file', 'tools/musl.ini', '-Drooms=core,io,sync', *ONE], ['-t', '2']),
     'aarch64-clang': (FEW, ['--cross-file', 'tools/aarch64-clang.ini', *THC, *LINES], ['-t', '2']),
 }
