@@ -55,7 +55,7 @@ static pid_t mount_over(const char *path) {
     char options[100];
     int device = open("/dev/fuse", O_RDWR | O_CLOEXEC);
     snprintf(options, sizeof options, "fd=%d,rootmode=100600,user_id=%d,group_id=%d", device, geteuid(), getegid());
-    if (device < 0 || unshare(CLONE_NEWNS) != 0 || mount(NULL, "/", NULL, MS_REC | MS_PRIVATE, NULL) != 0 ||
+    if (device < 0 || unshare(CLONE_NEWNS) != 0 || mount("none", "/", "none", MS_REC | MS_PRIVATE, NULL) != 0 ||
         mount("fin", path, "fuse", 0, options) != 0)
         return -1;
     pid_t server = fork();
