@@ -125,8 +125,11 @@ static FIN_BLOCKING ssize_t at_once(struct fin_buffers *b, int fd, void **piece,
     return b->ring ? from_ring(b, fd, piece, MSG_DONTWAIT, nc) : from_list(b, fd, piece, nc);
 }
 
-int fin_buffers_refused(int fd) {
+int fin_buffers_refused(int fd, uint64_t since) {
+    const struct call c = {.fd = fd, .since = since};
     int peek = MSG_DONTWAIT | MSG_PEEK; // a message that is there stays there
+    if (fin_io_closed(&c))
+        return -EBADF;
     int r = fin_socket_option(fd, SO_ACCEPTCONN) == 0 ? 0 : fin_io_result(recv(fd, NULL, 0, peek));
     return r == -EAGAIN ? 0 : r; // a socket that denies to be asked
 }
@@ -174,7 +177,7 @@ static FIN_BLOCKING ssize_t receive_checked(struct fin_buffers *b, int fd, void 
     else if (b->ring)
         n = from_ring(b, fd, piece, 0, nc);
     if (n == -ENOBUFS && !(flags & MSG_DONTWAIT)) {
-        n = !nc && fin_cancelled() ? -ECANCELED : fin_buffers_refused(fd);
+        n = !nc && fin_cancelled() ? -ECANCELED : fin_buffers_refused(fd, since);
         if (n == 0)
             n = fin_buffers_recv_late(b, fd, since, piece, nc);
     }

@@ -47,8 +47,9 @@ static inline void *fin_buffers_give(struct fin_buffers *b, uint32_t index) {
 // on.c: which buffer the kernel has taken for a receive
 uint32_t fin_on_flags(struct fin_on *on);
 
-// What no data can come to says so, where a wait for data would not end: that it is no socket, or that it listens. Or 0.
-int fin_buffers_refused(int fd);
+// What no data can come to says so, where a wait for data would not end: that it is no socket, or that it listens; -EBADF
+// where the number was closed since, and may be another's. Or 0.
+int fin_buffers_refused(int fd, uint64_t since);
 
 // Receives after a lack of buffers was seen. Pre: it is not refused.
 FIN_BLOCKING ssize_t fin_buffers_recv_late(struct fin_buffers *b, int fd, uint64_t since, void **piece, bool nc);

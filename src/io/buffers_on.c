@@ -30,7 +30,7 @@ static FIN_INNER FIN_BLOCKING void readable(void *state, int result) {
 }
 
 static int await_data(struct buffers_on *w) {
-    int refused = fin_buffers_refused(w->fd);
+    int refused = fin_buffers_refused(w->fd, w->since);
     return end(w, refused ? refused : fin_poll_on(&w->on, w->fd, POLLIN, readable, &w, sizeof w)); // where that was refused
 }
 

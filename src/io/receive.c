@@ -95,7 +95,7 @@ static ssize_t without_waiting(struct fin_receiver *r, void **piece) {
     if (fin_io_closed(&r->shot.call))
         return -EBADF;
     if (had_end || !r->multishot) {
-        int refused = r->can_come ? 0 : fin_buffers_refused(r->fd);
+        int refused = r->can_come ? 0 : fin_buffers_refused(r->fd, r->shot.call.since);
         r->can_come = refused == 0;
         return refused ? refused : LACKING;
     }
