@@ -96,7 +96,7 @@ FIN_BLOCKING int fin_poll_nc(int fd, int events);
 
 // Closes a descriptor. -ECANCELED: it is still open, but what had to be tried again meanwhile may have ended with -EBADF.
 // Code that cleans up should use fin_close_nc. Once begun it is not cancelled. A thread that cannot get what it needs to
-// wait closes all the same.
+// wait closes all the same. Where a file system says ECANCELED of a close that it has made this says -EIO.
 FIN_BLOCKING int fin_close(int fd);
 FIN_BLOCKING int fin_close_nc(int fd);
 

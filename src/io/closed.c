@@ -5,6 +5,7 @@
 #include <unistd.h>
 
 #include "io/fixed.h"
+#include "io/uring.h"
 
 // As many as Linux lets a process have, unless it is told otherwise (fs.nr_open); beyond that two share a place, and the
 // close of one ends what waits for the other. Memory that is not written costs nothing.
@@ -41,11 +42,15 @@ void fin_close_ends(int fd, uint64_t now, bool closed) {
         __atomic_compare_exchange_n(&p->begun, &begun, done, false, __ATOMIC_RELEASE, __ATOMIC_RELAXED);
 }
 
+int fin_close_result(int result) {
+    return fin_uring_interrupted(result) ? 0 : result == -ECANCELED ? -EIO : result;
+}
+
 int fin_close_at_once(int fd) {
     uint64_t begun = fin_close_begins(fd);
     int r = fin_io_result(close(fd));
     fin_close_ends(fd, begun, true);
-    return r == -EINTR ? 0 : r; // it is closed
+    return fin_close_result(r);
 }
 
 static bool closed_since(int fd, uint64_t since) {

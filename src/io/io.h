@@ -199,6 +199,9 @@ extern uint64_t fin_closes;
 static inline uint64_t fin_closes_now(void) { return __atomic_load_n(&fin_closes, __ATOMIC_RELAXED); }
 uint64_t fin_close_begins(int fd); // from now on it counts as closed; the value is for:
 void fin_close_ends(int fd, uint64_t begun, bool closed);
+// Of a close that has begun: it has released the descriptor, whatever it says. A file system, too, may say ECANCELED, which
+// here means that the descriptor is open.
+int fin_close_result(int result);
 int fin_close_at_once(int fd); // without a back end
 bool fin_any_closed(const struct call *c);
 // Has fin_close closed a descriptor of it since it began? Then it must not be made again.

@@ -98,12 +98,12 @@ static int without_waiting(struct io *io, const struct call *c) {
     return kind == FIN_IO_FILE && fin_io_try_file(io, c, &rest, &done) ? done : fin_io_try(c, kind, false);
 }
 
-// A close that has begun has released the descriptor, whatever it says. One that the ring got no thread for, which some file
-// systems want, has not begun: it is made here, or no descriptor could be given back where there can be no more threads.
+// A close that the ring got no thread for, which some file systems want, has not begun: it is made here, or no descriptor
+// could be given back where there can be no more threads.
 static int close_failed(const struct call *c, int result) {
-    if (result == -ECANCELED)
-        result = fcntl(c->fd, F_GETFD) >= 0 ? fin_io_result(close(c->fd)) : -EIO;
-    return fin_uring_interrupted(result) ? 0 : result;
+    if (result == -ECANCELED && fcntl(c->fd, F_GETFD) >= 0)
+        result = fin_io_result(close(c->fd));
+    return fin_close_result(result);
 }
 
 int fin_uring_failed(const struct request *r, const struct call *c, int result) {
