@@ -85,7 +85,7 @@ FIN_BLOCKING ssize_t fin_copy_file_range_nc(int in, off_t *in_offset, int out, o
 // Sends what a file has at an offset, or at its position, to a socket or pipe without copying it, through a pipe of its own
 // (-EMFILE, -ENFILE). Goes on until `size` bytes are sent or the file ends. Returns how much was sent, even if it was
 // cancelled or met an error after that; *offset, or the position, is then after what was sent. -ECANCELED: nothing was sent.
-// May raise SIGPIPE. What the program writes there before the receiver has read it may be received instead.
+// May raise SIGPIPE. What is written to the file before the receiver has read that place may be received instead.
 FIN_BLOCKING ssize_t fin_sendfile(int out, int in, off_t *offset, size_t size);
 FIN_BLOCKING ssize_t fin_sendfile_nc(int out, int in, off_t *offset, size_t size);
 
