@@ -19,10 +19,7 @@ int main(void) {
     CHECK(fd >= 0);
     CHECK_EQ(fin_close(fd), -EIO);
     CHECK_EQ(fcntl(fd, F_GETFD), -1);
-    umount2(path, MNT_DETACH);
-    unlink(path);
     close(mark);
-    kill(server, SIGKILL);
-    CHECK_EQ(waitpid(server, NULL, 0), server);
+    unmount(path, server);
     return 0;
 }

@@ -62,4 +62,11 @@ static inline pid_t mount_over(const char *path, int (*flush)(void)) {
     return server;
 }
 
+static inline void unmount(const char *path, pid_t server) {
+    umount2(path, MNT_DETACH);
+    unlink(path);
+    kill(server, SIGKILL);
+    CHECK_EQ(waitpid(server, NULL, 0), server);
+}
+
 #endif

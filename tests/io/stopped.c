@@ -4,13 +4,11 @@
 #define _GNU_SOURCE
 #include <fcntl.h>
 #include <poll.h>
-#include <signal.h>
 #include <sys/stat.h>
-#include <sys/wait.h>
 
 #include <fin/on.h>
 
-#include "net.h"
+#include "stops.h"
 
 enum { STOPS = 3 };
 
@@ -97,22 +95,6 @@ static void waits(int told, int tell) {
 }
 
 int main(void) {
-    int there[2], back[2], status;
-    char c;
-    CHECK_EQ(pipe(there), 0);
-    CHECK_EQ(pipe(back), 0);
-    pid_t child = fork();
-    if (child == 0) {
-        alarm(30);
-        waits(there[0], back[1]);
-        _exit(0);
-    }
-    close(back[1]);
-    CHECK_EQ(read(back[0], &c, 1), 1);
-    for (int i = 0; i < STOPS; i++)
-        stop_and_continue(child);
-    CHECK_EQ(write(there[1], "x", 1), 1);
-    CHECK_EQ(waitpid(child, &status, 0), child);
-    CHECK_EQ(status, 0);
+    stop_while(waits, STOPS, 0);
     return 0;
 }
