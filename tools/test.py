@@ -59,7 +59,7 @@ BUILDS = {
     'clang-O3-lto-pie-frame-pointers': ({**CLANG, **FEW}, [
         '-Doptimization=3', '-Db_lto=true', '-Db_lto_mode=thin', '-Db_thinlto_cache=true', '-Db_pie=true',
         '-Dc_args=-fno-omit-frame-pointer', '-Dcpp_args=-fno-omit-frame-pointer', *CORE], []),
-    # Code that does not go on after what is undefined is half the work for GCC.
+    # Code that does not go on after what is undefined is less for GCC to compile.
     'gcc-asan-ubsan': ({**GCC, **FEW, **SANITIZER_ENV}, [
         '-Db_sanitize=address,undefined', '-Doptimization=1', *TWO, *GOLD,
         *(args + ' -fno-sanitize-recover=all' for args in LINES)], ['-t', '2']),

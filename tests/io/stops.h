@@ -14,7 +14,7 @@ static inline void stop_while(void (*waits)(int told, int tell), int stops, usec
     CHECK_EQ(pipe(back), 0);
     pid_t child = fork();
     if (child == 0) {
-        alarm(60);
+        alarm(30);
         waits(there[0], back[1]);
         _exit(0);
     }
