@@ -2,7 +2,6 @@
 // A server without descriptors that simply goes on: it lets others run, who make room again, and the client, which has
 // waited in line, is served. In a cancelled block neither accepting nor connecting says anything else than that.
 #include "chan.h"
-#include "valgrind.h"
 
 #include <sys/resource.h>
 
