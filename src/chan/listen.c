@@ -78,7 +78,7 @@ static FIN_BLOCKING int next_client(const struct fin_chan_listener *l, enum how 
 
 static bool lacks(int error) { return error == -EMFILE || error == -ENFILE || error == -ENOMEM; }
 
-// As fin_accept4 does: no loop around this can spin.
+// As fin_accept4 does, so that a loop around this lets others run; but where the thread has nothing to sleep with.
 static FIN_BLOCKING int make_patiently(struct offer *o, const struct fin_chan_listener *l, enum how how) {
     int r = fin_offer_make(o, &l->options);
     for (uint64_t ns = FIN_MS; lacks(r) && how != TRIES && ns <= 64 * FIN_MS; ns *= 2) {
