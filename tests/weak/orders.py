@@ -64,8 +64,8 @@ def reason(path, line):
 
 def fails(program, at, options, times=1):
     name = name_of(program)
-    return run(program, f'runs={RUNS.get(name, 2000) * times}', f'seed={SEEDS.get(name, 1) * times}', f'weaken={at:#x}',
-               *options).returncode != 0
+    runs, seed = round(RUNS.get(name, 2000) * times), SEEDS.get(name, 1) * max(times, 1)
+    return run(program, f'runs={runs}', f'seed={seed}', f'weaken={at:#x}', *options).returncode != 0
 
 
 def main(programs, everything):
@@ -82,8 +82,9 @@ def main(programs, everything):
             continue
         if everything:
             found = [t for t in tries if fails(*t)]
-        else: # a change somewhere else makes other runs of the same seeds: chance is given more of them before it is blamed
-            found = next(([t] for times in (1, 10) for t in tries if fails(*t, times)), [])
+        else: # Most are found at once by some program: a few runs of each come first. A change somewhere else makes other
+            # runs of the same seeds: chance is given more of them before it is blamed.
+            found = next(([t] for times in (0.05, 1, 10) for t in tries if fails(*t, times)), [])
         names = sorted({name_of(program) for program, _, _ in found})
         if everything:
             print(f'{path}:{line}: {", ".join(names) or "nobody"}; {why or ""}')
