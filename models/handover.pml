@@ -10,7 +10,7 @@
 // (src/chan/turn.h). In ask.c a message is a request or an answer.
 //
 // AWE 0 asks, of 1, which answers and waits for the next; 2 receives beside 1; 3 sends to both. The block of one of the
-// first three is cancelled.
+// first three is cancelled. 0 and 3 may stop at any number of messages, so that more of them only adds to what can happen.
 //
 // Never: a message is lost, or comes twice, or before an older one; a receive that was cancelled has had a message; an AWE
 // is made to run twice, or its waiter looked at when it has gone on; one waits for ever for a message that is there, for a
@@ -232,7 +232,7 @@ proctype Client() {
         (running == me);
         do
         :: i < ASKS && result == GOT -> i++; send_recv(TO_SERVER, TO_CLIENT)
-        :: else -> break
+        :: break
         od;
         i = 0;
         end_of_awe()
@@ -277,7 +277,7 @@ proctype Sender() {
             :: queued[me] = true; running = NOBODY; (running == me)
             :: skip
             fi
-        :: else -> break
+        :: break
         od;
         i = 0;
         end_of_awe()
