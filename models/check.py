@@ -28,9 +28,10 @@ def build(model, directory, define):
 
 
 def explore(directory, wrong):
-    """What failed, or None; and the number of states."""
+    """What failed, or None; and the number of states. Memory for more steps and states than these models have would be most
+    of the time: -m, which says where it is too few, and -w, which is then slower."""
     env = {**os.environ, 'WRONG': str(wrong)}
-    out = subprocess.run(['./pan', '-m1000000'], cwd=directory, env=env, capture_output=True, text=True).stdout
+    out = subprocess.run(['./pan', '-m100000', '-w20'], cwd=directory, env=env, capture_output=True, text=True).stdout
     errors = re.search(r'errors: (\d+)', out)
     states = re.search(r'(\d+) states, stored', out)
     if not errors or not states or 'max search depth too small' in out or 'out of memory' in out:
