@@ -33,7 +33,7 @@ SANITIZER_ENV = {'ASAN_OPTIONS': 'detect_stack_use_after_return=1:detect_leaks=1
                  'TSAN_OPTIONS': 'halt_on_error=1:atexit_sleep_ms=20'}  # a second, otherwise, each
 # A second a test: each once, and programs only. A report has lines, but not the functions that were inlined there. One
 # thread runs at a time, in turns: or else one that computes may hold up the others for a minute.
-VALGRIND = ['-t', '4', '--no-suite', 'kinds', '--no-suite', 'tools', '--wrapper',
+VALGRIND = ['-t', '4', '--no-suite', 'kinds', '--no-suite', 'levels', '--no-suite', 'tools', '--wrapper',
             'valgrind --quiet --error-exitcode=9 --leak-check=full --errors-for-leak-kinds=definite --read-inline-info=no '
             '--fair-sched=yes']
 # not fault: a child for each point of a program that runs many times slower
@@ -49,14 +49,10 @@ BUILDS = {
     # builds the benchmarks; that they run, what follows from failures below the library, and the long forms, gcc shows
     'clang': ({**CLANG, **FEW}, TWO, ['--no-suite', 'bench', '--no-suite', 'fault']),
     'gcc-O0': ({**GCC, **FEW}, ['-Doptimization=0', *THC, *GOLD], []),
-    'gcc-O1-frame-pointers': ({**GCC, **FEW}, ['-Doptimization=1', '-Dc_args=-fno-omit-frame-pointer',
-                                    '-Dcpp_args=-fno-omit-frame-pointer', *CORE, *GOLD], []),
     # GCC leaves frame pointers out by itself from -O1 on
     'gcc-O3-lto-pie-native': ({**GCC, **FEW}, ['-Doptimization=3', '-Db_lto=true', '-Db_pie=true',
                                     '-Dc_args=-g1 -march=native', '-Dcpp_args=-g1 -march=native', *CORE], []),
     'clang-O0': ({**CLANG, **FEW}, ['-Doptimization=0', *THC], []),
-    'clang-O1-no-frame-pointers': ({**CLANG, **FEW}, ['-Doptimization=1', '-Dc_args=-fomit-frame-pointer',
-                                           '-Dcpp_args=-fomit-frame-pointer', *CORE], []),
     # with the cache the library is compiled once, and not for each program
     'clang-O3-lto-pie-frame-pointers': ({**CLANG, **FEW}, [
         '-Doptimization=3', '-Db_lto=true', '-Db_lto_mode=thin', '-Db_thinlto_cache=true', '-Db_pie=true',
