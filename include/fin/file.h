@@ -60,7 +60,8 @@ FIN_BLOCKING ssize_t fin_pwritev2_nc(int fd, const struct iovec *buffers, int co
 
 // Read and write, going on until all is transferred: then the result is 0. Otherwise it is the reason: an error, -ECANCELED,
 // or -ENODATA at the end of what is read. If done is not NULL, *done is in each case exactly how many bytes were
-// transferred. After -ECANCELED, too: it need not be 0 then, and a stream goes on from there.
+// transferred. After -ECANCELED, too: it need not be 0 then, and a stream goes on from there. A `size` of 0 gives 0,
+// whatever the descriptor is, or -ECANCELED as all that is called in a cancelled block.
 FIN_BLOCKING int fin_read_all(int fd, void *buffer, size_t size, size_t *done);
 FIN_BLOCKING int fin_read_all_nc(int fd, void *buffer, size_t size, size_t *done);
 FIN_BLOCKING int fin_write_all(int fd, const void *data, size_t size, size_t *done);
@@ -85,7 +86,9 @@ FIN_BLOCKING ssize_t fin_copy_file_range_nc(int in, off_t *in_offset, int out, o
 // Sends what a file has at an offset, or at its position, to a socket or pipe without copying it, through a pipe of its own
 // (-EMFILE, -ENFILE). Goes on until `size` bytes are sent or the file ends. Returns how much was sent, even if it was
 // cancelled or met an error after that; *offset, or the position, is then after what was sent. -ECANCELED: nothing was sent.
-// May raise SIGPIPE. What is written to the file before the receiver has read that place may be received instead.
+// What was read but not sent when a limit of time is over is read again by the next call: so with limits that are shorter
+// than one way to the thread pool nothing is ever sent. May raise SIGPIPE. What is written to the file before the receiver
+// has read that place may be received instead.
 FIN_BLOCKING ssize_t fin_sendfile(int out, int in, off_t *offset, size_t size);
 FIN_BLOCKING ssize_t fin_sendfile_nc(int out, int in, off_t *offset, size_t size);
 

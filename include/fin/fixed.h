@@ -2,7 +2,8 @@
 // What spares the kernel work on each operation: files and memory that it knows beforehand, and sending without a copy. If
 // the kernel offers none of that, the same calls do the plain operation.
 //
-// Registrations belong to the thread that made them, and end with it.
+// Registrations belong to the thread that made them, and end with it. The child of a fork has none: the numbers are
+// -EBADF there, and memory is another thread's (-EXDEV).
 #ifndef FIN_FIXED_H
 #define FIN_FIXED_H
 

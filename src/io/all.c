@@ -7,7 +7,7 @@ static inline __attribute__((always_inline)) FIN_BLOCKING int all(struct call c,
     const char *p = c.addr;
     const int plain = c.fd >= FIXED ? fin_io_descriptor(c.fd) : c.fd; // whatever becomes of a registered number meanwhile
     size_t n = 0;
-    int r = 0;
+    int r = FIN_UNLIKELY(size == 0) && !nc && fin_cancelled() ? -ECANCELED : 0;
     c.nc = nc;
     c.since = fin_closes_now();
     while (n < size) {
@@ -21,7 +21,7 @@ static inline __attribute__((always_inline)) FIN_BLOCKING int all(struct call c,
     }
     if (done)
         *done = n;
-    return n == size ? 0 : r < 0 ? r : -ENODATA;
+    return r < 0 ? r : n == size ? 0 : -ENODATA;
 }
 
 // clang-format off

@@ -31,6 +31,14 @@ static void refused(void) {
     CHECK_EQ(fin_fsync(fd[0]), -ECANCELED);
     CHECK_EQ(fin_statx(AT_FDCWD, "/", 0, STATX_SIZE, &info), -ECANCELED);
     CHECK_EQ(fin_close(fd[0]), -ECANCELED);
+    size_t done = 1; // what would have nothing to do
+    CHECK_EQ(fin_read(fd[0], buffer, 0), -ECANCELED);
+    CHECK_EQ(fin_read_all(fd[0], buffer, 0, &done), -ECANCELED);
+    CHECK_EQ(done, 0);
+    CHECK_EQ(fin_write_all(fd[0], buffer, 0, NULL), -ECANCELED);
+    CHECK_EQ(fin_recv_all(fd[0], buffer, 0, 0, NULL), -ECANCELED);
+    CHECK_EQ(fin_send_all(fd[0], buffer, 0, 0, NULL), -ECANCELED);
+    CHECK_EQ(fin_read_all_nc(fd[0], buffer, 0, NULL), 0);
 }
 
 static void nothing_happened(void) {
