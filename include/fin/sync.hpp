@@ -43,7 +43,7 @@ private:
 };
 
 // No wake-up is spurious, so that a wait without a predicate is of use. A Lock is a std::unique_lock<fin::mutex>, or
-// anything else with a mutex() like that, or a fin::mutex that is locked.
+// anything else with a mutex() like that, or a fin::mutex, or what is derived from one, that is locked.
 class condition_variable {
 public:
     constexpr condition_variable() noexcept = default;
@@ -74,8 +74,12 @@ public:
     native_handle_type native_handle() { return &c_; }
 
 private:
-    static fin_mutex *mutex_of(mutex &m) { return m.native_handle(); }
-    template <class Lock> static fin_mutex *mutex_of(Lock &lock) { return lock.mutex()->native_handle(); }
+    template <class Lock> static fin_mutex *mutex_of(Lock &lock) {
+        if constexpr (std::is_convertible_v<Lock *, mutex *>)
+            return static_cast<mutex &>(lock).native_handle();
+        else
+            return lock.mutex()->native_handle();
+    }
 
     fin_cond c_ = FIN_COND_INIT;
 };
@@ -142,7 +146,8 @@ public:
         fin_thread_join_nc(handle_);
         delete std::exchange(handle_, nullptr);
     }
-    FIN_TAGGED_ FIN_BLOCKING int join_cancellable() {
+    // 0, or -ECANCELED and then it has not been joined.
+    [[nodiscard]] FIN_TAGGED_ FIN_BLOCKING int join_cancellable() {
         check_joinable();
         int error = fin_thread_join(handle_);
         if (error == 0)

@@ -22,7 +22,7 @@ REASON = {'async': 'fin_async_must_be_inside_fin_finish', 'cancel': 'fin_cancel_
           'before_c99': '<fin.h> needs C11', 'without_posix': '<fin.h> needs -std=gnu11',
           'without_posix_thc': '<fin.h> needs -std=gnu11',
           'checks_unsigned': 'fin::check of an unsigned number would find no error',
-          'lock_cancellable': 'nodiscard',
+          'lock_cancellable': 'nodiscard', 'join_cancellable': 'nodiscard',
           'thread_arguments': 'a thread calls body(args...), with the copies as rvalues',
           # continuations
           'async_cont': 'fin_async_must_be_inside_fin_finish', 'async_task': 'fin_async_must_be_inside_fin_finish',
@@ -50,6 +50,7 @@ REASON = {'async': 'fin_async_must_be_inside_fin_finish', 'cancel': 'fin_cancel_
           'awaits_returns_temporary': 'what a fin::task<T &> returns exists after its end',
           'awaits_returns_converted': 'what a fin::task<T &> returns exists after its end',
           'awaits_aligned': 'a coroutine lies in memory that is aligned as operator new aligns',
+          'awaits_aligned_result': 'a coroutine lies in memory that is aligned as operator new aligns',
           'awaits_dropped_task': 'a fin::task that a body returns would not run',
           'awaits_call_of_task': 'fin::co::with_stack and offload make a call',
           'awaits_call_of_step': 'fin::co::with_stack and offload make a call',

@@ -62,6 +62,27 @@ void conditions() {
     CHECK_EQ(value, 3);
 }
 
+// A class derived from the mutex is one.
+void derived() {
+    struct named : fin::mutex {
+    } mine;
+    bool ready = false;
+    fin_finish {
+        fin_async {
+            std::lock_guard<named> guard(mine);
+            c.wait(mine, [&] { return ready; });
+            CHECK_EQ(c.wait_cancellable(mine), -ECANCELED);
+            CHECK(!mine.try_lock());
+        };
+        std::unique_lock<named> lock(mine);
+        ready = true;
+        c.notify_one();
+        lock.unlock();
+        fin_yield();
+        fin_cancel();
+    }
+}
+
 void semaphores() {
     int got = 0;
     fin_finish {
@@ -145,6 +166,7 @@ void threads() {
 int main() {
     locks();
     conditions();
+    derived();
     semaphores();
     unwinding();
     threads();
