@@ -6,8 +6,9 @@
 //
 // The body of fin_async captures by reference; variables of the block end before its wait. An exception that leaves
 // a body, also one of fin_async_call, cancels its finish block and is rethrown where the block ends; of several, the first.
-// One that leaves the block itself cancels the block, too, waits for its work, and goes on. A block left by return, break or
-// goto also waits and rethrows. With -fno-exceptions what would be thrown ends the program with its message.
+// One that leaves the block itself cancels the block, too, waits for its work, and goes on, in place of what left a body: so
+// what waits in a block and throws if cancelled (fin::check) is better a body, too. A block left by return, break or goto
+// also waits and rethrows. With -fno-exceptions what would be thrown ends the program with its message.
 #if __cplusplus < 201703L
 #error "<fin.hpp> needs C++17: compile with -std=c++17 or newer"
 #elif !defined(FIN_HPP)

@@ -21,7 +21,7 @@
 // end().
 //
 // A block that is left in another way than by end() waits as fin::finish does, with the stack of the coroutine's step; if an
-// exception leaves it, it is cancelled first.
+// exception leaves it, it is cancelled first, and what leaves a task of it is lost.
 //
 // std::system_error is thrown by the constructor where a block cannot be opened (EINVAL outside a coroutine or a
 // continuation; EBUSY inside a finish block of a function), by co_await end() out of turn, and by async and async_cont of a
