@@ -37,8 +37,8 @@ FIN_BLOCKING int fin_sleep_until_nc(uint64_t when);
 //     }
 //     if (n == -ECANCELED && fin_timed_out())
 //
-// If the thread cannot get what it needs to wait, the block is cancelled at once. In the child of a fork the blocks in which
-// fork was called keep their time.
+// If the thread cannot get what it needs to wait, the block is cancelled at once, as if its time were over. In the
+// child of a fork the blocks in which fork was called keep their time.
 //
 // fin_deadline(when) { ... }: the same, until fin_now() is `when`; several blocks may share that time.
 

@@ -54,8 +54,8 @@ FIN_BLOCKING int fin_tls_connect_nc(struct fin_tls *t, const char *host);
 FIN_BLOCKING int fin_tls_accept(struct fin_tls *t);
 FIN_BLOCKING int fin_tls_accept_nc(struct fin_tls *t);
 
-// Reads at most one record's data. Returns the count; 0 if the peer has said that this was all. Blocking. -ENOTCONN before
-// the handshake.
+// Reads at most one record's data. Returns the count; 0 if the peer has said that this was all, or of a `size` of 0.
+// Blocking. -ENOTCONN before the handshake.
 FIN_BLOCKING ssize_t fin_tls_read(struct fin_tls *t, void *buffer, size_t size);
 FIN_BLOCKING ssize_t fin_tls_read_nc(struct fin_tls *t, void *buffer, size_t size);
 
