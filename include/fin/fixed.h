@@ -14,9 +14,10 @@ extern "C" {
 #endif
 
 // Registers fd. The result is a number that stands for fd on this thread, in the calls of fin/io.h and fin/linked.h that
-// read, write, send, receive, accept, connect, poll or sync; anywhere else, and once unregistered, the number is -EBADF. fd
-// must stay open until then. Returns -EBADF, -ENOMEM, -ENFILE if 1024 are registered, or the error of getting what the
-// thread needs to wait. Does not block.
+// read, write, send, receive, accept, connect, poll or sync; anywhere else, and once unregistered, the number is -EBADF
+// (until the process has registered a million more: then it may be another's). fd must stay open until then.
+// Returns -EBADF, -ENOMEM, -ENFILE if 1024 are registered, or the error of getting what the thread needs to wait. Does not
+// block.
 int fin_file_register(int fd);
 
 // Ends the registration. Operations that have begun go on; until they end it counts as one of the 1024. Returns 0 or -EBADF.

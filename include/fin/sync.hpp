@@ -94,6 +94,7 @@ public:
     FIN_BLOCKING void acquire() { fin_sem_wait_nc(&s_); }
     [[nodiscard]] FIN_BLOCKING int acquire_cancellable() { return fin_sem_wait(&s_); }
     bool try_acquire() { return fin_sem_trywait(&s_) == 0; }
+    // What would be beyond max() is lost.
     void release(int n = 1) {
         while (n-- > 0)
             fin_sem_post(&s_);
