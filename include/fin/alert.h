@@ -44,7 +44,7 @@ bool fin_alert_disable(void);
 // The set's channels alert the calling thread from now on, and are not polled (htm 4.3, 5.2.1): first all of them are
 // watched, then each is looked at once. What monitoring costs does not depend on their number. fin_waitset_poll undoes it,
 // and so does the end of the thread, unless in a finish block. Does not block. Returns 0; -EBUSY if another thread monitors
-// the set, or the program handles SIGURG; -ENOMEM, or an error of fcntl(2), sigaction(2) or tgkill(2).
+// the set, or the program handles SIGURG; -ESHUTDOWN; -ENOMEM, or an error of fcntl(2), sigaction(2) or tgkill(2).
 int fin_waitset_monitor(struct fin_waitset *w);
 // Its channels are polled again. From any thread. Does not block.
 void fin_waitset_poll(struct fin_waitset *w);

@@ -34,6 +34,8 @@ static int signal_all(struct fin_waitset *w, bool on) {
 
 // With the latch. First all signals are on, then all are armed, then looked at.
 static int monitor(struct fin_waitset *w, struct fin_runtime *rt) {
+    if (w->closed)
+        return -ESHUTDOWN;
     if (w->monitor)
         return w->monitor == rt ? 0 : -EBUSY;
     w->monitor = rt;

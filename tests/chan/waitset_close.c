@@ -157,6 +157,8 @@ static void late(void) {
     CHECK_EQ(fin_waitset_dispatch_nonblock(w), -ESHUTDOWN);
     CHECK_EQ(fin_waitset_check(w), -ESHUTDOWN);
     CHECK_EQ(fin_waitset_next(w, &arg), -ESHUTDOWN);
+    CHECK_EQ(fin_waitset_monitor(w), -ESHUTDOWN);
+    CHECK(!fin_waitset_is_monitored(w));
     CHECK_EQ(fin_waitset_add(w, b, never, NULL), -ESHUTDOWN);
     char c;
     CHECK_EQ(fin_chan_recv(b, &c, 1), 1); // it is in no set
