@@ -80,8 +80,8 @@ FIN_BLOCKING int fin_chan_accept_nc(struct fin_chan_listener *l, struct fin_chan
 // Blocks as fin_chan_listen does.
 void fin_chan_listener_close(struct fin_chan_listener *l);
 
-// Connects to a listener. `flags` are 0 or FIN_CHAN_SHARED. Returns 0; -ECONNREFUSED, -ENOENT and others of connect(2); or
-// as fin_chan_take.
+// Connects to a listener. `flags` are 0 or FIN_CHAN_SHARED. Returns 0; -ENAMETOOLONG; -ECONNREFUSED, -ENOENT and others of
+// connect(2); or as fin_chan_take, with -EINVAL for an empty name, too.
 FIN_BLOCKING int fin_chan_connect(struct fin_chan **out, const char *name, unsigned flags);
 FIN_BLOCKING int fin_chan_connect_nc(struct fin_chan **out, const char *name, unsigned flags);
 
@@ -107,6 +107,10 @@ int fin_chan_try_send(struct fin_chan *c, const void *data, size_t size); // -EA
 // Where a filter denies a system call that an end between processes needs to wait, or to wake who waits, what it calls here
 // and below returns that error: -EPERM, -EACCES or -ENOSYS. A message that was sent is not taken back then. The other end is
 // taken for gone by nobody, and wakes up when this one is closed.
+//
+// If an end between processes would have to wait, and the thread cannot get what it needs for that, it returns -EMFILE,
+// -ENFILE, -ENOMEM, -ENOBUFS or -ENOSPC (epoll_ctl(2)). Then, as after -ECANCELED, nothing was sent or received, and the end
+// is as before.
 
 // Receives a message, and returns its length; waits for one. -EMSGSIZE if it is longer than `size`: the message stays. After
 // all that was sent: -ESHUTDOWN if the other end was closed, -ECONNRESET if its process died; -EPROTO. -EBUSY if it would
@@ -117,7 +121,7 @@ ssize_t fin_chan_try_recv(struct fin_chan *c, void *buffer, size_t size); // -EA
 
 // fin_chan_send and, if that returned 0, fin_chan_recv: a call, or the answer to a call and the wait for the next one.
 // Between AWEs of one thread the receiver runs at once, before others that can run, and the caller waits: neither is queued.
-// -ECANCELED: nothing was received; the message may have been sent. `data` and `buffer` may be the same.
+// -ECANCELED, or a shortage: nothing was received; the message may have been sent. `data` and `buffer` may be the same.
 FIN_BLOCKING ssize_t fin_chan_send_recv(struct fin_chan *c, const void *data, size_t size, void *buffer, size_t room);
 FIN_BLOCKING ssize_t fin_chan_send_recv_nc(struct fin_chan *c, const void *data, size_t size, void *buffer, size_t room);
 
@@ -177,7 +181,8 @@ struct fin_chan_region {
     size_t size; // as asked for
     int fd;
 };
-// Makes a region. Does not block. Returns 0; -EINVAL for a size of 0, -EMFILE, -ENFILE, -ENOMEM, -EFBIG (RLIMIT_FSIZE).
+// Makes a region. Does not block. Returns 0; -EINVAL for a size of 0 or of more than 64 TiB, -EMFILE, -ENFILE, -ENOMEM,
+// -EFBIG (RLIMIT_FSIZE).
 int fin_chan_region_make(struct fin_chan_region *r, size_t size);
 // Maps a region that another process made; fin_chan_region_end ends a region of either kind. `fd` becomes the region's, or
 // is closed on failure. Returns 0; -EINVAL for a size of 0; -EPROTO if it is no such memory, or smaller than `size`;

@@ -8,9 +8,9 @@
 // async of its own, or fin_rpc_poll now and then). A side to which no requests may come says so with FIN_RPC_CLIENT.
 //
 // An id names a call of this end, from fin_rpc_send until its answer has been received, or has come when nobody wanted it
-// any more. It is not used again before that, and then with another generation. So a late or second answer, or one to an id
-// that never existed, reaches no other call: it is dropped, and counted by fin_rpc_strays. Anything else that the other side
-// gets wrong is -EPROTO.
+// any more. It is not used again before that, nor before 65,000 other calls. So a late or second answer, or one to an id
+// that never existed, reaches no other call: it is dropped, and counted by fin_rpc_strays. (A second one that comes so many
+// calls later may reach one.) Anything else that the other side gets wrong is -EPROTO.
 //
 // An end belongs to one thread, whose AWEs may be in any of the calls; if the channel was opened as FIN_CHAN_SHARED, any
 // thread may reply. A cancelled wait returns -ECANCELED; functions whose names end in _nc are not cancelled. In a block that
@@ -45,9 +45,9 @@ size_t fin_rpc_most(const struct fin_rpc *r);
 
 // Sends a request and receives its answer, whose length is returned. -EMSGSIZE if the request is longer than fin_rpc_most,
 // or if the answer is longer than `room`, and then the answer is lost; -ENOSPC if FIN_RPC_MOST calls wait; -ENOMEM; -EPIPE,
-// -ESHUTDOWN, -ECONNRESET and -EPROTO as fin_chan_send and fin_chan_recv. After -ECANCELED the request may have been sent;
-// its answer is dropped when it comes. Between AWEs of one thread an AWE that waits for the request may run at once, before
-// others that can run.
+// -ESHUTDOWN, -ECONNRESET and -EPROTO as fin_chan_send and fin_chan_recv. After -ECANCELED, or a shortage as of
+// fin_chan_recv, the request may have been sent; its answer is dropped when it comes. Between AWEs of one thread an AWE that
+// waits for the request may run at once, before others that can run.
 FIN_BLOCKING ssize_t fin_rpc_call(struct fin_rpc *r, const void *request, size_t size, void *answer, size_t room);
 FIN_BLOCKING ssize_t fin_rpc_call_nc(struct fin_rpc *r, const void *request, size_t size, void *answer, size_t room);
 
@@ -95,12 +95,12 @@ FIN_BLOCKING ssize_t fin_rpc_reply_accept_nc(struct fin_rpc *r, const void *answ
 typedef void fin_rpc_fn(struct fin_rpc *r, uint32_t id, void *request, size_t size, void *arg);
 
 // The dispatch loop (ac-extensions 5.3): calls fn for each request, in an async of its own. It goes on until the other side
-// is gone (-ESHUTDOWN, -ECONNRESET) or breaks the protocol (-EPROTO), memory is short (-ENOMEM; the request stays), or it is
-// cancelled (-ECANCELED; a request that it had not begun by then stays). It returns that error once every fn has returned; a
-// cancel reaches those, too. Until then it takes no more requests: one that comes holds up the answers behind it, and an fn
-// that waits for such an answer and is not cancelled waits until somebody else takes the request. Each loop works on
-// at most FIN_RPC_MOST requests at a time; more, which only a side that breaks the rules sends, wait in the channel.
-// To serve a group of ends, serve each in an async.
+// is gone (-ESHUTDOWN, -ECONNRESET) or breaks the protocol (-EPROTO), memory is short (-ENOMEM; the request stays) or what
+// the thread waits with (as fin_chan_recv), or it is cancelled (-ECANCELED; a request that it had not begun by then stays).
+// It returns that error once every fn has returned; a cancel reaches those, too. Until then it takes no more requests: one
+// that comes holds up the answers behind it, and an fn that waits for such an answer and is not cancelled waits until
+// somebody else takes the request. Each loop works on at most FIN_RPC_MOST requests at a time; more, which only a side that
+// breaks the rules sends, wait in the channel. To serve a group of ends, serve each in an async.
 FIN_BLOCKING int fin_rpc_serve(struct fin_rpc *r, fin_rpc_fn *fn, void *arg);
 
 // How many answers have come so far that nobody waited for: late, a second time, or to no call at all.

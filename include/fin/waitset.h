@@ -91,8 +91,8 @@ void fin_waitset_trigger(struct fin_waitset_source *s);
 // wait. What the handler waits for is cancelled with the finish block around the call, also in the _nc form.
 FIN_BLOCKING int fin_waitset_dispatch(struct fin_waitset *w);
 FIN_BLOCKING int fin_waitset_dispatch_nc(struct fin_waitset *w);
-// As fin_waitset_dispatch, but returns -EAGAIN instead of waiting for an event; the handler may block. It may take some
-// calls to notice that another process has died, because it does not ask the kernel each time.
+// As fin_waitset_dispatch, but returns -EAGAIN instead of waiting for an event, and is not cancelled; the handler may block.
+// It may take some calls to notice that another process has died, because it does not ask the kernel each time.
 FIN_BLOCKING int fin_waitset_dispatch_nonblock(struct fin_waitset *w);
 
 // Is there an event? 0 or -EAGAIN as above; -ESHUTDOWN. The event stays. Does not block.

@@ -80,6 +80,29 @@ static void too_long(void) {
     CHECK_EQ(fin_rpc_reply(server, 1, bytes, SIZE_MAX - 3), -EMSGSIZE);
 }
 
+// An id comes late again, even where all others of the table are in use.
+static void again(void) {
+    uint32_t others[15], id = 0, first = 0;
+    uint64_t x, y;
+    for (int i = 0; i < 15; i++) {
+        others[i] = send_one(7);
+        CHECK_EQ(next_request(&x), others[i]);
+    }
+    for (int i = 0; i < 65000; i++) {
+        id = send_one(8);
+        CHECK(id != first);
+        first = first ? first : id;
+        CHECK_EQ(next_request(&x), id);
+        answer(id, 9);
+        CHECK_EQ(fin_rpc_recv(caller, id, &y, sizeof y), sizeof y);
+    }
+    CHECK_EQ(id % FIN_RPC_MOST, first % FIN_RPC_MOST);
+    for (int i = 0; i < 15; i++) {
+        answer(others[i], 9);
+        CHECK_EQ(fin_rpc_recv(caller, others[i], &y, sizeof y), sizeof y);
+    }
+}
+
 static void all_ids(void) {
     static uint32_t ids[FIN_RPC_MOST];
     uint64_t x, y = 0;
@@ -102,6 +125,8 @@ static void all_ids(void) {
 int main(void) {
     for (enum kind kind = 0; kind < KINDS; kind++) {
         open_rpc(kind);
+        if (kind == LOCAL)
+            again();
         strays();
         given_up();
         too_long();
