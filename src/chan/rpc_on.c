@@ -253,6 +253,7 @@ static int not_sent(struct rpc_on *on, uint64_t word, const void *request, size_
 static __attribute__((noinline)) int call_slowly(struct fin_rpc *r, const void *request, size_t size, void *answer,
                                                  size_t room, struct fin_rpc_on *storage, fin_cont *cont,
                                                  const void *state, size_t state_size) {
+    struct fin_cont_record *held;
     int begun = fin_cont_begin(cont, state_size, true);
     if (begun < 0)
         return begun;
@@ -264,7 +265,9 @@ static __attribute__((noinline)) int call_slowly(struct fin_rpc *r, const void *
         begin(storage, r, &(struct waiting){.id = id, .buffer = answer, .room = room}, cont, state, state_size);
     on->what = CALL;
     uint64_t word = (uint64_t)id << 32 | RPC_REQUEST;
+    fin_cont_hold(&held); // fin_cont_begin has seen one: a server on this thread is not to take it for the request
     error = fin_chan_send_behind_now(r->chan, word, request, size);
+    fin_cont_let_go(held);
     return error == 0 ? await_answer(on) : not_sent(on, word, request, size, error);
 }
 

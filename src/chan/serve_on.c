@@ -161,7 +161,10 @@ static int serving_ends(struct rpc_on *on) {
 }
 
 int fin_rpc_serve_next(struct rpc_on *on, ssize_t n, unsigned turn) {
+    struct fin_cont_record *held;
+    fin_cont_hold(&held); // fin_cont_begin has seen one: the request is not to have it
     on->error = n != 0 ? (int)n : fin_cancelled() ? -ECANCELED : serve_head(on);
+    fin_cont_let_go(held);
     if (on->error != 0)
         return serving_ends(on);
     if (on->running < FIN_RPC_MOST && turn < REQUESTS_A_TURN)
