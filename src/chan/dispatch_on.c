@@ -10,11 +10,29 @@ static int end(struct chan_on *on, int result) {
     return chan_on_end(on, result);
 }
 
+// The record with which the AWE goes on, where it has none yet: what its handler starts is not to have that. Who ends in the
+// handler needs none.
+struct held {
+    struct fin_called called; // first
+    struct fin_cont_record *record;
+};
+
+static void let_go(struct fin_called *called) { fin_cont_let_go(((struct held *)(void *)called)->record); }
+
+static FIN_BLOCKING void call_handler(struct fin_waitset *w, struct fin_waitset_source *s) {
+    struct held h = {.called = {.left = let_go}};
+    fin_cont_hold(&h.record); // fin_cont_begin has seen one
+    fin_called_begin(&h.called);
+    fin_waitset_call(w, s);
+    fin_called_end(&h.called);
+    let_go(&h.called);
+}
+
 // Whatever the handler leaves that must not be given up is its mistake, which nobody can be told any more. A set that the
 // thread monitors has precedence: an alert finds only those in line.
 static FIN_BLOCKING void call(struct chan_on *on, struct fin_waitset_source *s) {
     bool monitors = on->set->monitor == fin_here();
-    fin_waitset_call(on->set, s);
+    call_handler(on->set, s);
     (monitors ? fin_cont_call_first : fin_cont_call)(on->kept.cont, on->kept.state, on->kept.size, 0);
     fin_host_die("a handler that fin_waitset_dispatch_on called left a mutex locked, an entry in a queue, or an "
                  "exception in flight");
