@@ -107,6 +107,7 @@ struct task_promise {
 };
 
 template <class T> constexpr bool lies_in_a_coroutine = alignof(T) <= __STDCPP_DEFAULT_NEW_ALIGNMENT__;
+template <class T> constexpr bool lies_in_a_coroutine<T &> = true;
 
 template <class T> struct promise_of : task_promise {
     static_assert(lies_in_a_coroutine<T>,
@@ -171,7 +172,7 @@ template <class Body> class FIN_TAGGED_ calling : public awaited {
     using result = result_once<Body>;
     static_assert(!std::is_base_of_v<awaited, std::remove_reference_t<result>> && !std::is_same_v<result, next>,
                   "fin::co::with_stack and offload make a call: what that returns is not waited for");
-    static_assert(lies_in_a_coroutine<holder<result>> && (std::is_reference_v<Body> || lies_in_a_coroutine<Body>),
+    static_assert(lies_in_a_coroutine<holder<result>> && lies_in_a_coroutine<Body>,
                   "a coroutine lies in memory that is aligned as operator new aligns: let it return a pointer");
 
 #if !defined(__clang__) && __GNUC__ < 13
