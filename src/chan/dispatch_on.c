@@ -21,7 +21,11 @@ static void let_go(struct fin_called *called) { fin_cont_let_go(((struct held *)
 
 static FIN_BLOCKING void call_handler(struct fin_waitset *w, struct fin_waitset_source *s) {
     struct held h = {.called = {.left = let_go}};
-    fin_cont_hold(&h.record); // fin_cont_begin has seen one
+    fin_cont_hold(&h.record);
+    if (!h.record) { // it has one: fin_cont_begin has seen that there is one
+        fin_waitset_call(w, s);
+        return;
+    }
     fin_called_begin(&h.called);
     fin_waitset_call(w, s);
     fin_called_end(&h.called);
