@@ -87,8 +87,8 @@ int fin_waitset_move(struct fin_waitset *to, struct fin_chan *c);
 void fin_waitset_trigger(struct fin_waitset_source *s);
 
 // Waits for an event, calls its handler, and returns 0 when that has returned. -ECANCELED: no handler was called, and the
-// event, if there was one, is still there; -ESHUTDOWN; -EMFILE, -ENFILE, -ENOMEM if the thread cannot get what it needs to
-// wait. What the handler waits for is cancelled with the finish block around the call, also in the _nc form.
+// event, if there was one, is still there; -ESHUTDOWN; -EMFILE, -ENFILE, -ENOMEM or -ENOSPC if the thread cannot get what it
+// needs to wait. What the handler waits for is cancelled with the finish block around the call, also in the _nc form.
 FIN_BLOCKING int fin_waitset_dispatch(struct fin_waitset *w);
 FIN_BLOCKING int fin_waitset_dispatch_nc(struct fin_waitset *w);
 // As fin_waitset_dispatch, but returns -EAGAIN instead of waiting for an event, and is not cancelled; the handler may block.
