@@ -28,8 +28,8 @@ def build(model, directory, define):
 
 
 def explore(directory, wrong):
-    """What failed, or None; and the number of states. Memory for more steps and states than these models have would be most
-    of the time: -m, which says where it is too few, and -w, which is then slower."""
+    """What failed, or None; and the number of states. A larger stack (-m) and hash table (-w) would take most of the time
+    for being made: SPIN says where the stack is too small, and is only slower with a small table."""
     env = {**os.environ, 'WRONG': str(wrong)}
     out = subprocess.run(['./pan', '-m100000', '-w20'], cwd=directory, env=env, capture_output=True, text=True).stdout
     errors = re.search(r'errors: (\d+)', out)
