@@ -2,10 +2,9 @@
 // Who has a stack until it waits, where there is memory for one more AWE without a stack. A caller: the server at the other
 // end does not take that for the request, so the call is not refused after that has been sent. And who is to serve: it does
 // not take that for the request, and is then refused while somebody works on that.
-#include "cont/memory.h"
+#include "one_record.h"
 #include "rpc.h"
 
-static struct fin_awe *one;
 static struct fin_rpc_on on_server, on_caller;
 static uint64_t x = 5, y;
 static int refused, over, answered;
@@ -29,24 +28,6 @@ static void serve(void *state, int result) {
     CHECK_EQ(fin_rpc_serve_on(server, serves, NULL, &on_server, has_served, NULL, 0), 0);
 }
 
-static void blocks(void *state, int result) {
-    if (result < 0)
-        fin_cont_end();
-    fin_block_on(blocks, state, 0);
-}
-
-static void ends(void *state, int result) {
-    (void)state;
-    (void)result;
-    fin_cont_end();
-}
-
-static void is_the_one(void *state, int result) {
-    (void)result;
-    one = fin_awe_self();
-    fin_block_on(ends, state, 0);
-}
-
 static void has_answer(void *state, int result) {
     (void)state;
     answered = result;
@@ -56,17 +37,6 @@ static void has_answer(void *state, int result) {
 static void call(void *unused) {
     (void)unused;
     refused = fin_rpc_call_on(caller, &x, sizeof x, &y, sizeof y, &on_caller, has_answer, NULL, 0);
-}
-
-static void let_all_run(void) {
-    for (int i = 0; i < 10; i++)
-        fin_yield();
-}
-
-static void end_one(void) {
-    let_all_run();
-    CHECK_EQ(fin_schedule(one), 0);
-    let_all_run();
 }
 
 static void is_not_refused(void) {
@@ -84,13 +54,10 @@ static void is_not_refused(void) {
 static void of_caller(void) {
     open_rpc(LOCAL);
     fin_finish_as(all) {
-        fin_async_cont(is_the_one, NULL, 0);
+        fin_async_cont(has_the_one, NULL, 0);
         fin_async_cont(serve, NULL, 0);
         CHECK_EQ(ask(4), sizeof y); // there is memory for calls
-        limit_memory();
-        while (fin_async_cont(blocks, NULL, 0)) {
-        }
-        end_one();
+        leave_one_record();
         fin_async_call(call, NULL);
         is_not_refused();
         fin_cancel_as(all);
@@ -106,12 +73,9 @@ static void serve_first(void *unused) {
 static void of_server(void) {
     open_rpc(PAIR);
     fin_finish_as(all) {
-        fin_async_cont(is_the_one, NULL, 0);
+        fin_async_cont(has_the_one, NULL, 0);
         fin_async_call(call, NULL); // the request waits in the channel
-        limit_memory();
-        while (fin_async_cont(blocks, NULL, 0)) {
-        }
-        end_one();
+        leave_one_record();
         fin_async_call(serve_first, NULL);
         is_not_refused();
         fin_cancel_as(all);
