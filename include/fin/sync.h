@@ -19,19 +19,26 @@
 extern "C" {
 #endif
 
-// A spin lock for a few instructions. Its holder must not block. It is not first come, first served.
+// A spin lock for a few instructions. Its holder must not block. It is not first come, first served; but whoever has waited
+// for longer than such a section lasts says so, and the holder then gives up its processor once, with the latch free.
 struct fin_latch {
-    uint32_t held;
+    uint32_t held; // 0; 1; 2: and somebody waits for long
 };
 
 void fin_latch_wait_(struct fin_latch *l);
+void fin_latch_pass_(struct fin_latch *l);
 
 static inline void fin_latch_init(struct fin_latch *l) { l->held = 0; }
 static inline void fin_latch_acquire(struct fin_latch *l) {
     if (__builtin_expect(__atomic_exchange_n(&l->held, 1, __ATOMIC_ACQUIRE) != 0, 0))
         fin_latch_wait_(l);
 }
-static inline void fin_latch_release(struct fin_latch *l) { __atomic_store_n(&l->held, 0, __ATOMIC_RELEASE); }
+static inline void fin_latch_release(struct fin_latch *l) {
+    if (__builtin_expect(__atomic_load_n(&l->held, __ATOMIC_RELAXED) == 1, 1))
+        __atomic_store_n(&l->held, 0, __ATOMIC_RELEASE);
+    else
+        fin_latch_pass_(l);
+}
 
 // Those who wait, in the order in which they came, and the latch that guards the whole object. A waiter lies on the stack of
 // its AWE, or in a struct fin_sync_on (fin/sync_on.h).

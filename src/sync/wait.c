@@ -10,16 +10,26 @@
 
 enum { SPINS = 100 };
 
-// The holder may have lost its CPU, to a thread like this one where threads are more than CPUs.
+// The holder may have lost its CPU, to a thread like this one where threads are more than CPUs. Or it takes the latch again
+// and again: what it is told then may be lost, as it stores 0 at that moment, and is said again.
 void fin_latch_wait_(struct fin_latch *l) {
-    do {
-        for (unsigned i = 1; __atomic_load_n(&l->held, __ATOMIC_RELAXED); i++) {
-            if (i % SPINS == 0)
-                fin_host_give_way();
-            else
-                fin_arch_pause();
+    for (unsigned i = 1;; i++) {
+        uint32_t held = __atomic_load_n(&l->held, __ATOMIC_RELAXED);
+        if (held == 0) {
+            if (__atomic_exchange_n(&l->held, 1, __ATOMIC_ACQUIRE) == 0)
+                return;
+        } else if (i % SPINS != 0) {
+            fin_arch_pause();
+        } else {
+            __atomic_compare_exchange_n(&l->held, &held, 2, false, __ATOMIC_RELAXED, __ATOMIC_RELAXED);
+            fin_host_give_way();
         }
-    } while (__atomic_exchange_n(&l->held, 1, __ATOMIC_ACQUIRE));
+    }
+}
+
+void fin_latch_pass_(struct fin_latch *l) {
+    __atomic_store_n(&l->held, 0, __ATOMIC_RELEASE);
+    fin_host_give_way();
 }
 
 void fin_waiters_insert(struct fin_waiters *q, struct fin_waiter *w, struct fin_waiter *after) {
