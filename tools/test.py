@@ -32,10 +32,11 @@ GOLD = ['-Dc_link_args=-fuse-ld=gold', '-Dcpp_link_args=-fuse-ld=gold']
 SANITIZER_ENV = {'ASAN_OPTIONS': 'detect_stack_use_after_return=1:detect_leaks=1', 'UBSAN_OPTIONS': 'halt_on_error=1',
                  'TSAN_OPTIONS': 'halt_on_error=1:atexit_sleep_ms=20'}  # a second, otherwise, each
 # A second a test: each once, and programs only. A report has lines, but not the functions that were inlined there. One
-# thread runs at a time, in turns: or else one that computes may hold up the others for a minute.
+# thread runs at a time, in turns: or else one that computes may hold up the others for a minute. Most code runs once, and
+# not to translate it beyond its jumps as well is a twelfth less.
 VALGRIND = ['-t', '4', '--no-suite', 'kinds', '--no-suite', 'levels', '--no-suite', 'tools', '--wrapper',
             'valgrind --quiet --error-exitcode=9 --leak-check=full --errors-for-leak-kinds=definite --read-inline-info=no '
-            '--fair-sched=yes']
+            '--fair-sched=yes --vex-guest-chase=no']
 # not fault: a child for each point of a program that runs many times slower
 for room in ('core', 'cont', 'sync', 'io', 'chan', 'thc', 'fuzz', 'resolve', 'tls', 'models'):
     VALGRIND += ['--suite', room]
