@@ -34,7 +34,8 @@ enum { FIN_RPC_CLIENT = 1 }; // this end only calls: a request is a violation (-
 struct fin_rpc;
 
 // Makes an end for calls out of an end of a channel, which nobody else may use any more. Does not block. Returns 0; -EINVAL
-// (flags), -ENOMEM.
+// (flags), -ENOMEM; -EBUSY if it is one already, is in a waitset, or an AWE is in a call of fin/chan.h on it, or between
+// fin_chan_peek and fin_chan_release or fin_chan_reserve and fin_chan_commit.
 int fin_rpc_open(struct fin_rpc **out, struct fin_chan *c, unsigned flags);
 
 // Closes the end and its channel. Returns 0; -EBUSY if an AWE is in one of the calls. Does not block.

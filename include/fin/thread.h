@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-2-Clause
 // OS threads (ac 2.1, "Integration with threads"). Each has a runtime of its own, which ends with it; AWEs never migrate.
+// A thread without memory for its runtime ends the program, with a message; so does one beside 65,535 others that have one.
 #ifndef FIN_THREAD_H
 #define FIN_THREAD_H
 
@@ -23,7 +24,8 @@ struct fin_thread_handle {
 int fin_thread_start(struct fin_thread_handle *h, void (*fn)(void *), void *arg);
 
 // Waits until the thread has ended, including its thread-local variables and its runtime. Only the AWE waits. Has to be done
-// once for each thread, from any thread. Returns 0; -ECANCELED, and then the thread goes on and can be joined later.
+// once for each thread, from any other thread: one that waits for itself waits for ever. Returns 0; -ECANCELED, and then the
+// thread goes on and can be joined later.
 int FIN_BLOCKING fin_thread_join(struct fin_thread_handle *h);
 void FIN_BLOCKING fin_thread_join_nc(struct fin_thread_handle *h);
 

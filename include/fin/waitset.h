@@ -66,8 +66,8 @@ void fin_waitset_shutdown(struct fin_waitset *w);
 void fin_waitset_close(struct fin_waitset *w);
 
 // Adds a channel or source: from now on fn(arg) is called for its events. Does not block. Returns 0; -EBUSY if it is in a
-// set already, or an AWE is in one of the channel's receiving calls; -ESHUTDOWN; -EMFILE, -ENFILE, -ENOMEM, -ENOSPC,
-// -EPERM, -EACCES, -ENOSYS if the system refuses what is needed to watch it.
+// set already, is an end for calls (fin/rpc.h), or an AWE is in one of the channel's receiving calls; -ESHUTDOWN; -EMFILE,
+// -ENFILE, -ENOMEM, -ENOSPC, -EPERM, -EACCES, -ENOSYS if the system refuses what is needed to watch it.
 int fin_waitset_add(struct fin_waitset *w, struct fin_chan *c, fin_waitset_fn *fn, void *arg);
 int fin_waitset_add_source(struct fin_waitset *w, struct fin_waitset_source *s, fin_waitset_fn *fn, void *arg);
 

@@ -213,6 +213,9 @@ ssize_t fin_rpc_poll_group(struct fin_rpc *const *group, unsigned count, unsigne
 int fin_rpc_open(struct fin_rpc **out, struct fin_chan *c, unsigned flags) {
     if (flags & ~(unsigned)FIN_RPC_CLIENT)
         return -EINVAL;
+    out_settle(c);
+    if (c->rpc || turn_in_use(&c->out.turn) || turn_in_use(&c->in.turn) || __atomic_load_n(&c->watch.set, __ATOMIC_RELAXED))
+        return -EBUSY;
     struct fin_rpc *r = calloc(1, sizeof *r);
     if (!r)
         return -ENOMEM;

@@ -125,7 +125,7 @@ static int add(struct fin_waitset *w, struct fin_waitset_source *s, fin_waitset_
     fin_latch_acquire(&fin_waitset_changes);
     fin_latch_acquire(own_latch(s));
     fin_latch_acquire(&w->waiters.latch);
-    if (!s->set && begin_watch(s)) {
+    if (!s->set && !(s->chan && s->chan->rpc) && begin_watch(s)) {
         r = enter(w, s);
         watch(s, r == 0);
     }
