@@ -76,6 +76,9 @@ class Program:
     def read(self, at, size):
         error = lldb.SBError()
         data = self.process.ReadMemory(at, size, error)
+        if not error.Success():  # a core file has no code: the program's file has it
+            error = lldb.SBError()
+            data = self.target.ReadMemory(self.address(at), size, error)
         if not error.Success() or len(data) != size:
             raise Gone(at)
         return data

@@ -1,13 +1,15 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-2-Clause
-"""tools/fin_lldb.py shows the AWEs of a live program, as gdb.py wants them shown:
+"""tools/fin_lldb.py shows the AWEs of a live program and of its core file, as gdb.py wants them shown:
 lldb.py FIN_LLDB_PY PROGRAM [PROGRAM_OF_CALLS]"""
+import os
 import re
 import shutil
 import subprocess
 import sys
+import tempfile
 
-from gdb import FIRST, SECOND, check, check_calls, fail, part
+from gdb import FIRST, SECOND, check, check_calls, commands, fail, gdb, part
 
 
 def look(name):
@@ -20,6 +22,22 @@ def stopped_at_it(text):
     stops = re.findall(r'stop reason = breakpoint 1\.1\n +frame #0: (0x[0-9a-f]+)', text)
     plainly = re.findall(r'^begin plain\n(.*?)^end plain', text, re.M | re.S)
     return len(set(stops)) < 2 and all('`main at' in p for p in plainly)
+
+
+def core_file(lldb, script, program):
+    """Of gdb's: there the program's code is missing, as in those of the kernel."""
+    if not shutil.which('gdb'):
+        return
+    with tempfile.TemporaryDirectory() as directory:
+        core = os.path.join(directory, 'core')
+        made = gdb('-ex', 'source ' + os.path.join(os.path.dirname(script), 'fin-gdb.py'),
+                   *commands('break stop_here', 'run', 'fin core ' + core), program)
+        if not os.path.exists(core):
+            fail('gdb has made no core file', made)
+        words = [w for c in ['command script import ' + script, *look('core')] for w in ('-o', c)]
+        text = subprocess.run([lldb, '-b', '--no-lldbinit', *words, '-c', core, program], text=True, stdout=subprocess.PIPE,
+                              stderr=subprocess.STDOUT, timeout=60).stdout
+        check(re.sub(r'^\(lldb\) .*\n', '', text, flags=re.M), 'core', FIRST)
 
 
 PLAIN = ['script print("begin plain")', 'bt', 'script print("end plain")']
@@ -54,6 +72,7 @@ def main():
                  'The program is not running'):
         if said not in text:
             fail(f'it does not say "{said}"', text)
+    core_file(lldb, script, program)
     for program_of_calls in calls:
         stop = ['command script import ' + script, 'breakpoint set -n stop_here', 'run', 'fin awes']
         check_calls(subprocess.run([lldb, '-b', '--no-lldbinit', *[w for c in stop for w in ('-o', c)], program_of_calls],
