@@ -195,11 +195,25 @@ static bool same_name(const char *host, const char *other) {
     return n == name_size(other) && memcmp(host, other, n) == 0;
 }
 
+// Of a session that goes on OpenSSL verifies nothing, neither the name nor whether the certificate was trusted. What it
+// found then it says as that of the connection.
+static bool may_go_on(SSL *ssl, const char *name) {
+    X509 *peer = SSL_SESSION_get0_peer(SSL_get_session(ssl));
+    if (!peer || SSL_get_verify_result(ssl) != X509_V_OK)
+        return false;
+    int fits = X509_check_ip_asc(peer, name, 0);
+    if (fits == -2) // it is no address
+        fits = X509_check_host(peer, name, 0, X509_VERIFY_PARAM_get_hostflags(SSL_get0_param(ssl)), NULL);
+    return fits == 1;
+}
+
 static bool expect_host(SSL *ssl, const char *host, size_t size) {
     char name[TLSEXT_MAXLEN_host_name + 1];
     memcpy(name, host, size);
     name[size] = '\0';
     SSL_set_verify(ssl, SSL_VERIFY_PEER, NULL);
+    if (SSL_get_session(ssl) && !may_go_on(ssl, name))
+        SSL_set_session(ssl, NULL);
     if (X509_VERIFY_PARAM_set1_ip_asc(SSL_get0_param(ssl), name) == 1)
         return true;
     return SSL_set_tlsext_host_name(ssl, name) == 1 && SSL_set1_host(ssl, name) == 1;
