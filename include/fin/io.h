@@ -32,9 +32,10 @@
 // begun never end in the child.
 //
 // All functions may block and may be called from any thread, also outside any finish block. A call that need not wait lets
-// others run now and then all the same: who reads from a peer that sends without end keeps nobody from running, and hears of
-// a cancel or a timeout. Besides the errors of the system call they return -EMFILE, -ENFILE or -ENOMEM if the thread cannot
-// get what it needs to wait, and -EAGAIN or -ENOMEM if the pool gets no thread.
+// others run now and then all the same: who reads from a peer that sends without end keeps nobody from running, and hears
+// of a cancel or a timeout. Besides the errors of the system call they return -EMFILE, -ENFILE or -ENOMEM if the thread
+// cannot get what it needs to wait, without io_uring -ENOSPC if an epoll may watch no more descriptors
+// (fs.epoll.max_user_watches in proc(5)), and -EAGAIN or -ENOMEM if the pool gets no thread.
 #ifndef FIN_IO_H
 #define FIN_IO_H
 

@@ -88,8 +88,8 @@ FIN_BLOCKING int fin_wait_nc(struct fin_process *p, int *status);
 int fin_kill(const struct fin_process *p, int signal);
 
 // Uses up the handle without waiting: the process goes on, and a thread of the library reaps it when it ends. Returns 0;
-// -EBUSY if an AWE waits for the same handle; or -EAGAIN, -EMFILE, -ENOMEM. After an error the handle is still the caller's.
-// Does not block. From any thread.
+// -EBUSY if an AWE waits for the same handle; or -EAGAIN, -EMFILE, -ENFILE, -ENOMEM, -ENOSPC (epoll_ctl(2)). After an error
+// the handle is still the caller's. Does not block. From any thread.
 int fin_abandon(struct fin_process *p);
 
 // Runs a program to its end, and until nobody has the descriptor 1 any more that it was given: what it leaves behind may.

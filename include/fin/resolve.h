@@ -27,7 +27,8 @@ extern "C" {
 // there is no such name; -ENODATA: it has no such address; -ETIMEDOUT: no server answered; -ECONNREFUSED or -EREMOTEIO: no
 // server could be reached, or those that could said that they failed; -EPROTO: one sent nonsense; -EINVAL: `host` is NULL or
 // no name, or `hints` are contradictory; -ESRCH: no such service; -EAFNOSUPPORT: a family that is neither IPv4 nor IPv6;
-// -ENOMEM, -EMFILE, -ENFILE; -EPERM, -EACCES, -ENOSYS: the system denies what it takes to ask. Blocking. From any thread.
+// -ENOMEM, -EMFILE, -ENFILE, -ENOSPC (epoll_ctl(2)); -EPERM, -EACCES, -ENOSYS: the system denies what it takes to ask.
+// Blocking. From any thread.
 FIN_BLOCKING int fin_getaddrinfo(const char *host, const char *service, const struct addrinfo *hints, struct addrinfo **out);
 FIN_BLOCKING int fin_getaddrinfo_nc(const char *host, const char *service, const struct addrinfo *hints,
                                     struct addrinfo **out);
