@@ -38,7 +38,8 @@ struct fin_tls;
 // Makes a connection out of a socket; nothing is sent for it yet. Returns 0 or -ENOMEM. Does not block. The SSL_CTX may be
 // freed afterwards; the socket must stay open until fin_tls_free.
 int fin_tls_new(struct fin_tls **out, SSL_CTX *context, int fd);
-// No call may be in progress. NULL: nothing. Says nothing to the peer: that is fin_tls_shutdown. Does not block.
+// No call may be in progress. NULL: nothing. Says nothing to the peer: that is fin_tls_shutdown, without which OpenSSL lets
+// no session of the connection be gone on with. Does not block.
 void fin_tls_free(struct fin_tls *t);
 
 // The SSL of the connection, for anything else that has to be asked or set: protocols (ALPN), the peer's certificate,
