@@ -12,11 +12,17 @@
 #else
 #define FIN_ARCH_CLOBBER_512_
 #endif
+#if defined(__APX_F__) || defined(__EGPR__)
+#define FIN_ARCH_CLOBBER_APX_                                                                                               \
+    , "r16", "r17", "r18", "r19", "r20", "r21", "r22", "r23", "r24", "r25", "r26", "r27", "r28", "r29", "r30", "r31"
+#else
+#define FIN_ARCH_CLOBBER_APX_
+#endif
 // What every site clobbers beside rax, rdi, rsi, rdx and rcx.
 #define FIN_ARCH_CLOBBERS_                                                                                                  \
     "r8", "r9", "r10", "r11", "r12", "r13", "r14", "r15", "xmm0", "xmm1", "xmm2", "xmm3", "xmm4", "xmm5", "xmm6", "xmm7",   \
         "xmm8", "xmm9", "xmm10", "xmm11", "xmm12", "xmm13", "xmm14", "xmm15", "st", "st(1)", "st(2)", "st(3)", "st(4)",     \
-        "st(5)", "st(6)", "st(7)", "cc", "memory" FIN_ARCH_CLOBBER_512_
+        "st(5)", "st(6)", "st(7)", "cc", "memory" FIN_ARCH_CLOBBER_512_ FIN_ARCH_CLOBBER_APX_
 
 // Clang may keep the base pointer of a frame in rbx: the sites save it and put it back. GCC does not, and may lose it.
 // A lazy async may end on another stack. Clang must hear that the stack pointer changed, or it reuses a saved one for the
