@@ -66,6 +66,16 @@ int fin_stack_free(struct fin_stack *s) {
     return 0;
 }
 
+// One that waits for a stack needs none any more: its turn had come.
+static void feed(struct fin_runtime *rt, struct fin_awe *a) {
+    for (struct fin_link *l = rt->starved.next; l != &rt->starved; l = l->next)
+        if (l == &a->link) {
+            fin_link_remove(l);
+            fin_link_front(&rt->queue, l);
+            return;
+        }
+}
+
 int fin_stack_attach(struct fin_awe *a, struct fin_stack *s, fin_cont *first) {
     struct fin_runtime *rt = fin_here();
     struct fin_finish_block *top = held(rt, s);
@@ -84,6 +94,7 @@ int fin_stack_attach(struct fin_awe *a, struct fin_stack *s, fin_cont *first) {
     e->cont = has_stack;
     memcpy(e->data, &on, sizeof on);
     __atomic_fetch_or(&e->state, FIN_AWE_ATTACHED, __ATOMIC_RELAXED); // as above
+    feed(rt, a);
     return 0;
 }
 
