@@ -209,7 +209,7 @@ def backtrace(program, awe, out):
 
 
 def command(debugger, words, out):
-    if words[:1] == ['awes'] and len(words) <= 2:
+    if words[:1] == ['awes'] and (len(words) == 1 or len(words) == 2 and words[1].isdecimal()):
         program, most = Program(debugger), int(words[1]) if len(words) == 2 else 1000
         out(line('Num', 'Thread', 'State', 'Name', 'Entry', 'Id', 'Stopped in'))
         for number, awe in program.awes()[:most]:

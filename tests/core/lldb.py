@@ -51,7 +51,7 @@ def main():
         return 77
     commands = ['command script import ' + script, 'breakpoint set -n stop_here', 'run', *PLAIN, *look('first'), 'fin awes',
                 'script print("begin select")', 'fin awe 2', 'bt', 'thread select 1', 'script print("end select")',
-                'script lldb.debugger.HandleCommand("fin awe 99")',
+                'script lldb.debugger.HandleCommand("fin awe 99")', 'script lldb.debugger.HandleCommand("fin awes all")',
                 'continue', *PLAIN, *look('second'), 'continue', 'fin awes']
     words = [lldb, '-b', '--no-lldbinit', *[w for c in commands for w in ('-o', c)], program]
     for _ in range(3):
@@ -68,8 +68,8 @@ def main():
         fail('"fin awes" does not say where an AWE has stopped', text)
     if 'inner' not in part(text, 'select'):
         fail('an AWE was not selected', text)
-    for said in ('no stack: waits with goes_on', 'state 73 74 61 74 65', 'There is no AWE 99', 'exited with status = 0',
-                 'The program is not running'):
+    for said in ('no stack: waits with goes_on', 'state 73 74 61 74 65', 'There is no AWE 99', 'fin awes [COUNT], ',
+                 'exited with status = 0', 'The program is not running'):
         if said not in text:
             fail(f'it does not say "{said}"', text)
     core_file(lldb, script, program)
