@@ -16,12 +16,13 @@ struct addrinfo; // no more errors than that
 extern "C" {
 #endif
 
-// Looks up a name as getaddrinfo(3) does: /etc/hosts first, then the servers of /etc/resolv.conf, read at the thread's first
-// call. A number, in any form that getaddrinfo(3) knows and with a scope, asks nobody. `service` is a number or a name, or
-// NULL; of `hints` (NULL: none) ai_family, ai_socktype, ai_protocol and of ai_flags AI_CANONNAME, AI_NUMERICHOST and
-// AI_NUMERICSERV count. Where they leave the kind of socket open, each address comes once for each kind. All look-ups of a
-// thread share its sockets. The child of a fork begins with /etc/resolv.conf again; there, look-ups that AWEs of the parent
-// were waiting in end only by being cancelled.
+// Looks up a name as getaddrinfo(3) does: /etc/hosts first, then the servers of /etc/resolv.conf, read at the thread's
+// first call. A number, in any form that getaddrinfo(3) knows and with a scope, asks nobody. `service` is NULL, a number,
+// or a name, which libc looks up, in /etc/services unless nsswitch.conf(5) says otherwise: for that the whole thread
+// waits. Of `hints` (NULL: none) ai_family, ai_socktype, ai_protocol and of ai_flags AI_CANONNAME, AI_NUMERICHOST and
+// AI_NUMERICSERV count. Where they leave the kind of socket open, each address comes once for each kind. All look-ups of
+// a thread share its sockets. The child of a fork begins with /etc/resolv.conf again; there, look-ups that AWEs of the
+// parent were waiting in end only by being cancelled.
 //
 // Returns 0 and the addresses, best first, for fin_freeaddrinfo. Or -ECANCELED: the look-up has no effect any more; -ENOENT:
 // there is no such name; -ENODATA: it has no such address; -ETIMEDOUT: no server answered; -ECONNREFUSED or -EREMOTEIO: no

@@ -9,7 +9,8 @@
 //
 // Any thread may call any function. Functions that do not wait do not block and are not cancelled. An object's storage must
 // last until all calls on it have returned, with one exception: a call that let the last waiter go does not touch the object
-// any more when that waiter runs. No object may be moved or copied while in use.
+// any more when that waiter runs. No object may be moved or copied while in use. In the child of a fork none may be used
+// that other threads used in the parent: one of them may have had its latch.
 #ifndef FIN_SYNC_H
 #define FIN_SYNC_H
 
