@@ -18,10 +18,11 @@
 //
 // At one end, one thread may send while another receives. Several AWEs of a thread may be in any of the calls: they take
 // turns. Several threads may send, or receive, at the same end only if it was opened with FIN_CHAN_SHARED (htm 3.4: n:1).
-// fin_chan_close is the last call. After a fork the ends are the parent's, and the child must not use them. The other side
-// is still told when the parent is gone, and the child has no copies of descriptors that are under way; unless the fork
-// comes between the moment at which the system gives the process the descriptors of a new channel, or those of a message,
-// and the return of the call that waited for them.
+// fin_chan_close is the last call. After a fork the ends are the parent's, and the child must not use them; but it may close
+// its copies, as destructors do at its exit, of which nobody is told. The other side is still told when the parent is gone,
+// and the child has no copies of descriptors that are under way; unless the fork comes between the moment at which the
+// system gives the process the descriptors of a new channel, or those of a message, and the return of the call that waited
+// for them.
 #ifndef FIN_CHAN_H
 #define FIN_CHAN_H
 

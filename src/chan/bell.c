@@ -466,8 +466,16 @@ static void forget_parcels(struct ump_rx *rx) {
     }
 }
 
+// What the child says of an end of its parent's, in place of the lines that are shared.
+static struct sender_line nobodys_sender;
+static struct receiver_line nobodys_receiver;
+
+bool fin_bell_is_parents(const struct fin_chan *c) { return c->in.ump.own == &nobodys_receiver; }
+
 // The other side is to be told when the parent dies, and not when its last child does.
 void fin_bell_forget(struct fin_chan *c) {
+    c->out.ump.own = &nobodys_sender;
+    c->in.ump.own = &nobodys_receiver;
     for (int i = 0; i < FIN_CHAN_SOCKETS; i++) {
         if (c->sockets[i] >= 0)
             close(c->sockets[i]);

@@ -84,8 +84,9 @@ void fin_bell_stop_waiting(struct ump_tx *tx);
 void fin_bell_end_socket(int fd);
 // Tells the other side that this one is gone.
 void fin_bell_end(struct ump_tx *tx, struct ump_rx *rx);
-// In the child of a fork, of an end of its parent: closes the copies of its sockets.
+// In the child of a fork, of an end of its parent: closes the copies of its sockets, and tells the other side nothing more.
 void fin_bell_forget(struct fin_chan *c);
+bool fin_bell_is_parents(const struct fin_chan *c);
 void fin_meeting_end(struct meeting *m);
 
 #endif

@@ -401,7 +401,8 @@ int fin_chan_close(struct fin_chan *c) {
         return -EBUSY;
     fin_waitset_leave(&c->watch);
     fin_chan_trace_remove(c); // before its sockets' numbers are others': the child of a fork closes those of the list
-    fin_ump_end(&c->out.ump, &c->in.ump);
+    if (!fin_bell_is_parents(c))
+        fin_ump_end(&c->out.ump, &c->in.ump);
     map_release(c->map);
     free(c);
     return 0;
