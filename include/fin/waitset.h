@@ -62,7 +62,8 @@ int fin_waitset_new(struct fin_waitset **out);
 void fin_waitset_shutdown(struct fin_waitset *w);
 
 // The same, and the set's memory is given back, once the calls that wait have returned. Nobody may begin another call, or be
-// in a call that does not wait: if others dispatch in loops, shut the set down first and let the loops end. Does not block.
+// in a call that does not wait: if others dispatch in loops, shut the set down first and let the loops end. The child of a
+// fork may close its copy, which changes nothing for the parent. Does not block.
 void fin_waitset_close(struct fin_waitset *w);
 
 // Adds a channel or source: from now on fn(arg) is called for its events. Does not block. Returns 0; -EBUSY if it is in a

@@ -153,8 +153,17 @@ int fin_waitset_add_source(struct fin_waitset *w, struct fin_waitset_source *s, 
 // A child closes its parent's, at its exit perhaps: the epoll and the sockets' flags are the parent's as well.
 bool fin_waitset_is_parents(const struct fin_waitset *w) { return w->forks != forks; }
 
+// Latch of the set. The parent's threads, which wait there, are not in the child: it wakes nobody.
+static void forget_waiting(struct fin_waitset *w) {
+    if (!fin_waitset_is_parents(w))
+        return;
+    w->waiters.first = w->waiters.last = NULL;
+    w->led = false;
+}
+
 // Latch of the set.
 static void leave(struct fin_waitset *w, struct fin_waitset_source *s) {
+    forget_waiting(w);
     if (fin_waitset_is_parents(w))
         s->line = 0; // its thread's list is not there
     fin_waitset_delist(w, s);
@@ -272,6 +281,9 @@ static struct fin_waitset_source *any_member(struct fin_waitset *w) {
 
 void fin_waitset_shutdown(struct fin_waitset *w) {
     struct fin_waitset_source *s;
+    fin_latch_acquire(&w->waiters.latch);
+    forget_waiting(w);
+    fin_latch_release(&w->waiters.latch);
     fin_waitset_poll(w);
     fin_latch_acquire(&fin_waitset_changes);
     do {
