@@ -18,8 +18,9 @@
 // while another writes; several that read, or write, take turns. What the SSL_CTX has OpenSSL call back must not wait, since
 // other calls for the connection would come in between, and must not ask to be called again. Errors of a connection are
 // final; those of its socket are as final as they are for the socket: -EPROTO: the peer does not speak TLS, or what came was
-// tampered with; -EKEYREJECTED: its certificate is not one that is trusted; -ECONNABORTED: the connection ended without the
-// peer having said so, and maybe before all was said; else what fin_send and fin_recv return.
+// tampered with; -EKEYREJECTED: its certificate is not one that is trusted, or it has shown none, by whatever the SSL_CTX
+// allows in place of that, to a client that names a host; -ECONNABORTED: the connection ended without the peer having said
+// so, and maybe before all was said; else what fin_send and fin_recv return.
 // The socket stays the caller's to close.
 #ifndef FIN_TLS_H
 #define FIN_TLS_H

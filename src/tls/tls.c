@@ -161,6 +161,15 @@ static FIN_BLOCKING int wait_for_more(struct fin_tls *t, int why) {
     }
 }
 
+// There are suites without certificates, and keys that both sides have: then OpenSSL verifies nothing.
+static int look_who_is_there(struct fin_tls *t) {
+    if (!t->host || SSL_SESSION_get0_peer(SSL_get_session(t->ssl)))
+        return 0;
+    snprintf(t->text, sizeof t->text, "the server has shown no certificate");
+    t->ready = false;
+    return t->error = -EKEYREJECTED;
+}
+
 static FIN_BLOCKING int handshake(struct fin_tls *t) {
     int r = fin_mutex_lock(&t->reading);
     if (r != 0)
@@ -175,6 +184,8 @@ static FIN_BLOCKING int handshake(struct fin_tls *t) {
         if (r == 0 && !t->ready)
             r = wait_for_more(t, why);
     }
+    if (r == 0)
+        r = look_who_is_there(t);
     if (r == 0)
         r = fin_tls_flush(t);
     fin_tls_leave_reading(t);
