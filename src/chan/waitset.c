@@ -178,10 +178,21 @@ static void leave(struct fin_waitset *w, struct fin_waitset_source *s) {
     __atomic_store_n(&s->set, NULL, __ATOMIC_RELAXED);
 }
 
+// A thread of the parent was changing it: in the child it stays as it is.
+static bool is_half_changed(const struct fin_waitset *w) {
+    return fin_waitset_is_parents(w) && __atomic_load_n(&w->waiters.latch.held, __ATOMIC_RELAXED);
+}
+
 // With fin_waitset_changes.
 static void take_out(struct fin_waitset_source *s) {
     struct fin_latch *latch = own_latch(s);
     struct fin_waitset *w = s->set;
+    if (fin_waitset_is_parents(w))
+        fin_latch_init(latch); // who had it is not in the child
+    if (is_half_changed(w)) {
+        __atomic_store_n(&s->set, NULL, __ATOMIC_RELAXED);
+        return;
+    }
     fin_latch_acquire(latch);
     fin_latch_acquire(&w->waiters.latch);
     leave(w, s);
@@ -281,6 +292,8 @@ static struct fin_waitset_source *any_member(struct fin_waitset *w) {
 
 void fin_waitset_shutdown(struct fin_waitset *w) {
     struct fin_waitset_source *s;
+    if (is_half_changed(w))
+        return;
     fin_latch_acquire(&w->waiters.latch);
     forget_waiting(w);
     fin_latch_release(&w->waiters.latch);
@@ -298,6 +311,8 @@ void fin_waitset_shutdown(struct fin_waitset *w) {
 }
 
 void fin_waitset_close(struct fin_waitset *w) {
+    if (is_half_changed(w))
+        return;
     fin_waitset_shutdown(w);
     fin_waitset_drop(w);
 }
