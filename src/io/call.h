@@ -11,10 +11,12 @@
 static inline uint64_t word(const void *p) { return (uint64_t)(uintptr_t)p; }
 
 // Most are four words, which go on in registers: to the ring, where there is one that knows the operation. The compiler can
-// tell which: of those it makes no struct.
+// tell which: of those it makes no struct. (Of a splice or tee from descriptor 0 the fifth word is 0, too, but it is not the
+// ring's: splice.c.)
 static inline FIN_BLOCKING long run(struct call c) {
+    bool is_splice = c.op == IORING_OP_SPLICE || c.op == IORING_OP_TEE;
     if (c.op >= FIN_OP_POOL || c.buf_index || c.file_index || c.addr3 || fin_io_makes_descriptor(c.op) ||
-        c.op == IORING_OP_CLOSE)
+        c.op == IORING_OP_CLOSE || is_splice)
         return fin_io_run(c);
     struct io *io = FIN_LIKELY(fin_self != NULL) ? (struct io *)fin_rt(fin_self)->poller : NULL;
     uint64_t head = (uint64_t)(uint32_t)c.fd << 32 | (uint32_t)c.ioprio << 16 | (uint32_t)c.sqe_flags << 8 | c.op;
