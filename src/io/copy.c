@@ -44,6 +44,30 @@ static FIN_BLOCKING ssize_t empty(int pipe, int out, size_t size, size_t *sent, 
     return 0;
 }
 
+struct pipe {
+    struct io *io;
+    int end[2];
+    uint32_t place[2]; // the thread may end before it is closed
+};
+
+static int open_pipe(struct pipe *p) {
+    int error = fin_io_here(&p->io);
+    if (error)
+        return error;
+    if (pipe2(p->end, O_CLOEXEC) != 0)
+        return -errno;
+    for (int i = 0; i < 2; i++)
+        p->place[i] = fin_io_hold(p->io, p->end[i]);
+    return 0;
+}
+
+static void close_pipe(struct pipe *p) {
+    for (int i = 0; i < 2; i++) {
+        fin_io_take(p->io, p->place[i]);
+        close(p->end[i]);
+    }
+}
+
 static int usable(int fd, int not_for) {
     int flags = fcntl(fd, F_GETFL);
     return flags < 0 ? -errno : flags & O_PATH || (flags & O_ACCMODE) == not_for ? -EBADF : 0;
@@ -61,22 +85,22 @@ static FIN_BLOCKING ssize_t send_file(int out, int in, off_t *offset, size_t siz
     size_t sent = 0, most = fin_io_most(size);
     const struct call file = {.fd = in, .since = fin_closes_now()};
     ssize_t r = 0;
-    int pipe[2];
+    struct pipe p;
     if (begin < 0)
         return !offset && errno == EBADF ? -EBADF : -EINVAL; // not ESPIPE: as sendfile(2)
     if (most == 0 || (!nc && fin_cancelled()))
         return nothing_sent(out, in, nc);
-    if (pipe2(pipe, O_CLOEXEC) != 0)
-        return -errno;
+    int error = open_pipe(&p);
+    if (error)
+        return error;
     while (r == 0 && sent < most) {
-        r = move(in, &at, pipe[1], NULL, most - sent, 0, file.since, nc);
+        r = move(in, &at, p.end[1], NULL, most - sent, 0, file.since, nc);
         if (r == 0)
             break;
         if (r > 0)
-            r = empty(pipe[0], out, (size_t)r, &sent, file.since, nc);
+            r = empty(p.end[0], out, (size_t)r, &sent, file.since, nc);
     }
-    close(pipe[0]);
-    close(pipe[1]);
+    close_pipe(&p);
     if (offset)
         *offset = begin + (off_t)sent;
     else if (sent > 0 && !fin_io_closed(&file)) // its number may be another's

@@ -5,7 +5,9 @@
 
 #include "net.h"
 
-static int fd[2];
+enum { FILE_SIZE = 30000 };
+
+static int fd[2], file;
 
 static void *does_some(void *unused) {
     (void)unused;
@@ -27,6 +29,12 @@ static void sends_too_much(int out) {
         ;
 }
 
+// By way of a pipe of the library's.
+static void sends_file(int out) {
+    off_t at = 0;
+    fin_sendfile(out, file, &at, FILE_SIZE);
+}
+
 static void *ends_early(void *unused) {
     int half[2];
     stream_pair(half);
@@ -34,6 +42,7 @@ static void *ends_early(void *unused) {
     CHECK_EQ(shutdown(half[0], SHUT_WR), 0);
     fin_finish {
         fin_async_eager { sends_too_much(out); };
+        fin_async_eager { sends_file(out); };
         fin_async_eager { fin_recv(fd[0], lost, sizeof lost, 0); };
         fin_async_eager { fin_sleep(3600 * FIN_S); };
         CHECK_EQ(fin_sleep(FIN_MS), 0);
@@ -71,6 +80,8 @@ static void run_many(void) {
 
 int main(void) {
     stream_pair(fd);
+    file = nameless_file();
+    CHECK_EQ(ftruncate(file, FILE_SIZE), 0);
     int before = open_descriptors();
     run_thread(does_some);
     run_many();
