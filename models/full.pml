@@ -11,7 +11,7 @@
 // Never: the thread sleeps though an AWE can run, or all requests have completed; an AWE runs twice for one completion; a
 // completion comes for a request whose frame is gone.
 //
-// WRONG 1 the look for events sleeps although room for its own entry was made, and an AWE can run
+// WRONG 1 the look for events sleeps although room for its own entry was made
 // WRONG 2 a completion is dispatched before it is taken off the queue
 // WRONG 3 a cancellation counts as on its way only when there was room for it
 // WRONG 4 a request is written before there is room
@@ -136,8 +136,8 @@ active proctype Thread() {
     :: state[2] == QUEUED -> go(2)
     :: CAN_RUN && !cancelled && result_to_come[0] -> cancel()
     :: !CAN_RUN && !(state[0] == OVER && state[1] == OVER && state[2] == OVER) ->
+        sleeps = wrong == 1 || armed || nfull(sq);
         if :: !armed -> place(); armed = true; sq ! WAKE :: armed fi;
-        sleeps = wrong == 1 || !CAN_RUN;
         enter(sleeps);
         reap()
     :: state[0] == OVER && state[1] == OVER && state[2] == OVER -> break

@@ -362,13 +362,16 @@ static void enter(struct io *io, int64_t ns) {
 static void look(struct io *io, int64_t ns) {
     struct uring *u = &io->uring;
     if (!u->wake_armed) {
+        // Where room has to be made for it, what completes meanwhile can run by now, or is to be tried again at a time that
+        // ns does not know of. (models/full.pml, sleep.pml)
+        if (io_uring_sq_space_left(&u->ring) == 0)
+            ns = 0;
         struct io_uring_sqe *e = fin_uring_entry(io);
         io_uring_prep_read(e, io->wake_fd, &u->wake_value, sizeof u->wake_value, 0);
         e->user_data = TO_WAKE;
         u->wake_armed = true;
     }
-    // The queue may have been full: then what completed meanwhile can run by now. (models/full.pml, sleep.pml)
-    enter(io, fin_link_empty(&io->rt->queue) ? ns : 0);
+    enter(io, ns);
 }
 
 static void wait_until(struct io *io, uint64_t until) {
