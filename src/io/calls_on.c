@@ -7,7 +7,13 @@
 #include <fcntl.h>
 #include <limits.h>
 
+#include "core/cont.h"
 #include "io/io.h"
+
+int fin_on_invalid(fin_cont *cont, const void *state, size_t size) {
+    int error = fin_cont_may_wait(cont, state, size);
+    return error ? error : fin_cont_call(cont, state, size, -EINVAL);
+}
 
 #define ON_IF(bad, name, parameters, ...)                                                                                   \
     int name parameters {                                                                                                   \

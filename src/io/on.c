@@ -63,13 +63,18 @@ static void start_poll(struct on *on) {
 
 static struct fin_cancel_item *delay(struct on *on, uint64_t when);
 
+static void start(struct on *on) { on->request.tried.polls ? start_poll(on) : start_call(on); }
+
+// What completes starts no more than the queue has room for: to make room would take up what else has completed, from here,
+// and so on, on a stack that ends. Timers run when all is taken up.
 static bool again(struct on *on, int *result) {
     switch (fin_uring_next(&on->request, &on->call, result)) {
     case FIN_CALL:
-        start_call(on);
-        return true;
     case FIN_POLL:
-        start_poll(on);
+        if (io_uring_sq_space_left(&on->request.io->uring.ring) > 0)
+            start(on);
+        else
+            delay(on, fin_now());
         return true;
     case FIN_PAUSE:
         delay(on, fin_io_after(FIN_MS));
@@ -336,7 +341,7 @@ static void delay_over(struct fin_timer *t) {
     if (fin_io_closed(&on->call))
         fin_io_resume(on->request.io, &on->request.waiter, -EBADF);
     else
-        start_call(on);
+        start(on);
 }
 
 static void cancel_delay(void *storage) {
@@ -346,7 +351,7 @@ static void cancel_delay(void *storage) {
     fin_io_resume(on->request.io, &on->request.waiter, -ECANCELED);
 }
 
-// Also of what is ready and would block all the same (again.c).
+// Also of what is ready and would block all the same (again.c), and of what the queue has no room for.
 static struct fin_cancel_item *delay(struct on *on, uint64_t when) {
     fin_timer_add(on->request.io, &on->request.again, when, delay_over);
     return cancelled_by(&on->request.waiter, cancel_delay, on);
@@ -452,11 +457,6 @@ int fin_on_readable_then(struct fin_on *storage, int fd, void (*fn)(void *arg, s
 
 int fin_on_call(struct fin_on *on, const struct call *c, fin_cont *cont, const void *state, size_t size) {
     return wait_for(FIN_FOR_IO, on, c, cont, state, size);
-}
-
-__attribute__((noinline)) int fin_on_invalid(fin_cont *cont, const void *state, size_t size) {
-    int error = fin_cont_may_wait(cont, state, size);
-    return error ? error : fin_cont_call(cont, state, size, -EINVAL);
 }
 
 // -1 would be the file's position.

@@ -277,16 +277,17 @@ static inline void dispatch_one(struct io *io, uint64_t data, int result, uint32
 // Each is taken off before it is dispatched: what that starts may find the submission queue full, and come here again.
 static void reap(struct io *io) {
     struct io_uring_cq *cq = &io->uring.ring.cq;
-    unsigned head, first = *cq->khead;
+    unsigned head, taken = 0;
     while ((head = *cq->khead) != io_uring_smp_load_acquire(cq->ktail)) {
         const struct io_uring_cqe *c = &cq->cqes[head & cq->ring_mask];
         uint64_t data = c->user_data;
         int result = c->res;
         uint32_t flags = c->flags;
         io_uring_smp_store_release(cq->khead, head + 1);
+        taken++;
         dispatch_one(io, data, result, flags);
     }
-    io->rt->stats.completions += head - first;
+    io->rt->stats.completions += taken;
 }
 
 // Valgrind lets no other thread run while one waits in the ring.

@@ -1,0 +1,48 @@
+// SPDX-License-Identifier: BSD-2-Clause
+// Thousands that wait without a stack for room in one socket, and hear of it at once: each sends, and most have to wait
+// again, while the submission queue is full all the time. A small stack is enough for that, and what completes is counted
+// once.
+#include <fin/stats.h>
+
+#include "net.h"
+
+enum { SENDS = 5000 };
+
+static struct fin_on on[SENDS];
+static int fd[2], sent;
+
+static void has_sent(void *state, int n) {
+    (void)state;
+    CHECK_EQ(n, 1);
+    sent++;
+    fin_cont_end();
+}
+
+static void send_one(void *state, int unused) {
+    struct fin_on *its = *(struct fin_on **)state;
+    (void)unused;
+    has_sent(NULL, fin_send_on(its, fd[1], "x", 1, 0, has_sent, NULL, 0));
+}
+
+int main(void) {
+    static char room[65536];
+    struct fin_stats stats;
+    CHECK_EQ(fin_set_stack_size(32 << 10), 0);
+    stream_pair(fd);
+    while (send(fd[1], room, sizeof room, MSG_DONTWAIT) > 0)
+        ;
+    fin_finish {
+        for (int i = 0; i < SENDS; i++) {
+            struct fin_on *its = &on[i];
+            CHECK(fin_async_cont(send_one, &its, sizeof its) != NULL);
+        }
+        while (sent < SENDS) {
+            CHECK_EQ(fin_sleep(FIN_MS), 0);
+            while (recv(fd[0], room, sizeof room, MSG_DONTWAIT) > 0)
+                ;
+        }
+    }
+    fin_stats(&stats);
+    CHECK(stats.completions <= stats.requests);
+    return 0;
+}
