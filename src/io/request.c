@@ -91,11 +91,16 @@ static FIN_BLOCKING int attempts(struct request *r, const struct call *c, int re
 }
 
 // What has the flag and cannot tell, pipes before Linux 6.4, is asked whether it is ready.
-static int without_waiting(struct io *io, const struct call *c) {
-    enum fin_io_kind kind = fin_io_kind_of(c->fd);
-    struct call rest;
+static int without_waiting(struct io *io, const struct call *call) {
+    bool fixed = call->sqe_flags & IOSQE_FIXED_FILE;
+    struct call c = *call, rest;
     int done;
-    return kind == FIN_IO_FILE && fin_io_try_file(io, c, &rest, &done) ? done : fin_io_try(c, kind, false);
+    if (fixed ? !io->files->slot[call->fd].number : fin_io_closed(call))
+        return -EBADF; // the descriptor may be another's
+    c.fd = fin_descriptor(io, call);
+    c.sqe_flags = 0;
+    enum fin_io_kind kind = fin_io_kind_of(c.fd);
+    return kind == FIN_IO_FILE && fin_io_try_file(io, &c, &rest, &done) ? done : fin_io_try(&c, kind, false);
 }
 
 // A close that the ring got no thread for, which some file systems want, has not begun: it is made here, or no descriptor
@@ -110,8 +115,8 @@ int fin_uring_failed(const struct request *r, const struct call *c, int result) 
     if (c->op == IORING_OP_CLOSE && !r->withdrawn)
         return close_failed(c, result);
     bool vectors = c->op == IORING_OP_READV || c->op == IORING_OP_WRITEV;
-    if (result == -EOPNOTSUPP && vectors && c->flags & RWF_NOWAIT && !(c->sqe_flags & IOSQE_FIXED_FILE))
-        return fin_io_closed(c) ? -EBADF : without_waiting(r->io, c);
+    if (result == -EOPNOTSUPP && vectors && c->flags & RWF_NOWAIT)
+        return without_waiting(r->io, c);
     bool interrupted = fin_uring_interrupted(result);
     if (r->cancelled && (result == -ECANCELED || interrupted || (result == -EAGAIN && fin_io_events(c))))
         return c->op == IORING_OP_CONNECT && !r->withdrawn ? fin_io_connect_ended(c) : -ECANCELED;
