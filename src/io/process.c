@@ -220,12 +220,16 @@ int fin_abandon(struct fin_process *p) {
 }
 
 // Before it is reaped its number is its own, and so is that of its group.
-static FIN_BLOCKING void end_now(struct fin_process *p, const struct fin_spawn *how) {
-    if (p->fd < 0)
-        return;
+static void kill_all(const struct fin_process *p, const struct fin_spawn *how) {
     if (how->flags & FIN_SPAWN_SESSION || (how->flags & FIN_SPAWN_GROUP && how->group == 0))
         kill(-p->pid, SIGKILL);
     fin_kill(p, SIGKILL);
+}
+
+static FIN_BLOCKING void end_now(struct fin_process *p, const struct fin_spawn *how) {
+    if (p->fd < 0)
+        return;
+    kill_all(p, how);
     fin_wait_nc(p, NULL);
     if (p->fd < 0) // it is over, also where somebody else has reaped it
         return;
@@ -262,14 +266,63 @@ static int input_file(const char *input, size_t size) {
     return fd < 0 ? -errno : fd;
 }
 
-static FIN_BLOCKING ssize_t run_with(struct fin_spawn *how, const int out[2], void *output, size_t room, int *status) {
-    struct fin_process p;
-    ssize_t r = fin_spawn(&p, how);
-    close(out[1]);
-    if (r != 0)
-        return r;
-    r = collect(&p, out[0], output, room, status);
-    end_now(&p, how);
+// What a run has. A thread that ends in the middle of it ends that, too.
+struct running {
+    struct owned owned;
+    struct fin_process process;
+    int in, out[2]; // -1 where it is closed
+    struct fin_spawn how;
+    struct fin_spawn_fd fds[];
+};
+
+static void close_if_open(int *fd) {
+    if (*fd >= 0)
+        close(*fd);
+    *fd = -1;
+}
+
+static void dispose(struct running *r) {
+    close_if_open(&r->in);
+    close_if_open(&r->out[0]);
+    close_if_open(&r->out[1]);
+    fin_owned_remove(&r->owned);
+    free(r);
+}
+
+static void lost(struct owned *o) {
+    struct running *r = FIN_OF(struct running, owned, o);
+    if (r->process.fd >= 0) {
+        kill_all(&r->process, &r->how);
+        fin_reap(&r->process, NULL, 0);
+        close(r->process.fd);
+    }
+    dispose(r);
+}
+
+static FIN_BLOCKING ssize_t run_with(struct running *r, void *output, size_t room, int *status) {
+    ssize_t n = fin_spawn(&r->process, &r->how);
+    close_if_open(&r->out[1]);
+    if (n != 0)
+        return n;
+    n = collect(&r->process, r->out[0], output, room, status);
+    end_now(&r->process, &r->how);
+    return n;
+}
+
+static int open_files(struct running *r, const void *input, size_t size) {
+    r->in = size ? input_file(input, size) : FIN_SPAWN_NULL;
+    return size && r->in < 0 ? r->in : pipe2(r->out, O_CLOEXEC) != 0 ? -errno : 0;
+}
+
+static struct running *new_running(struct io *io, const struct fin_spawn *how) {
+    struct running *r = malloc(sizeof *r + (how->fd_count + 2) * sizeof *r->fds);
+    if (!r)
+        return NULL;
+    *r = (struct running){.process.fd = -1, .in = -1, .out = {-1, -1}, .how = *how};
+    if (how->fd_count)
+        memcpy(r->fds, how->fds, how->fd_count * sizeof *r->fds);
+    r->how.fds = r->fds;
+    fin_owned_add(&r->owned, io, lost);
     return r;
 }
 
@@ -279,23 +332,19 @@ ssize_t fin_run(const struct fin_spawn *how, const void *input, size_t size, voi
     for (size_t i = 0; i < how->fd_count; i++)
         if (how->fds[i].child == STDIN_FILENO || how->fds[i].child == STDOUT_FILENO)
             return -EINVAL;
-    if (fin_cancelled())
-        return -ECANCELED;
-    struct fin_spawn all = *how;
-    struct fin_spawn_fd *fds = malloc((how->fd_count + 2) * sizeof *fds);
-    int out[2], in = size ? input_file(input, size) : FIN_SPAWN_NULL;
-    ssize_t r = !fds ? -ENOMEM : size && in < 0 ? in : pipe2(out, O_CLOEXEC) != 0 ? -errno : 0;
-    if (r == 0) {
-        if (how->fd_count)
-            memcpy(fds, how->fds, how->fd_count * sizeof *fds);
-        fds[all.fd_count++] = (struct fin_spawn_fd){STDIN_FILENO, in};
-        fds[all.fd_count++] = (struct fin_spawn_fd){STDOUT_FILENO, out[1]};
-        all.fds = fds;
-        r = run_with(&all, out, output, room, status);
-        close(out[0]);
+    struct io *io;
+    int error = fin_cancelled() ? -ECANCELED : fin_io_here(&io);
+    if (error)
+        return error;
+    struct running *r = new_running(io, how);
+    if (!r)
+        return -ENOMEM;
+    ssize_t n = open_files(r, input, size);
+    if (n == 0) {
+        r->fds[r->how.fd_count++] = (struct fin_spawn_fd){STDIN_FILENO, r->in};
+        r->fds[r->how.fd_count++] = (struct fin_spawn_fd){STDOUT_FILENO, r->out[1]};
+        n = run_with(r, output, room, status);
     }
-    if (in >= 0)
-        close(in);
-    free(fds);
-    return r;
+    dispose(r);
+    return n;
 }
