@@ -2,6 +2,8 @@
 // Which numbers fin_close has closed since a call began. A call that waited is made again by its number, which may be that
 // of another file by then. So each call has in it how many closes there had been (`since`), and is not made again where its
 // descriptor's last came later.
+#include <errno.h>
+#include <fcntl.h>
 #include <unistd.h>
 
 #include "io/fixed.h"
@@ -21,19 +23,22 @@ uint64_t fin_closes = 1;
 
 static struct place *of(int fd) { return &places[(unsigned)fd % PLACES]; }
 
+// Of a number beyond, where no file is, the place is only another's.
+static bool is_no_number(int fd) { return fd < 0 || (fd >= PLACES && fcntl(fd, F_GETFD) < 0 && errno == EBADF); }
+
 uint64_t fin_close_begins(int fd) {
+    if (is_no_number(fd))
+        return 0;
     uint64_t now = __atomic_add_fetch(&fin_closes, 1, __ATOMIC_RELAXED);
-    if (fd >= 0) {
-        __atomic_add_fetch(&of(fd)->in_progress, 1, __ATOMIC_RELAXED);
-        __atomic_store_n(&of(fd)->begun, now, __ATOMIC_RELEASE);
-    }
+    __atomic_add_fetch(&of(fd)->in_progress, 1, __ATOMIC_RELAXED);
+    __atomic_store_n(&of(fd)->begun, now, __ATOMIC_RELEASE);
     return now;
 }
 
 // Where another one begins meanwhile, in another thread, that one counts.
 void fin_close_ends(int fd, uint64_t now, bool closed) {
     struct place *p = of(fd);
-    if (fd < 0)
+    if (now == 0)
         return;
     if (closed && __atomic_load_n(&p->done, __ATOMIC_RELAXED) < now)
         __atomic_store_n(&p->done, now, __ATOMIC_RELAXED);
