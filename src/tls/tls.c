@@ -161,11 +161,24 @@ static FIN_BLOCKING int wait_for_more(struct fin_tls *t, int why) {
     }
 }
 
-// There are suites without certificates, and keys that both sides have: then OpenSSL verifies nothing.
+// Of a session that goes on OpenSSL verifies nothing, neither the name nor whether the certificate was trusted. What it
+// found then it says as that of the connection.
+static bool may_go_on(SSL *ssl, const char *name) {
+    X509 *peer = SSL_SESSION_get0_peer(SSL_get_session(ssl));
+    if (!peer || SSL_get_verify_result(ssl) != X509_V_OK)
+        return false;
+    int fits = X509_check_ip_asc(peer, name, 0);
+    if (fits == -2) // it is no address
+        fits = X509_check_host(peer, name, 0, X509_VERIFY_PARAM_get_hostflags(SSL_get0_param(ssl)), NULL);
+    return fits == 1;
+}
+
+// There are suites without certificates, and keys that both sides have: then OpenSSL verifies nothing, either.
 static int look_who_is_there(struct fin_tls *t) {
-    if (!t->host || SSL_SESSION_get0_peer(SSL_get_session(t->ssl)))
+    bool none = !SSL_SESSION_get0_peer(SSL_get_session(t->ssl));
+    if (!t->host || (!none && (!SSL_session_reused(t->ssl) || may_go_on(t->ssl, t->host))))
         return 0;
-    snprintf(t->text, sizeof t->text, "the server has shown no certificate");
+    snprintf(t->text, sizeof t->text, none ? "the server has shown no certificate" : "the session was not with that host");
     t->ready = false;
     return t->error = -EKEYREJECTED;
 }
@@ -206,22 +219,7 @@ static bool same_name(const char *host, const char *other) {
     return n == name_size(other) && memcmp(host, other, n) == 0;
 }
 
-// Of a session that goes on OpenSSL verifies nothing, neither the name nor whether the certificate was trusted. What it
-// found then it says as that of the connection.
-static bool may_go_on(SSL *ssl, const char *name) {
-    X509 *peer = SSL_SESSION_get0_peer(SSL_get_session(ssl));
-    if (!peer || SSL_get_verify_result(ssl) != X509_V_OK)
-        return false;
-    int fits = X509_check_ip_asc(peer, name, 0);
-    if (fits == -2) // it is no address
-        fits = X509_check_host(peer, name, 0, X509_VERIFY_PARAM_get_hostflags(SSL_get0_param(ssl)), NULL);
-    return fits == 1;
-}
-
-static bool expect_host(SSL *ssl, const char *host, size_t size) {
-    char name[TLSEXT_MAXLEN_host_name + 1];
-    memcpy(name, host, size);
-    name[size] = '\0';
+static bool expect_host(SSL *ssl, const char *name) {
     SSL_set_verify(ssl, SSL_VERIFY_PEER, NULL);
     if (SSL_get_session(ssl) && !may_go_on(ssl, name))
         SSL_set_session(ssl, NULL);
@@ -234,9 +232,9 @@ static int begin_connect(struct fin_tls *t, const char *host) {
     size_t size = host ? name_size(host) : 0;
     if (host && size == 0)
         return -EINVAL;
-    if (host && !t->host && (t->host = malloc(strlen(host) + 1)))
-        strcpy(t->host, host);
-    if (host && (!t->host || !expect_host(t->ssl, host, size))) {
+    if (host && !t->host && (t->host = calloc(1, size + 1)))
+        memcpy(t->host, host, size);
+    if (host && (!t->host || !expect_host(t->ssl, t->host))) {
         free(t->host);
         t->host = NULL;
         return -ENOMEM;

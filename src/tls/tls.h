@@ -19,7 +19,7 @@ struct fin_tls {
     struct fin_event received; // advanced when there is more, or nobody receives any more
     size_t in_at, in_end, out_at, out_end;
     char *out; // OUT_SIZE, while there is something in it
-    char *host; // that the peer has to be, as the caller wrote it
+    char *host; // that the peer has to be, without a dot at its end
     char in[256], text[160];
 };
 

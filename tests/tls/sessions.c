@@ -27,7 +27,15 @@ static void begin_session(const char *host) {
     CHECK(session);
 }
 
-static void go_on(const char *host, int expected, bool reused) {
+static void cancelled(const char *host) {
+    fin_finish {
+        fin_cancel();
+        CHECK_EQ(fin_tls_connect(p.client, host), -ECANCELED);
+    }
+}
+
+// Late: once the handshake has been asked for, though it has not begun.
+static void go_on(const char *host, bool late, int expected, bool reused) {
     SSL_SESSION *s = session;
     session = NULL;
     CHECK_EQ(fin_tls_shutdown(p.client), 0); // or OpenSSL lets no session of it go on
@@ -38,6 +46,8 @@ static void go_on(const char *host, int expected, bool reused) {
     stream_pair(p.fd);
     CHECK_EQ(fin_tls_new(&p.client, p.contexts[0], p.fd[0]), 0);
     CHECK_EQ(fin_tls_new(&p.server, p.contexts[1], p.fd[1]), 0);
+    if (late)
+        cancelled(host);
     CHECK_EQ(SSL_set_session(fin_tls_ssl(p.client), s), 1);
     fin_finish {
         fin_async { fin_tls_accept(p.server); };
@@ -55,19 +65,23 @@ static void end(void) {
 }
 
 static void trusted(int version, const char *host, int expected) {
-    pair_open(&p, true, version);
-    begin_session("localhost");
-    go_on(host, expected, expected == 0);
-    end();
+    for (int late = 0; late < 2; late++) {
+        pair_open(&p, true, version);
+        begin_session("localhost");
+        go_on(host, late, expected, late || expected == 0);
+        end();
+    }
 }
 
 // Whoever answered, nobody asked. Then without asking again, and with.
 static void not_trusted(int version, const char *host, int expected) {
-    pair_open(&p, false, version);
-    SSL_CTX_set_verify(p.contexts[0], SSL_VERIFY_NONE, NULL);
-    begin_session(NULL);
-    go_on(host, expected, !host);
-    end();
+    for (int late = 0; late < 2; late++) {
+        pair_open(&p, false, version);
+        SSL_CTX_set_verify(p.contexts[0], SSL_VERIFY_NONE, NULL);
+        begin_session(NULL);
+        go_on(host, late, expected, late || !host);
+        end();
+    }
 }
 
 int main(void) {
