@@ -98,8 +98,8 @@ int fin_abandon(struct fin_process *p);
 // caller reads afterwards. Returns how many bytes were written to 1, of which the first `room` are in `output`; *status is
 // as of fin_wait. Or a negative errno: what fin_spawn returns; -ECHILD, as from fin_wait; -EMFILE or -ENFILE; -EFBIG:
 // `size` is beyond RLIMIT_FSIZE; -ECANCELED. No process is left after an error, nor when the thread ends in the middle of
-// this: one that had begun has been killed (with its group, where it has one of its own) and reaped. Blocking. From any
-// thread.
+// this: one that had begun has been killed (with its group, where it has one of its own) and reaped. A child of fork(2) that
+// cancels what its parent waits for here leaves the program alone. Blocking. From any thread.
 FIN_BLOCKING ssize_t fin_run(const struct fin_spawn *how, const void *input, size_t size, void *output, size_t room,
                              int *status);
 

@@ -305,7 +305,10 @@ static FIN_BLOCKING ssize_t run_with(struct running *r, void *output, size_t roo
     if (n != 0)
         return n;
     n = collect(&r->process, r->out[0], output, room, status);
-    end_now(&r->process, &r->how);
+    if (fin_owned_here(&r->owned))
+        end_now(&r->process, &r->how);
+    else // cancelled in the child of a fork: the program is the parent's
+        close_if_open(&r->process.fd);
     return n;
 }
 
