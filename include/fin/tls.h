@@ -47,11 +47,13 @@ void fin_tls_free(struct fin_tls *t);
 // sessions. Not for reading or writing. Does not block.
 SSL *fin_tls_ssl(struct fin_tls *t);
 
-// The handshake, as client or server. `host` is the name, or address, that the server's certificate must be for; the server
-// is told the name as well. A dot at its end does not count. A session to go on with (SSL_set_session) is offered only if
-// its certificate was trusted and is for that name; otherwise a new one begins. NULL: what the SSL_CTX says about
-// verification holds, and no name is compared. Return 0 or a negative errno; -EINVAL: `host` cannot be a name, is another
-// one than that of a call before, which was cancelled, or that was on the other side. Blocking.
+// The handshake, as client or server. `host` is the name, or address, that the server's certificate must be for; the
+// server is told the name as well. A dot at its end does not count. A session to go on with (SSL_set_session) is offered
+// only if its certificate was trusted and is for that name; otherwise a new one begins. (Whether it was trusted OpenSSL
+// does not say of one that a callback brings, SSL_CTX_set_psk_use_session_callback: that is for the callback to know.)
+// NULL: what the SSL_CTX says about verification holds, and no name is compared. Return 0 or a negative errno; -EINVAL:
+// `host` cannot be a name, is another one than that of a call before, which was cancelled, or that was on the other side.
+// Blocking.
 FIN_BLOCKING int fin_tls_connect(struct fin_tls *t, const char *host);
 FIN_BLOCKING int fin_tls_connect_nc(struct fin_tls *t, const char *host);
 FIN_BLOCKING int fin_tls_accept(struct fin_tls *t);
