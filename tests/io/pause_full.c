@@ -4,28 +4,13 @@
 // sleep longer than that.
 #include <poll.h>
 
-#include "net.h"
+#include "send_on_many.h"
 
-enum { MOST = 256 };
-
-static struct fin_on on[MOST];
-static int fd, peer, sends, sent;
-
-static void has_sent(void *state, int n) {
-    (void)state;
-    CHECK_EQ(n, 1);
-    sent++;
-    fin_cont_end();
-}
-
-static void send_one(void *state, int unused) {
-    struct fin_on *its = *(struct fin_on **)state;
-    (void)unused;
-    has_sent(NULL, fin_send_on(its, fd, "x", 1, 0, has_sent, NULL, 0));
-}
+static int fd, peer, sends;
 
 static void together(void *unused) {
     (void)unused;
+    to = fd;
     sent = 0;
     fin_finish {
         for (int i = 0; i < sends; i++) {

@@ -4,39 +4,24 @@
 // once.
 #include <fin/stats.h>
 
-#include "net.h"
+#include "send_on_many.h"
 
-enum { SENDS = 5000 };
-
-static struct fin_on on[SENDS];
-static int fd[2], sent;
-
-static void has_sent(void *state, int n) {
-    (void)state;
-    CHECK_EQ(n, 1);
-    sent++;
-    fin_cont_end();
-}
-
-static void send_one(void *state, int unused) {
-    struct fin_on *its = *(struct fin_on **)state;
-    (void)unused;
-    has_sent(NULL, fin_send_on(its, fd[1], "x", 1, 0, has_sent, NULL, 0));
-}
+static int fd[2];
 
 int main(void) {
     static char room[65536];
     struct fin_stats stats;
     CHECK_EQ(fin_set_stack_size(32 << 10), 0);
     stream_pair(fd);
-    while (send(fd[1], room, sizeof room, MSG_DONTWAIT) > 0)
+    to = fd[1];
+    while (send(to, room, sizeof room, MSG_DONTWAIT) > 0)
         ;
     fin_finish {
-        for (int i = 0; i < SENDS; i++) {
+        for (int i = 0; i < MOST; i++) {
             struct fin_on *its = &on[i];
             CHECK(fin_async_cont(send_one, &its, sizeof its) != NULL);
         }
-        while (sent < SENDS) {
+        while (sent < MOST) {
             CHECK_EQ(fin_sleep(FIN_MS), 0);
             while (recv(fd[0], room, sizeof room, MSG_DONTWAIT) > 0)
                 ;
