@@ -68,9 +68,6 @@ static void close_pipe(struct pipe *p) {
     }
 }
 
-// Not where the child of a fork cancels what its parent does: the position of the file is the parent's.
-static bool is_own(const struct pipe *p) { return fin_rt(fin_self)->poller == &p->io->poller; }
-
 static int usable(int fd, int not_for) {
     int flags = fcntl(fd, F_GETFL);
     return flags < 0 ? -errno : flags & O_PATH || (flags & O_ACCMODE) == not_for ? -EBADF : 0;
@@ -106,7 +103,8 @@ static FIN_BLOCKING ssize_t send_file(int out, int in, off_t *offset, size_t siz
     close_pipe(&p);
     if (offset)
         *offset = begin + (off_t)sent;
-    else if (sent > 0 && is_own(&p) && !fin_io_closed(&file)) // its number may be another's
+    // Its number may be another's; and where the child of a fork cancels what its parent does, the position is that one's.
+    else if (sent > 0 && fin_io_is_here(p.io) && !fin_io_closed(&file))
         lseek(in, (off_t)sent, SEEK_CUR);
     return sent > 0 ? (ssize_t)sent : r < 0 ? r : nothing_sent(out, in, nc);
 }

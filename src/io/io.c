@@ -283,7 +283,8 @@ void fin_owned_add(struct owned *o, struct io *io, void (*lost)(struct owned *))
 
 void fin_owned_remove(struct owned *o) { fin_link_remove(&o->link); }
 
-bool fin_owned_here(const struct owned *o) { return fin_self && fin_rt(fin_self)->poller == &o->io->poller; }
+bool fin_io_is_here(const struct io *io) { return fin_self && fin_rt(fin_self)->poller == &io->poller; }
+bool fin_owned_here(const struct owned *o) { return fin_io_is_here(o->io); }
 
 const char *fin_io_backend(void) {
     struct io *io;

@@ -222,6 +222,7 @@ static inline int fin_io_here(struct io **io) {
 }
 void fin_owned_add(struct owned *o, struct io *io, void (*lost)(struct owned *));
 void fin_owned_remove(struct owned *o);
+bool fin_io_is_here(const struct io *io); // of this thread: not what a fork's child has of its parent's
 bool fin_owned_here(const struct owned *o);
 // The thread may end before the AWE that is to have the descriptor runs: the end closes those that nobody took. Where it was
 // put; where there is no memory to remember it, nowhere.
