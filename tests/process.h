@@ -74,6 +74,18 @@ static inline void ended_well(pid_t child) {
     CHECK_EQ(status, 0);
 }
 
+// Runs fn(arg) in a child of this process, to its end.
+static inline void in_a_child(void (*fn)(void *), void *arg) {
+    pid_t pid = fork();
+    CHECK(pid >= 0);
+    if (pid == 0) {
+        alarm(20);
+        fn(arg);
+        _exit(0);
+    }
+    ended_well(pid);
+}
+
 // Runs fn() in a child of this process, which a signal is to end, and returns that; what it wrote to stderr is in `text`.
 static inline int killed_by(void (*fn)(void), char *text, size_t size) {
     int ends[2], status;

@@ -35,6 +35,8 @@ static void until_asleep(uint64_t times) {
         usleep(1000);
 }
 
+static void closes(void *set) { fin_waitset_close(set); }
+
 static void one(enum kind kind, bool monitored) {
     struct fin_thread_handle h;
     open_kind(kind, 4096, 0);
@@ -47,13 +49,7 @@ static void one(enum kind kind, bool monitored) {
         CHECK_EQ(fin_waitset_monitor(w), 0);
         until_asleep(2);
     }
-    pid_t pid = fork();
-    CHECK(pid >= 0);
-    if (pid == 0) {
-        fin_waitset_close(w);
-        _exit(0);
-    }
-    ended_well(pid);
+    in_a_child(closes, w);
     CHECK_EQ(fin_chan_send(a, "message", 8), 0);
     fin_thread_join_nc(&h);
     fin_waitset_close(w);

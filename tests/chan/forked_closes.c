@@ -3,15 +3,14 @@
 // that they are closed.
 #include "rpc.h"
 
-static void close_in_child(void (*closes)(void)) {
-    pid_t pid = fork();
-    CHECK(pid >= 0);
-    if (pid == 0) {
-        alarm(20);
-        closes();
-        _exit(0);
-    }
-    ended_well(pid);
+static void closes_both(void *unused) {
+    (void)unused;
+    close_both();
+}
+
+static void closes_rpc(void *unused) {
+    (void)unused;
+    close_rpc();
 }
 
 static void pass(struct fin_chan *from, struct fin_chan *to, unsigned number) {
@@ -25,7 +24,7 @@ static void channel(enum kind kind) {
     open_kind(kind, 4096, 0);
     pass(a, b, 1);
     CHECK_EQ(fin_chan_send(b, "sent before", 11), 0);
-    close_in_child(close_both);
+    in_a_child(closes_both, NULL);
     char text[11];
     CHECK_EQ(fin_chan_recv(a, text, sizeof text), 11);
     for (unsigned i = 0; i < 1000; i++) {
@@ -53,7 +52,7 @@ static void calls(enum kind kind) {
         last++;
     for (unsigned n = 1; n <= 2 * last; n++) {
         CHECK_EQ(fin_rpc_poll(server, m, 0, &id), -EMSGSIZE);
-        close_in_child(close_rpc);
+        in_a_child(closes_rpc, NULL);
         for (uint32_t more = last + n; request(more); more++)
             continue;
         CHECK_EQ(fin_rpc_poll(server, m, sizeof m, &id), sizeof m - sizeof m[0]);

@@ -13,19 +13,15 @@ static void handle(void *unused) {
 
 static void serves(void *w) { CHECK_EQ(fin_waitset_dispatch(w), 0); }
 
+static void closes(void *set) { fin_waitset_close(set); }
+
 int main(void) {
     struct fin_waitset *w;
     alarm(60);
     open_kind(SOCKET, 4096, 0);
     CHECK_EQ(fin_waitset_new(&w), 0);
     CHECK_EQ(fin_waitset_add(w, b, handle, NULL), 0);
-    pid_t pid = fork();
-    CHECK(pid >= 0);
-    if (pid == 0) {
-        fin_waitset_close(w);
-        _exit(0);
-    }
-    ended_well(pid);
+    in_a_child(closes, w);
     fin_finish {
         fin_async_call(serves, w);
         CHECK_EQ(fin_sleep_nc(20 * FIN_MS), 0); // it sleeps by now
