@@ -13,6 +13,7 @@
 struct connect_on {
     struct fin_kept kept; // first: the address of this is the state of our continuations
     struct call call;
+    struct io *io;
     struct fin_on on;
 };
 _Static_assert(sizeof(struct connect_on) <= sizeof(struct fin_more_on), "room for a wait");
@@ -36,7 +37,7 @@ static FIN_INNER void connected(void *state, int r) {
 static FIN_INNER void ready(void *state, int r) {
     struct connect_on *w = *(struct connect_on **)state;
     if (r == -ECANCELED)
-        r = fin_io_connect_ended(&w->call);
+        r = fin_io_connect_ended(w->io, &w->call);
     else if (r >= 0)
         r = fin_io_closed(&w->call) ? -EBADF : fin_io_try(&w->call, FIN_IO_SOCKET, true);
     connected(&w, r == -EISCONN ? 0 : r == -EALREADY ? -EINPROGRESS : r);
@@ -44,12 +45,11 @@ static FIN_INNER void ready(void *state, int r) {
 
 static int begin(struct connect_on *w, int fd) {
     struct call c = w->call;
-    struct io *io;
-    int error = fin_io_here(&io);
+    int error = fin_io_here(&w->io);
     if (error)
         return error;
     c.fd = fd;
-    if (io->backend != &fin_io_epoll || fd >= FIXED)
+    if (w->io->backend != &fin_io_epoll || fd >= FIXED)
         return fin_on_call(&w->on, &c, connected, &w, sizeof w);
     int r = fin_io_try(&w->call, FIN_IO_SOCKET, false);
     return fin_cont_call(connected, &w, sizeof w, r);

@@ -232,7 +232,7 @@ static FIN_BLOCKING int connect_it(struct io *io, const struct call *c) {
     do {
         r = wait_ready(io, c->fd, EPOLLOUT, false, c->nc);
         if (r != 0)
-            return r == -ECANCELED ? fin_io_connect_ended(c) : r;
+            return r == -ECANCELED ? fin_io_connect_ended(io, c) : r;
         r = fin_io_closed(c) ? -EBADF : fin_io_try(c, FIN_IO_SOCKET, true);
     } while (r == -EALREADY || r == -EINPROGRESS);
     return r == -EISCONN ? 0 : r;

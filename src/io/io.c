@@ -330,11 +330,12 @@ uint32_t fin_io_events(const struct call *c) {
     }
 }
 
-// The kernel goes on connecting when the wait for it is cancelled. Of a socket that is closed the number may be another's.
-int fin_io_connect_ended(const struct call *c) {
+// The kernel goes on connecting when the wait for it is cancelled: not so that the child of a fork may have its parent's
+// connection, which that one waits for. Of a socket that is closed the number may be another's.
+int fin_io_connect_ended(const struct io *io, const struct call *c) {
     struct sockaddr_storage peer;
     socklen_t size = sizeof peer;
-    if (fin_io_closed(c))
+    if (!fin_io_is_here(io) || fin_io_closed(c))
         return -ECANCELED;
     if (getpeername(c->fd, (struct sockaddr *)&peer, &size) == 0)
         return 0;
@@ -345,12 +346,12 @@ int fin_io_connect_ended(const struct call *c) {
 
 // The kernel tidies up after a connect that waited in it, not after one that was asked about later: a TCP socket would be
 // neither new nor connected, and say ECONNABORTED to the next connect.
-int fin_io_connect_failed(const struct call *c, int error) {
+int fin_io_connect_failed(const struct io *io, const struct call *c, int error) {
     int type = 0;
     socklen_t size = sizeof type;
     if (error == -ECONNREFUSED || error == -ETIMEDOUT || error == -EHOSTUNREACH || error == -ENETUNREACH ||
         error == -ECONNRESET || error == -ECONNABORTED || error == -EHOSTDOWN)
         if (getsockopt(c->fd, SOL_SOCKET, SO_TYPE, &type, &size) == 0 && type == SOCK_STREAM)
-            fin_io_connect_ended(c);
+            fin_io_connect_ended(io, c);
     return error;
 }

@@ -269,8 +269,8 @@ void fin_io_wake(struct io *io);              // any thread
 void fin_io_woken(struct io *io);             // wake_fd was read
 uint32_t fin_io_events(const struct call *c); // what it waits for; 0 where it is not to wait
 // What a cancelled connect comes to: 0 where the socket is connected all the same, or -ECANCELED.
-int fin_io_connect_ended(const struct call *c);
-int fin_io_connect_failed(const struct call *c, int error); // returns the error; the socket is as before
+int fin_io_connect_ended(const struct io *io, const struct call *c);
+int fin_io_connect_failed(const struct io *io, const struct call *c, int error); // returns the error; the socket is as before
 
 // offload.c
 FIN_BLOCKING int fin_io_offload(struct io *io, void (*fn)(void *), void *arg, bool nc);

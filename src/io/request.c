@@ -119,10 +119,10 @@ int fin_uring_failed(const struct request *r, const struct call *c, int result) 
         return without_waiting(r->io, c);
     bool interrupted = fin_uring_interrupted(result);
     if (r->cancelled && (result == -ECANCELED || interrupted || (result == -EAGAIN && fin_io_events(c))))
-        return c->op == IORING_OP_CONNECT && !r->withdrawn ? fin_io_connect_ended(c) : -ECANCELED;
+        return c->op == IORING_OP_CONNECT && !r->withdrawn ? fin_io_connect_ended(r->io, c) : -ECANCELED;
     if (interrupted)
         return -EINTR;
-    return c->op == IORING_OP_CONNECT ? fin_io_connect_failed(c, result) : result;
+    return c->op == IORING_OP_CONNECT ? fin_io_connect_failed(r->io, c, result) : result;
 }
 
 int fin_uring_run(struct io *io, const struct call *c, uint32_t *flags) {

@@ -3,35 +3,24 @@
 // fails, that one stays what it is: a listener listens on, and its connection is none of the other's.
 #include "net.h"
 
-enum { FILL = 8 };
-
-static struct sockaddr_in full, other;
-static int fd, result, fill[FILL];
+static struct full_listener full;
+static struct sockaddr_in other;
+static int fd, result;
 
 static void connects(void *unused) {
     (void)unused;
-    result = fin_connect(fd, (struct sockaddr *)&full, sizeof full);
+    result = fin_connect(fd, (struct sockaddr *)&full.address, sizeof full.address);
 }
 
 static void connects_in_chain(void *unused) {
-    struct fin_step s[] = {fin_step_connect(fd, (struct sockaddr *)&full, sizeof full), fin_step_send(fd, "x", 1, 0)};
+    struct fin_step s[] = {fin_step_connect(fd, (struct sockaddr *)&full.address, sizeof full.address), fin_step_send(fd, "x", 1, 0)};
     (void)unused;
     fin_linked(s, 2);
     result = (int)s[0].result;
 }
 
-// Nobody accepts, so what comes waits.
-static int full_listener(void) {
-    int listener = tcp_listen(&full, 0);
-    for (int i = 0; i < FILL; i++) {
-        fill[i] = socket(AF_INET, SOCK_STREAM | SOCK_NONBLOCK, 0);
-        connect(fill[i], (struct sockaddr *)&full, sizeof full);
-    }
-    return listener;
-}
-
 static void is_cancelled(void (*fn)(void *)) {
-    int listener = full_listener();
+    listen_and_fill(&full);
     fd = socket(AF_INET, SOCK_STREAM, 0);
     result = 1;
     fin_finish {
@@ -45,14 +34,13 @@ static void is_cancelled(void (*fn)(void *)) {
     CHECK(result == -ECANCELED || result == -EBADF);
     close(tcp_connect(&other));
     close(fd);
-    for (int i = 0; i < FILL; i++)
-        close(fill[i]);
-    close(listener);
+    close_filled(&full);
 }
 
 // By a peer that is connected: so the one that was cancelled is not.
 static void beside_connected(void) {
-    int pair[2], listener = full_listener();
+    int pair[2];
+    listen_and_fill(&full);
     fd = socket(AF_INET, SOCK_STREAM, 0);
     fin_finish {
         fin_async_call(connects, NULL);
@@ -65,9 +53,7 @@ static void beside_connected(void) {
     CHECK(result == -ECANCELED || result == -EBADF);
     close(pair[0]);
     close(pair[1]);
-    for (int i = 0; i < FILL; i++)
-        close(fill[i]);
-    close(listener);
+    close_filled(&full);
 }
 
 int main(void) {

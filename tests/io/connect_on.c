@@ -8,8 +8,6 @@
 
 #include "net.h"
 
-enum { FILL = 8 };
-
 static struct fin_more_on on;
 static struct fin_finish_on limit;
 static const void *to;
@@ -78,15 +76,13 @@ static void connects_in_time(void *state, int r) {
 }
 
 static void cancelled_and_closed(void) {
-    struct sockaddr_in full, somebody;
-    int fill[FILL], filled = tcp_listen(&full, 0), listener = tcp_listen(&somebody, 1);
-    for (int i = 0; i < FILL; i++) {
-        fill[i] = socket(AF_INET, SOCK_STREAM | SOCK_NONBLOCK, 0);
-        connect(fill[i], (struct sockaddr *)&full, sizeof full);
-    }
+    struct full_listener full;
+    struct sockaddr_in somebody;
+    int listener = tcp_listen(&somebody, 1);
+    listen_and_fill(&full);
     fd = socket(AF_INET, SOCK_STREAM, 0);
-    to = &full;
-    to_size = sizeof full;
+    to = &full.address;
+    to_size = sizeof full.address;
     fin_finish {
         CHECK(fin_async_cont(connects_in_time, NULL, 0));
     }
@@ -95,21 +91,19 @@ static void cancelled_and_closed(void) {
     talks(listener);
     close(fd);
     fd = socket(AF_INET, SOCK_STREAM, 0);
-    to = &full;
+    to = &full.address;
     result = 1;
     fin_finish {
         CHECK(fin_async_cont(connects, NULL, 0));
         CHECK_EQ(fin_sleep(5 * FIN_MS), 0);
         CHECK_EQ(result, 1);
         CHECK_EQ(fin_close(fd), 0);
-        CHECK_EQ(dup(filled), fd); // another file has its number
+        CHECK_EQ(dup(full.fd), fd); // another file has its number
         fin_cancel();
     }
     CHECK(result == -ECANCELED || result == -EBADF);
     close(fd);
-    for (int i = 0; i < FILL; i++)
-        close(fill[i]);
-    close(filled);
+    close_filled(&full);
     close(listener);
 }
 

@@ -36,6 +36,26 @@ static inline int tcp_connect(const struct sockaddr_in *address) {
     return fd;
 }
 
+// Nobody accepts, and the queue is full: who connects waits.
+struct full_listener {
+    struct sockaddr_in address;
+    int fd, fill[8];
+};
+
+static inline void listen_and_fill(struct full_listener *l) {
+    l->fd = tcp_listen(&l->address, 0);
+    for (int i = 0; i < 8; i++) {
+        l->fill[i] = socket(AF_INET, SOCK_STREAM | SOCK_NONBLOCK, 0);
+        connect(l->fill[i], (struct sockaddr *)&l->address, sizeof l->address);
+    }
+}
+
+static inline void close_filled(struct full_listener *l) {
+    for (int i = 0; i < 8; i++)
+        close(l->fill[i]);
+    close(l->fd);
+}
+
 // A listening Unix socket without a name in the file system.
 static inline int unix_listen(struct sockaddr_un *address, socklen_t *size, int backlog) {
     int fd = socket(AF_UNIX, SOCK_STREAM, 0);
