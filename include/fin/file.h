@@ -136,7 +136,7 @@ FIN_BLOCKING int fin_msync(void *memory, size_t size, int flags);
 FIN_BLOCKING int fin_msync_nc(void *memory, size_t size, int flags);
 
 // Ask what is known about a file; make and change names of files, and directories. fin_unlinkat with AT_REMOVEDIR removes a
-// directory.
+// directory. For fin_statx with AT_EMPTY_PATH NULL is as good as "".
 FIN_BLOCKING int fin_statx(int dir, const char *path, int flags, unsigned mask, struct statx *out);
 FIN_BLOCKING int fin_statx_nc(int dir, const char *path, int flags, unsigned mask, struct statx *out);
 FIN_BLOCKING int fin_renameat2(int dir, const char *from, int to_dir, const char *to, unsigned flags);

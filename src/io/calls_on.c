@@ -37,7 +37,8 @@ ON_IF(BAD_VECTORS, fin_writev_on, (struct fin_on *on, int fd, const struct iovec
 ON(fin_openat_on, (struct fin_on *on, int dir, const char *path, int flags, mode_t mode, REST),
    .op = IORING_OP_OPENAT, .fd = dir, .addr = path, .len = mode, .flags = (uint32_t)flags | O_LARGEFILE)
 ON(fin_statx_on, (struct fin_on *on, int dir, const char *path, int flags, unsigned mask, struct statx *out, REST),
-   .op = IORING_OP_STATX, .fd = dir, .addr = path, .len = mask, .off = (uint64_t)(uintptr_t)out, .flags = (uint32_t)flags)
+   .op = IORING_OP_STATX, .fd = dir, .addr = fin_io_path(path, flags), .len = mask, .off = (uint64_t)(uintptr_t)out,
+   .flags = (uint32_t)flags)
 ON(fin_fsync_on, (struct fin_on *on, int fd, REST), .op = IORING_OP_FSYNC, .fd = fd)
 ON(fin_fdatasync_on, (struct fin_on *on, int fd, REST),
    .op = IORING_OP_FSYNC, .fd = fd, .flags = IORING_FSYNC_DATASYNC)

@@ -18,6 +18,9 @@ static const void *unless_fits(off_t length) {
     return (uint64_t)length <= UINT32_MAX ? NULL : (const void *)(uintptr_t)length;
 }
 
+// Since Linux 6.11 NULL is as good, but not on a ring.
+const char *fin_io_path(const char *path, int flags) { return !path && flags & AT_EMPTY_PATH ? "" : path; }
+
 // clang-format off
 CALL(ssize_t, fin_read, (int fd, void *buffer, size_t size),
      .op = IORING_OP_READ, .fd = fd, .addr = buffer, .len = fin_io_most(size), .off = HERE)
@@ -67,7 +70,8 @@ CALL(ssize_t, fin_getdents64, (int fd, void *buffer, size_t size),
      .op = FIN_OP_GETDENTS, .fd = fd, .addr = buffer, .len = fin_io_most(size))
 
 CALL(int, fin_statx, (int dir, const char *path, int flags, unsigned mask, struct statx *out),
-     .op = IORING_OP_STATX, .fd = dir, .addr = path, .len = mask, .off = word(out), .flags = (uint32_t)flags)
+     .op = IORING_OP_STATX, .fd = dir, .addr = fin_io_path(path, flags), .len = mask, .off = word(out),
+     .flags = (uint32_t)flags)
 CALL(int, fin_renameat2, (int dir, const char *from, int to_dir, const char *to, unsigned flags),
      .op = IORING_OP_RENAMEAT, .fd = dir, .addr = from, .len = (uint32_t)to_dir, .off = word(to), .flags = flags)
 CALL(int, fin_linkat, (int dir, const char *from, int to_dir, const char *to, int flags),

@@ -252,6 +252,7 @@ static inline bool fin_io_nothing(const struct call *c) {
     return (bytes || moves) && c->len == 0;
 }
 struct fin_on;
+const char *fin_io_path(const char *path, int flags); // of a statx
 int fin_on_call(struct fin_on *on, const struct call *c, void (*cont)(void *, int), const void *state, size_t size);
 int fin_on_invalid(void (*cont)(void *, int), const void *state, size_t size); // one whose arguments are -EINVAL
 // A waiter without an AWE is that of a struct fin_on.
@@ -270,7 +271,8 @@ void fin_io_woken(struct io *io);             // wake_fd was read
 uint32_t fin_io_events(const struct call *c); // what it waits for; 0 where it is not to wait
 // What a cancelled connect comes to: 0 where the socket is connected all the same, or -ECANCELED.
 int fin_io_connect_ended(const struct io *io, const struct call *c);
-int fin_io_connect_failed(const struct io *io, const struct call *c, int error); // returns the error; the socket is as before
+// Returns the error; the socket is as before.
+int fin_io_connect_failed(const struct io *io, const struct call *c, int error);
 
 // offload.c
 FIN_BLOCKING int fin_io_offload(struct io *io, void (*fn)(void *), void *arg, bool nc);

@@ -13,7 +13,8 @@ static void connects(void *unused) {
 }
 
 static void connects_in_chain(void *unused) {
-    struct fin_step s[] = {fin_step_connect(fd, (struct sockaddr *)&full.address, sizeof full.address), fin_step_send(fd, "x", 1, 0)};
+    struct fin_step s[] = {fin_step_connect(fd, (struct sockaddr *)&full.address, sizeof full.address),
+                           fin_step_send(fd, "x", 1, 0)};
     (void)unused;
     fin_linked(s, 2);
     result = (int)s[0].result;

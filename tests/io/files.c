@@ -60,6 +60,7 @@ int main(void) {
     struct statx s;
     CHECK_EQ(fin_statx(AT_FDCWD, path, 0, STATX_SIZE, &s), 0);
     CHECK_EQ(s.stx_size, sizeof data);
+    CHECK_EQ(fin_statx(fd, NULL, AT_EMPTY_PATH, STATX_SIZE, &s), 0);
     CHECK_EQ(fin_statx(AT_FDCWD, "/nowhere/at/all", 0, STATX_SIZE, &s), -ENOENT);
     fin_finish {
         for (int i = 0; i < BLOCKS; i++)

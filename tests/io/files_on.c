@@ -22,6 +22,7 @@ CALL(writes_less_than_none, fin_writev_on(&on, out, to, -1, REST))
 CALL(syncs, fin_fsync_on(&on, fd, REST))
 CALL(syncs_data, fin_fdatasync_on(&on, fd, REST))
 CALL(asks, fin_statx_on(&on, fd, "", AT_EMPTY_PATH, STATX_SIZE, &about, REST))
+CALL(asks_null, fin_statx_on(&on, fd, NULL, AT_EMPTY_PATH, STATX_SIZE, &about, REST))
 CALL(asks_nobody, fin_statx_on(&on, AT_FDCWD, "no such file", 0, STATX_SIZE, &about, REST))
 
 static void check_read(void) {
@@ -36,6 +37,7 @@ static void a_file(void) {
     CHECK_EQ(run(syncs), 0);
     CHECK_EQ(run(syncs_data), 0);
     CHECK_EQ(run(asks), 0);
+    CHECK_EQ(run(asks_null), 0);
     CHECK_EQ(about.stx_size, 8);
     CHECK_EQ(lseek(fd, 0, SEEK_SET), 0);
     check_read();
