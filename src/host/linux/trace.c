@@ -25,7 +25,7 @@ void (*fin_trace_begins)(void);
 static struct fin_trace_ring *rings; // of all threads that were traced; they stay, for other threads when these end
 static char path[4096];
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
-static __thread struct fin_trace_ring *own __attribute__((tls_model("initial-exec")));
+static __thread struct fin_trace_ring *own;
 
 // Who was woken by whom is an arrow where the one that goes on was woken: the AWEs of the last few.
 enum { WOKEN = 256 };
