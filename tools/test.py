@@ -23,8 +23,9 @@ FEW = {'FIN_FEW': '1'}  # thousands instead of a million where a million shows n
 CLANG = {'CC': 'clang-19', 'CXX': 'clang++-19', 'CC_LD': 'lld', 'CXX_LD': 'lld', 'AR': 'llvm-ar-19'}
 TWO = ['-Dio_kinds=epoll']  # the default and epoll: these builds look at misuse, not at old kernels
 ONE = ['-Dio_kinds=']  # the default: what Clang makes of the others the build clang-tsan runs; and in qemu it is epoll
-CORE = ['-Drooms=core']  # where only what the compiler does to the call sites matters
-THC = ['-Drooms=core,thc']  # and to THC's, which expand to those of the core: not at each level
+ALONE = ['-Dresolve=disabled', '-Dtls=disabled']  # without the libraries that stand on it
+CORE = ['-Drooms=core', *ALONE]  # where only what the compiler does to the call sites matters
+THC = ['-Drooms=core,thc', *ALONE]  # and to THC's, which expand to those of the core: not at each level
 # Debug information of lines only, which is what a report needs: a quarter of the compilers' work less.
 LINES = ['-Dc_args=-g1', '-Dcpp_args=-g1']
 # Half the work of binutils' other linker, which the build gcc has, as users do.
