@@ -191,14 +191,16 @@ int fin_chan_pair(struct fin_chan **a, struct fin_chan **b, const struct fin_cha
     int r = fin_chan_options_check(options, &o);
     if (r != 0)
         return r;
-    *a = fin_chan_new(o.flags);
-    *b = fin_chan_new(o.flags);
-    r = !*a || !*b ? -ENOMEM : pair_up(*a, *b, &o);
+    struct fin_chan *end[2] = {fin_chan_new(o.flags), fin_chan_new(o.flags)};
+    r = !end[0] || !end[1] ? -ENOMEM : pair_up(end[0], end[1], &o);
     if (r != 0) {
-        fin_chan_drop(*a);
-        fin_chan_drop(*b);
+        fin_chan_drop(end[0]);
+        fin_chan_drop(end[1]);
+        return r;
     }
-    return r;
+    *a = end[0];
+    *b = end[1];
+    return 0;
 }
 
 void fin_offer_drop(struct offer *o) {

@@ -43,9 +43,17 @@ static void talk(struct fin_chan *c) {
     }
 }
 
+// What fails has made nothing.
+static bool makes_pair(void) {
+    near = far = NULL;
+    bool made = fine(fin_chan_pair(&near, &far, &(struct fin_chan_options){4096, 0}));
+    CHECK(!near == !made && !far == !made);
+    return made;
+}
+
 static void between_threads(void) {
     struct fin_thread_handle h;
-    if (!fine(fin_chan_pair(&near, &far, &(struct fin_chan_options){4096, 0})))
+    if (!makes_pair())
         return;
     int r = fin_thread_start(&h, echo, far);
     if (fine(r))
@@ -113,7 +121,7 @@ static void send_region(void) {
 }
 
 static void in_a_thread(void) {
-    if (!fine(fin_chan_pair(&near, &far, &(struct fin_chan_options){4096, 0})))
+    if (!makes_pair())
         return;
     send_region();
     CHECK_EQ(fin_chan_close(near), 0);
