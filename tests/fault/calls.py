@@ -23,7 +23,7 @@ NO_POINTS = {
     'no system call': '''
         memcpy memmove memset snprintf vsnprintf strcmp strncmp strcpy strchr strrchr strcspn strspn strerror strlen strnlen
         strncat strstr strtol strtoul strtoull
-        __errno_location __cxa_get_globals __tls_get_addr _GLOBAL_OFFSET_TABLE_ __libc_stack_end environ stderr''',
+        __errno_location __cxa_get_globals _GLOBAL_OFFSET_TABLE_ __libc_stack_end environ stderr''',
     'the end of the process': '_exit abort',
     'of memory files, or of what was just read or written; below.c has them': 'fstat64 fstatfs64',
     'reports and traces: where they cannot be written nothing else changes': '''
