@@ -247,5 +247,8 @@ def fin(debugger, text, result, unused):
 
 
 def __lldb_init_module(debugger, unused):
-    debugger.HandleCommand('settings set target.process.python-os-plugin-path "%s"' % HERE)
+    # As lldb loads the plug-in it runs this again, and as the setting is set it loads the plug-in.
+    setting, there = 'target.process.python-os-plugin-path', '"%s"' % HERE
+    if there not in list(debugger.GetInternalVariableValue(setting, debugger.GetInstanceName())):
+        debugger.HandleCommand('settings set %s %s' % (setting, there))
     debugger.HandleCommand('command script add --overwrite -f %s.fin fin' % __name__)

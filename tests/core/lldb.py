@@ -40,6 +40,10 @@ def core_file(lldb, script, program):
         check(re.sub(r'^\(lldb\) .*\n', '', text, flags=re.M), 'core', FIRST)
 
 
+# Each time that lldb runs the script, which it may do over and over.
+COUNTS = ('script import sys; sys.begun = []; sys.setprofile(lambda frame, event, arg: event == "call" and '
+          'frame.f_code.co_name == "__lldb_init_module" and sys.begun.append(1))')
+COUNTED = 'script sys.setprofile(None); print("begun", len(sys.begun))'
 PLAIN = ['script print("begin plain")', 'bt', 'script print("end plain")']
 
 
@@ -49,10 +53,11 @@ def main():
     if not lldb:
         print('skipped: no lldb', file=sys.stderr)
         return 77
-    commands = ['command script import ' + script, 'breakpoint set -n stop_here', 'run', *PLAIN, *look('first'), 'fin awes',
-                'script print("begin select")', 'fin awe 2', 'bt', 'thread select 1', 'script print("end select")',
-                'script lldb.debugger.HandleCommand("fin awe 99")', 'script lldb.debugger.HandleCommand("fin awes all")',
-                'continue', *PLAIN, *look('second'), 'continue', 'fin awes']
+    commands = [COUNTS, 'command script import ' + script, 'breakpoint set -n stop_here', 'run', COUNTED, *PLAIN,
+                *look('first'), 'fin awes', 'script print("begin select")', 'fin awe 2', 'bt', 'thread select 1',
+                'script print("end select")', 'script lldb.debugger.HandleCommand("fin awe 99")',
+                'script lldb.debugger.HandleCommand("fin awes all")', 'continue', *PLAIN, *look('second'), 'continue',
+                'fin awes']
     words = [lldb, '-b', '--no-lldbinit', *[w for c in commands for w in ('-o', c)], program]
     for _ in range(3):
         done = subprocess.run(words, text=True, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, timeout=60)
@@ -66,6 +71,8 @@ def main():
     check(text, 'second', SECOND)
     if not re.search(r'^\d+ +1 +suspended +deep +nested_calls +- +inner \(gdb_program\.c:\d+\): fin_suspend$', text, re.M):
         fail('"fin awes" does not say where an AWE has stopped', text)
+    if not re.search('^begun [12]$', text, re.M):
+        fail('lldb runs the script over and over', text)
     if 'inner' not in part(text, 'select'):
         fail('an AWE was not selected', text)
     for said in ('no stack: waits with goes_on', 'state 73 74 61 74 65', 'There is no AWE 99', 'fin awes [COUNT], ',
