@@ -410,11 +410,11 @@ template <class Body> FIN_TAGGED_ FIN_BLOCKING bool deadline(uint64_t when, Body
 // With a duration or a point in time of <chrono>: <fin/chrono.hpp>.
 template <class Duration, class Body, class = detail::if_duration<Duration>>
 FIN_TAGGED_ FIN_BLOCKING bool timeout(const Duration &d, Body &&body) {
-    return timeout(fin::ns(d), std::forward<Body>(body));
+    return fin::timeout(fin::ns(d), std::forward<Body>(body));
 }
 template <class Time, class Body, class = detail::if_time_point<Time>>
 FIN_TAGGED_ FIN_BLOCKING bool deadline(const Time &t, Body &&body) {
-    return deadline(fin::when(t), std::forward<Body>(body));
+    return fin::deadline(fin::when(t), std::forward<Body>(body));
 }
 
 #ifdef FIN_ELIDE

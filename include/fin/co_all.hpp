@@ -66,7 +66,7 @@ template <class T> FIN_TAGGED_ task<> ends_first(task<T> &t, size_t index, std::
 template <size_t... I, class... T>
 FIN_TAGGED_ std::variant<value_of<T>...> result_at(size_t index, std::index_sequence<I...>, task<T> &...tasks) {
     std::optional<std::variant<value_of<T>...>> result;
-    (void)((index == I && (result.emplace(std::in_place_index<I>, result_of(tasks)), true)) || ...);
+    (void)((index == I && (result.emplace(std::in_place_index<I>, detail::result_of(tasks)), true)) || ...);
     return *std::move(result);
 }
 

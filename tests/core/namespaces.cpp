@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
 // A body's type comes from a namespace of the program's, where functions have names that Fin uses inside: those are not
 // called, and do not make a call ambiguous. Nor is a type's own operator & taken.
+#include <chrono>
 #include <functional>
 
 #include <fin.hpp>
@@ -27,6 +28,8 @@ template <class... T> void lazy_call(T &&...) { never(); }
 template <class... T> void lazy_here(T &&...) { never(); }
 template <class... T> void check_not_next(T &&...) { never(); }
 template <class L, class R> void operator%(L &&, R &&) { never(); }
+template <class Body> void timeout(uint64_t, Body &&) { never(); }
+template <class Body> void deadline(uint64_t, Body &&) { never(); }
 
 static void in_macros(int &n) {
     fin_finish {
@@ -36,6 +39,11 @@ static void in_macros(int &n) {
             fin_async { n++; };
         };
     }
+}
+
+static void in_time(int &n) {
+    fin::timeout(std::chrono::hours(1), [&](fin::scope &) { n++; });
+    fin::deadline(std::chrono::steady_clock::now() + std::chrono::hours(1), [&](fin::scope &) { n++; });
 }
 
 } // namespace app
@@ -55,5 +63,7 @@ int main() {
         s.async(std::ref(any));
     });
     CHECK_EQ(n, 8);
+    app::in_time(n);
+    CHECK_EQ(n, 10);
     return 0;
 }
