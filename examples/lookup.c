@@ -147,6 +147,7 @@ static FIN_BLOCKING void serve_client(int fd, void *server) {
         while (fin_recv(fd, &question, sizeof question, 0) == sizeof question) {
             if (delay == NEVER)
                 continue;
+            question.name[sizeof question.name - 1] = 0; // whoever asks
             fin_async {
                 struct answer answer = {question.id, address_of(question.name)};
                 fin_sleep(delay);

@@ -86,12 +86,14 @@ static uint32_t address_of(const char *what) {
     return hash;
 }
 
+// Whoever asks: what does not end as a name does gets an empty answer.
 static FIN_BLOCKING void answer(struct fin_rpc *client, uint32_t id, void *question, size_t size, void *server) {
     struct server *s = server;
-    ((char *)question)[size - 1] = 0; // whoever asks
-    uint32_t address = address_of(question);
+    const char *what = question;
+    bool is_name = size > 0 && what[size - 1] == 0;
+    uint32_t address = is_name ? address_of(what) : 0;
     if (s->delay != NEVER && fin_sleep(s->delay) == 0)
-        fin_rpc_reply(client, id, &address, sizeof address);
+        fin_rpc_reply(client, id, &address, is_name ? sizeof address : 0);
 }
 
 static void address_name(char *text, size_t size, const char *server, pid_t program) {
