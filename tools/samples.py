@@ -109,15 +109,19 @@ def flags_for(build, code):
     return [f'-I{examples}', *shlex.split(found.stdout), f'-Wl,-rpath,{build}/src:{build}/src/resolve:{build}/src/tls']
 
 
+def is_clang(command):
+    return any('clang' in word for word in command)
+
+
 def compiler(kind, code):
     if kind == 'cpp':
         command = shlex.split(os.environ.get('CXX', 'c++'))
         if not re.search(r'fin/co(?:ro|_\w+)\.hpp', code):
             return [*command, '-std=c++17'], []
         # GCC takes a page for a header, from which the frame of a coroutine with a closure might get into two programs
-        return [*command, '-std=c++20', *([] if 'clang' in command[-1] else ['-Wno-subobject-linkage'])], []
+        return [*command, '-std=c++20', *([] if is_clang(command) else ['-Wno-subobject-linkage'])], []
     command = shlex.split(os.environ.get('CC', 'cc'))
-    blocks = 'clang' in command[-1]
+    blocks = is_clang(command)
     return [*command, '-std=gnu11', *(['-fblocks'] if blocks else [])], (['-lBlocksRuntime'] if blocks else [])
 
 
