@@ -63,10 +63,10 @@ template <class T> FIN_TAGGED_ task<> ends_first(task<T> &t, size_t index, std::
     }
 }
 
-template <size_t... I, class... T>
-FIN_TAGGED_ std::variant<value_of<T>...> result_at(size_t index, std::index_sequence<I...>, task<T> &...tasks) {
+template <size_t... Index, class... T>
+FIN_TAGGED_ std::variant<value_of<T>...> result_at(size_t index, std::index_sequence<Index...>, task<T> &...tasks) {
     std::optional<std::variant<value_of<T>...>> result;
-    (void)((index == I && (result.emplace(std::in_place_index<I>, detail::result_of(tasks)), true)) || ...);
+    (void)((index == Index && (result.emplace(std::in_place_index<Index>, detail::result_of(tasks)), true)) || ...);
     return *std::move(result);
 }
 
