@@ -172,12 +172,12 @@ public:
 // namespace of the type is called instead.
 template <class Body> void call_body(Body &b) {
     static_assert(!is_task<Body>, "a finish block owns a fin::task<>: nobody would take another's value");
-    if constexpr (std::is_invocable_v<Body &, body_scope>) {
-        check_not_next<decltype(b(body_scope{}))>();
-        b(body_scope{});
-    } else if constexpr (!is_task<Body>) {
+    if constexpr (std::is_invocable_v<once<Body>>) {
         check_not_next<decltype(static_cast<once<Body>>(b)())>();
         static_cast<once<Body>>(b)();
+    } else if constexpr (!is_task<Body>) { // fin_async's lambda
+        check_not_next<decltype(b(body_scope{}))>();
+        b(body_scope{});
     }
 }
 
