@@ -10,6 +10,7 @@
 
 #include <fin.h>
 
+#include "door.h"
 #include "example.h"
 #include "server.h"
 
@@ -52,44 +53,12 @@ static FIN_BLOCKING void received(void *state, int n) {
     fin_cont_end();
 }
 
-static FIN_BLOCKING void welcome(void *state, int result) {
-    struct idle_connection *i = *(struct idle_connection **)state;
-    if (result == 0)
-        result = fin_recv_on(&i->on, i->c.fd, i->c.buffer, sizeof i->c.buffer, 0, received, &i, sizeof i);
-    received(&i, result);
-}
-
-static struct idle_connection *connection(int fd, bool echo) {
+static FIN_BLOCKING void serve_without_stack(int fd, void *echo) {
     struct idle_connection *i = malloc(sizeof *i);
     EXPECT(i);
-    i->c = (struct connection){.fd = fd, .echo = echo};
-    return i;
-}
-
-struct door {
-    struct fin_on on;
-    int listener;
-    bool echo;
-};
-
-// Where descriptors run out, some connection has to end first.
-static FIN_BLOCKING void accepted(void *state, int fd) {
-    struct door *d = *(struct door **)state;
-    if (fd == -ECANCELED)
-        fin_cont_end();
-    if (fd >= 0) {
-        struct idle_connection *i = connection(fd, d->echo);
-        EXPECT(fin_async_cont_beside(welcome, &i, sizeof i));
-    } else {
-        fin_sleep(10 * FIN_MS);
-    }
-    fin_accept_on(&d->on, d->listener, 0, accepted, &d, sizeof d);
-}
-
-static FIN_BLOCKING void open_door(void *state, int result) {
-    struct door *d = *(struct door **)state;
-    (void)result;
-    fin_accept_on(&d->on, d->listener, 0, accepted, &d, sizeof d);
+    i->c = (struct connection){.fd = fd, .echo = *(bool *)echo};
+    int refused = fin_recv_on(&i->on, fd, i->c.buffer, sizeof i->c.buffer, 0, received, &i, sizeof i);
+    received(&i, refused); // otherwise it does not return
 }
 
 static FIN_BLOCKING void serve_with_stacks(int listener, bool echo) {
@@ -108,13 +77,13 @@ static bool stacks;
 
 // Until it is cancelled, with all its connections.
 static FIN_BLOCKING void serve(int listener, bool echo) {
-    struct door door = {.listener = listener, .echo = echo}, *d = &door;
+    struct door door = {.listener = listener, .serve = serve_without_stack, .with = &echo}, *d = &door;
     if (stacks) {
         serve_with_stacks(listener, echo);
         return;
     }
     fin_finish {
-        EXPECT(fin_async_cont(open_door, &d, sizeof d));
+        EXPECT(fin_async_cont(keep_door, &d, sizeof d));
     }
 }
 

@@ -15,6 +15,7 @@
 
 #include <fin.h>
 
+#include "door.h"
 #include "example.h"
 #include "server.h"
 
@@ -40,6 +41,8 @@ static FIN_BLOCKING void serve(void *listener) {
     fin_finish {
         for (;;) {
             int fd = fin_accept(*(int *)listener, NULL, NULL);
+            if (fd == -ECONNABORTED) // who came has gone again
+                continue;
             EXPECT(fd >= 0);
             fin_async_eager { serve_client(fd); }; // eager: it always waits for the subscription
         }
@@ -78,37 +81,20 @@ static void subscribed(void *state, int received) {
     fin_send_on(&s->on, s->fd, &s->quote, sizeof s->quote, 0, sent, &s, sizeof s);
 }
 
-static void welcome(void *state, int result) {
-    struct subscriber *s = *(struct subscriber **)state;
-    (void)result;
-    fin_recv_on(&s->on, s->fd, &s->price, sizeof s->price, 0, subscribed, &s, sizeof s);
-}
-
-struct door {
-    struct fin_on on;
-    int listener;
-};
-
-static void accepted(void *state, int fd) {
-    struct door *d = *(struct door **)state;
+static void welcome(int fd, void *unused) {
     struct subscriber *s = malloc(sizeof *s);
-    EXPECT(fd >= 0 && s);
+    (void)unused;
+    EXPECT(s);
     s->fd = fd;
-    EXPECT(fin_async_cont_beside(welcome, &s, sizeof s));
-    fin_accept_on(&d->on, d->listener, 0, accepted, &d, sizeof d);
-}
-
-static void open_door(void *state, int result) {
-    struct door *d = *(struct door **)state;
-    (void)result;
-    fin_accept_on(&d->on, d->listener, 0, accepted, &d, sizeof d);
+    int refused = fin_recv_on(&s->on, fd, &s->price, sizeof s->price, 0, subscribed, &s, sizeof s);
+    subscribed(&s, refused); // otherwise it does not return
 }
 
 static FIN_BLOCKING void serve_without_stacks(void *listener) {
-    struct door door = {.listener = *(int *)listener}, *d = &door;
+    struct door door = {.listener = *(int *)listener, .serve = welcome}, *d = &door;
     fin_timer_slack(slack);
     fin_finish {
-        EXPECT(fin_async_cont(open_door, &d, sizeof d));
+        EXPECT(fin_async_cont(keep_door, &d, sizeof d));
     }
 }
 
@@ -284,6 +270,7 @@ FIN_BLOCKING int main(int argc, char **argv) {
     if (has_option(argc, argv, "--serve")) {
         raise_descriptors(1000000);
         server_body(&(int){listen_somewhere(&load.address)});
+        return 1; // it had served until it was killed
     }
     load.count = allowed_clients((int)option_within(argc, argv, "--clients", brief ? 200 : 10000, 1, 10000000));
     size_t expected = (size_t)load.count * (size_t)load.quotes;
