@@ -232,7 +232,7 @@ FIN_BLOCKING int main(int argc, char **argv) {
     for (int i = 0; i < SERVERS; i++)
         connect_to(&channels[i], servers[i].name);
     printf("servers: near (answers after %g ms), far (%g), slow (%g), dead (never answers), killed (is shot on the way)\n",
-           2e-6 * ms, 30e-6 * ms, 400e-6 * ms);
+           2e-6 * (double)ms, 30e-6 * (double)ms, 400e-6 * (double)ms);
 
     uint32_t address = 0;
     begin("figure 2", "lookup_all: near, far, slow");

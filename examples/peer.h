@@ -26,7 +26,7 @@ static inline void run_on(int n) {
     cpu_set_t all, one;
     EXPECT(sched_getaffinity(0, sizeof all, &all) == 0);
     n %= CPU_COUNT(&all);
-    for (int cpu = 0; cpu < CPU_SETSIZE; cpu++)
+    for (size_t cpu = 0; cpu < CPU_SETSIZE; cpu++)
         if (CPU_ISSET(cpu, &all) && n-- == 0) {
             CPU_ZERO(&one);
             CPU_SET(cpu, &one);

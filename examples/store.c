@@ -114,7 +114,7 @@ static FIN_BLOCKING ssize_t ask(enum op op, const char *key, const void *value, 
     if (n < 0)
         return n;
     EXPECT((size_t)n >= offsetof(struct answer, value));
-    n -= offsetof(struct answer, value);
+    n -= (ssize_t)offsetof(struct answer, value);
     if (got && a.error == 0 && n > 0)
         memcpy(got, a.value, (size_t)n);
     return a.error < 0 ? a.error : n;
