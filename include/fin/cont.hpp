@@ -178,6 +178,16 @@ template <class Closure> FIN_TAGGED_ void closure(void *state, int result) {
         });
 }
 
+// Inside fin_finish a coroutine must not be suspended: if a body has blocked there, the coroutine runs on another stack than
+// that of whoever it would return to, which is the body's. Clang compiles no such coroutine.
+inline bool in_a_block() noexcept {
+#ifdef __clang__
+    return false;
+#else
+    return __builtin_expect(!(fin_self->current->flags & FIN_FINISH_CONT), 0);
+#endif
+}
+
 template <class Closure> using if_closure = std::enable_if_t<std::is_invocable_v<Closure &, int>>;
 
 inline int ends(fin_cont *, const void *, size_t) { fin_cont_end(); }

@@ -12,9 +12,10 @@
 //
 // co_await gives what the function of <fin/io.h> would return: a count, or a negative errno; -ECANCELED after the finish
 // block was cancelled. A task may co_await another. An exception that leaves a task goes to the task that awaits it; one
-// that leaves the outermost task cancels the finish block and is rethrown where the block ends. A finish
-// block of a coroutine, and a limit of time, is an object of <fin/co_finish.hpp>: a co_await inside fin_finish gives -EBUSY.
-// Nor does Clang compile fin_finish and its like in a coroutine at all; fin::finish waits with the stack of the step.
+// that leaves the outermost task cancels the finish block and is rethrown where the block ends. A finish block of a
+// coroutine, and a limit of time, is an object of <fin/co_finish.hpp>: a co_await inside fin_finish waits for nothing but
+// with_stack, and gives -EBUSY, or throws std::system_error with EBUSY if it has no such result. Nor does Clang compile
+// fin_finish and its like in a coroutine at all; fin::finish waits with the stack of the step.
 //
 // To wait for anything that has no function in fin::co, use a stack, which the task keeps for that time:
 //
@@ -73,6 +74,12 @@ inline std::coroutine_handle<> go_on(routine *r, std::coroutine_handle<> next) n
 }
 
 struct awaited {}; // the base of all that a task may await
+
+[[noreturn]] FIN_TAGGED_ __attribute__((noinline, cold)) inline void not_awaited(bool can_begin) {
+    if (!can_begin)
+        raise<std::logic_error>("a fin::task is awaited that has been given away, or awaited before");
+    raise<std::system_error>(EBUSY, std::generic_category(), "a fin::task is awaited inside fin_finish");
+}
 
 // Keeps an operation where it was made: if await_transform returned a reference to it, GCC would copy it.
 template <class A> struct await_it {
@@ -149,7 +156,7 @@ template <> struct promise_of<void> : task_promise {
 template <class Start, class Storage = fin_on> class [[nodiscard]] FIN_TAGGED_ operation : public awaited {
 public:
     explicit operation(Start s) : start_(std::move(s)) {}
-    bool await_ready() const noexcept { return false; }
+    bool await_ready() const noexcept { return in_a_block(); }
     template <class Promise> void await_suspend(std::coroutine_handle<Promise> h) noexcept {
         running_ = h.promise().running;
         running_->current = h;
@@ -159,7 +166,7 @@ public:
             return o->start_(&o->on_, continue_routine, r, sizeof *r);
         };
     }
-    int await_resume() const noexcept { return running_->result; }
+    int await_resume() const noexcept { return running_ ? running_->result : -EBUSY; }
 
 private:
     Storage on_;
@@ -182,7 +189,7 @@ template <class Body> class FIN_TAGGED_ calling : public awaited {
 
 public:
     explicit calling(Body &&b) : body_(std::forward<Body>(b)) {}
-    bool await_ready() const noexcept { return false; }
+    bool await_ready() const noexcept { return in_a_block(); }
     result await_resume() {
         if (error_)
             std::rethrow_exception(std::move(error_));
@@ -211,6 +218,12 @@ private:
 template <class Body> class [[nodiscard]] FIN_TAGGED_ stackful : public calling<Body> {
 public:
     using calling<Body>::calling;
+    bool await_ready() noexcept {
+        bool here = in_a_block();
+        if (here)
+            this->run();
+        return here;
+    }
     template <class Promise> void await_suspend(std::coroutine_handle<Promise> h) noexcept {
         routine *r = h.promise().running;
         r->current = h;
@@ -236,7 +249,7 @@ public:
         };
     }
     result_once<Body> await_resume() {
-        check(running_->result);
+        check(running_ ? running_->result : -EBUSY);
         return calling<Body>::await_resume();
     }
 
@@ -295,8 +308,8 @@ public:
     }
 
     FIN_TAGGED_ bool await_ready() const {
-        if (!can_begin())
-            detail::raise<std::logic_error>("a fin::task is awaited that has been given away, or awaited before");
+        if (!can_begin() || detail::in_a_block())
+            detail::not_awaited(can_begin());
         return false;
     }
     template <class Promise> auto await_suspend(std::coroutine_handle<Promise> caller) noexcept {
