@@ -7,7 +7,9 @@
 enum { FEW = 24, MANY = 3 * FEW };
 
 static void limit_descriptors(void) {
-    struct rlimit few = {FEW, FEW};
+    struct rlimit few;
+    EXPECT(getrlimit(RLIMIT_NOFILE, &few) == 0);
+    few.rlim_cur = FEW;
     EXPECT(setrlimit(RLIMIT_NOFILE, &few) == 0);
 }
 
