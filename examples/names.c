@@ -108,11 +108,26 @@ struct door {
     struct server *server;
 };
 
+// However a client ends, or what it gets wrong: that concerns nobody else.
+static void client_ends(void *state, int why) {
+    struct peer_service *s = *(struct peer_service **)state;
+    (void)why;
+    EXPECT(fin_rpc_close(s->rpc) == 0);
+    free(s);
+    fin_cont_end();
+}
+
+static void serve_client(void *state, int result) {
+    struct peer_service *s = *(struct peer_service **)state;
+    (void)result;
+    fin_rpc_serve_on(s->rpc, s->fn, s->arg, &s->on, client_ends, &s, sizeof s);
+}
+
 static void accepted(void *state, int result) {
     struct door *d = *(struct door **)state;
     EXPECT(result == 0);
     struct peer_service *p = peer_service(d->client, answer, d->server);
-    EXPECT(fin_async_cont_beside(serve_peer, &p, sizeof p));
+    EXPECT(fin_async_cont_beside(serve_client, &p, sizeof p));
     fin_chan_accept_on(d->listener, &d->client, &d->on, accepted, &d, sizeof d);
 }
 
