@@ -24,6 +24,7 @@
 
 #include <cstddef>
 #include <optional>
+#include <stdexcept>
 #include <tuple>
 #include <type_traits>
 #include <utility>
@@ -107,6 +108,19 @@ FIN_TAGGED_ task<std::variant<detail::value_of<T>...>> when_any(task<T>... tasks
     (block.async(detail::ends_first(tasks, n++, first, block)), ...);
     co_await block.end();
     co_return detail::result_at(*first, std::index_sequence_for<T...>(), tasks...);
+}
+
+// The same of as many tasks as there are: which one was first, and what it returned, which is no reference. Of none it
+// throws std::logic_error.
+template <class T> FIN_TAGGED_ task<std::pair<size_t, detail::value_of<T>>> when_any(std::vector<task<T>> tasks) {
+    if (tasks.empty())
+        detail::raise<std::logic_error>("fin::co::when_any of no task");
+    std::optional<size_t> first;
+    finish block;
+    for (size_t i = 0; i < tasks.size(); i++)
+        block.async(detail::ends_first(tasks[i], i, first, block));
+    co_await block.end();
+    co_return std::pair<size_t, detail::value_of<T>>(*first, detail::result_of(tasks[*first]));
 }
 
 } // namespace co

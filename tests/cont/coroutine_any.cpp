@@ -54,6 +54,37 @@ static fin::task<> first(int &done) {
     done++;
 }
 
+static fin::task<> of_many(int &done) {
+    std::vector<fin::task<std::string>> tasks;
+    for (size_t i = 0; i < 100; i++)
+        tasks.push_back(gives(std::string(i, 'x'), i == 70 ? 1 : UINT64_MAX));
+    cancelled_tasks = 0;
+    auto [which, value] = co_await co::when_any(std::move(tasks));
+    CHECK(which == 70 && value == std::string(70, 'x') && cancelled_tasks == 99 && alive == 0);
+    std::vector<fin::task<>> without_values;
+    without_values.push_back(nothing(UINT64_MAX));
+    without_values.push_back(nothing(1));
+    CHECK((co_await co::when_any(std::move(without_values))).first == 1);
+    bool refused = false;
+    try {
+        co_await co::when_any(std::vector<fin::task<int>>());
+    } catch (const std::logic_error &) {
+        refused = true;
+    }
+    CHECK(refused);
+    std::vector<fin::task<int>> throwing;
+    throwing.push_back(gives(1, UINT64_MAX));
+    throwing.push_back(throws(1));
+    std::string caught;
+    try {
+        co_await co::when_any(std::move(throwing));
+    } catch (const std::runtime_error &e) {
+        caught = e.what();
+    }
+    CHECK(caught == "thrown" && alive == 0);
+    done++;
+}
+
 static fin::task<> exceptions(int &done) {
     bool caught = false;
     try {
@@ -87,8 +118,8 @@ static fin::task<> cancelled(int &done) {
 
 int main() {
     int done = 0;
-    for (auto test : {first, exceptions, cancelled})
+    for (auto test : {first, of_many, exceptions, cancelled})
         fin::finish(test(done));
-    CHECK(done == 3 && alive == 0);
+    CHECK(done == 4 && alive == 0);
     return 0;
 }
