@@ -69,6 +69,26 @@ struct fin_running fin_running_body(struct fin_runtime *rt, const struct fin_bod
     };
 }
 
+// By copies of all that is looked at: the body, with what fin_arch_site may read below it, its block, and its record.
+struct fin_running fin_running_asleep(struct fin_runtime *rt, const struct fin_body *body) {
+    struct {
+        const void *below;
+        struct fin_body body;
+    } copy;
+    struct fin_finish_block block;
+    struct fin_cont_record record;
+    if (!body)
+        return fin_running_body(rt, NULL, false);
+    if (!fin_host_read(&copy, (const char *)body - offsetof(__typeof__(copy), body), sizeof copy) ||
+        !fin_host_read(&block, copy.body.block, sizeof block) ||
+        (block.flags & FIN_FINISH_CONT && !fin_host_read(&record, copy.body.resume, sizeof record)))
+        return (struct fin_running){.how = ""};
+    copy.body.block = &block;
+    if (block.flags & FIN_FINISH_CONT)
+        copy.body.resume = &record;
+    return fin_running_body(rt, &copy.body, true);
+}
+
 struct fin_running fin_running(struct fin_runtime *rt) {
     struct fin_finish_block *p = pending_of(rt->thread.current);
     return fin_running_body(rt, running_body(rt, p), !p || (uintptr_t)p->pending & FIN_PENDING_NAMED);

@@ -16,6 +16,8 @@ struct fin_running {
 struct fin_running fin_running(struct fin_runtime *rt);
 // Of a body of that thread; named: its name has been set.
 struct fin_running fin_running_body(struct fin_runtime *rt, const struct fin_body *body, bool named);
+// Of one that waits on a thread that sleeps. Nothing in memory is relied on.
+struct fin_running fin_running_asleep(struct fin_runtime *rt, const struct fin_body *body);
 
 // Writes the name of what `at` is in; of a coroutine its own, and not that of the continuation of them all. Returns buffer.
 const char *fin_running_name(const struct fin_running *r, char *buffer, size_t size);

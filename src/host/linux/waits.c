@@ -399,13 +399,10 @@ static void print_wait(const struct node *n) {
 }
 
 static void print_node(int number, const struct node *n) {
-    struct fin_body body;
-    struct fin_running r = {.name = n->rt->name, .how = ""};
+    struct fin_running r = fin_running_asleep(n->rt, n->awe.body);
     char name[64] = "", symbol[256] = "";
     if (n->explicit)
         r = (struct fin_running){.how = n->cont ? ", continuation " : "", .at = n->coroutine ? n->coroutine : n->cont};
-    else if (n->awe.body && READ(body, n->awe.body))
-        r = fin_running_body(n->rt, n->awe.body, true);
     for (size_t i = 0; r.name && i + 1 < sizeof name && fin_host_read(name + i, r.name + i, 1) && name[i]; i++)
         name[i + 1] = 0;
     fin_running_name(&r, symbol, sizeof symbol);
