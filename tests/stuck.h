@@ -20,6 +20,7 @@
 struct scenario {
     void (*run)(void);
     const char *said[5]; // in this order; nothing: nothing is said, and it ends
+    int cycles;          // so many of these are said by then; 0: any
     pid_t pid;
     int from;
     char text[8192];
@@ -50,6 +51,13 @@ static bool all_said(const struct scenario *s) {
     return s->said[0];
 }
 
+static int cycles_said(const struct scenario *s) {
+    int n = 0;
+    for (const char *at = s->text; (at = strstr(at, "a cycle: ")); at++)
+        n++;
+    return n;
+}
+
 // Reads until all is said, or until its end.
 static void check(struct scenario *s, int number) {
     int status;
@@ -58,8 +66,8 @@ static void check(struct scenario *s, int number) {
     while (!all_said(s) && poll(&p, 1, PATIENCE_MS) == 1 &&
            (n = read(s->from, s->text + s->length, sizeof s->text - 1 - s->length)) > 0)
         s->length += (size_t)n;
-    if (s->said[0] ? !all_said(s) : s->length != 0) {
-        fprintf(stderr, "scenario %d: %s said:\n%s", number, s->said[0] ? "not all was" : "something was",
+    if (s->said[0] ? !all_said(s) || (s->cycles && cycles_said(s) != s->cycles) : s->length != 0) {
+        fprintf(stderr, "scenario %d: %s said:\n%s", number, s->said[0] ? "not all was, or too much," : "something was",
                 s->text);
         _Exit(1);
     }

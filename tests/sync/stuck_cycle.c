@@ -13,7 +13,7 @@
 
 #define SOME_LOOKS_NS (300 * FIN_MS)
 
-static struct fin_mutex a = FIN_MUTEX_INIT, b = FIN_MUTEX_INIT;
+static struct fin_mutex a = FIN_MUTEX_INIT, b = FIN_MUTEX_INIT, c = FIN_MUTEX_INIT, d = FIN_MUTEX_INIT;
 
 static void take_both(struct fin_mutex *first, struct fin_mutex *second) {
     fin_mutex_lock_nc(first);
@@ -29,6 +29,16 @@ static void a_then_b(void *unused) {
 static void b_then_a(void *unused) {
     (void)unused;
     take_both(&b, &a);
+}
+
+static void c_then_d(void *unused) {
+    (void)unused;
+    take_both(&c, &d);
+}
+
+static void d_then_c(void *unused) {
+    (void)unused;
+    take_both(&d, &c);
 }
 
 static void wants_a(void *unused) {
@@ -130,6 +140,31 @@ static void with_many_waiters(void) {
     }
 }
 
+static void waits_for_a(void *unused) {
+    (void)unused;
+    fin_mutex_lock_nc(&a);
+}
+
+// Each of its asyncs is in a cycle with it.
+static void owner_has_a(void *unused) {
+    (void)unused;
+    fin_mutex_lock_nc(&a);
+    fin_finish {
+        for (int i = 0; i < 3; i++)
+            fin_async_call(waits_for_a, NULL);
+    }
+}
+
+// Of two that have no AWE in common both are told.
+static void two_cycles(void) {
+    fin_finish {
+        fin_async_call(awaits_client, NULL);
+        fin_async_call(owner_has_a, NULL);
+        fin_async_call(c_then_d, NULL);
+        fin_async_call(d_then_c, NULL);
+    }
+}
+
 static void with_signals(void) { beside(awaits_signal, 1); }
 static void with_listener(void) { beside(awaits_client, 1); }
 static void with_many_peers(void) { beside(awaits_data, 1000); }
@@ -142,7 +177,7 @@ static void with_other_thread(void) {
 
 static void holder_reads(void) {
     static int ends[2];
-    static char c;
+    static char byte;
     CHECK_EQ(pipe(ends), 0);
     if (fork() == 0) {
         nanosleep(&(struct timespec){.tv_nsec = SOME_LOOKS_NS}, NULL);
@@ -151,7 +186,7 @@ static void holder_reads(void) {
     fin_finish {
         fin_async {
             fin_mutex_lock_nc(&a);
-            CHECK_EQ(fin_read(ends[0], &c, 1), 1);
+            CHECK_EQ(fin_read(ends[0], &byte, 1), 1);
             fin_mutex_unlock(&a);
         };
         fin_async {
@@ -169,6 +204,8 @@ static struct scenario scenarios[] = {
     {.run = with_timer, .said = CYCLE},      {.run = with_other_thread, .said = CYCLE},
     {.run = with_many_waiters, .said = CYCLE},
     {.run = back_from_condition, .said = {"wait for one another", "for the mutex", "for the mutex", "a cycle: "}},
+    {.run = two_cycles, .said = {"entry owner_has_a", "a cycle: ", "wait for one another", "entry c_then_d", "a cycle: "},
+     .cycles = 2},
     {.run = holder_reads},
 };
 

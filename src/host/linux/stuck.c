@@ -100,9 +100,9 @@ static bool any_locked(void) {
 }
 
 // The same one at so many looks, whatever else happens between them. Each is told once. Where nothing has moved since the
-// last look there is nothing new to see.
+// last look there is nothing new to see, but another one behind one that was told.
 static void look_for_cycle(void) {
-    static uint64_t found, told, seen;
+    static uint64_t found, seen;
     static int looks;
     uint64_t sum, after, now = found;
     if (!all_asleep(FIN_EXPECTS_MORE, &sum))
@@ -114,10 +114,10 @@ static void look_for_cycle(void) {
     looks = now && now == found ? looks + 1 : 0;
     found = now;
     seen = sum;
-    if (looks != LOOKS || now == told || fin_stuck_cycle() != now)
+    if (looks != LOOKS || fin_stuck_cycle() != now)
         return;
-    told = now;
     fin_stuck_print_cycle(limit_ms);
+    seen = 0;
 }
 
 static uint64_t time_ns(void) {

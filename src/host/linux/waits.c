@@ -39,6 +39,8 @@ static struct node nodes[MOST];
 static int count;
 static bool more, for_cycle; // for_cycle: only who may be in one counts, where there is no room for all
 static int cycle[MOST], cycle_length;
+static uint64_t told[MOST]; // who was in a cycle that has been printed
+static int told_count;
 
 #define READ(to, from) fin_host_read(&(to), from, sizeof(to))
 
@@ -260,7 +262,22 @@ static void note_cycle(const int *path, int length) {
     cycle_length = length;
 }
 
-// Notes the first cycle that is found from nodes[i] on. `path`: the nodes on the way there.
+// That of an AWE that waits for that object.
+static uint64_t number_of(int i) {
+    return (uint64_t)(uintptr_t)nodes[i].at * 31 + (uint64_t)(uintptr_t)nodes[i].sync.object;
+}
+
+// Has one of those in the cycle been in another? Where no more can be noted, all have.
+static bool is_told(void) {
+    for (int i = 0; i < cycle_length; i++)
+        for (int k = 0; k < told_count; k++)
+            if (told[k] == number_of(cycle[i]))
+                return true;
+    return told_count + cycle_length > MOST;
+}
+
+// Notes the first cycle that is found from nodes[i] on; where cycles are looked for, one that is new. `path`: the nodes
+// on the way there.
 static bool cycle_from(int i, int *path, int depth) {
     nodes[i].seen = 1;
     path[depth++] = i;
@@ -272,6 +289,8 @@ static bool cycle_from(int i, int *path, int depth) {
             while (path[first] != j)
                 first++;
             note_cycle(path + first, depth - first);
+            if (for_cycle && is_told())
+                continue;
             return true;
         }
         if (cycle_from(j, path, depth))
@@ -459,16 +478,18 @@ void fin_stuck_print(long ms) {
 }
 
 uint64_t fin_stuck_cycle(void) {
-    uint64_t sum = 0;
     collect_all(true);
+    uint64_t sum = 0;
     if (!find_cycle())
         return 0;
     for (int i = 0; i < cycle_length; i++)
-        sum += (uint64_t)(uintptr_t)nodes[cycle[i]].at * 31 + (uint64_t)(uintptr_t)nodes[cycle[i]].sync.object;
+        sum += number_of(cycle[i]);
     return sum | 1;
 }
 
 void fin_stuck_print_cycle(long ms) {
+    for (int i = 0; i < cycle_length; i++)
+        told[told_count++] = number_of(cycle[i]);
     leave_cycle();
     fprintf(stderr,
             "fin: AWEs of process %d wait for one another (FIN_STUCK_MS=%ld): whatever may come from outside, only a cancel"
