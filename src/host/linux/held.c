@@ -102,8 +102,8 @@ static void pause_ns(uint64_t ns) {
               NULL);
 }
 
-// Returns the state that the question came to: ANSWERED; NOTHING where the AWE no longer holds the thread; ASKED where the
-// thread takes no signal. Here, too, looks are counted.
+// Returns the state that the question came to: ANSWERED; NOTHING where the AWE no longer holds the thread, or another
+// thread answered; ASKED where the thread takes no signal. Here, too, looks are counted.
 static uint32_t ask(struct fin_runtime *rt, uint64_t seen) {
     question.rt = rt;
     question.seen = seen;
@@ -140,14 +140,15 @@ static size_t print_frames(char *text, size_t size) {
     return n;
 }
 
-static void report(struct fin_runtime *rt, uint64_t seen, uint64_t since) {
+// False: the AWE no longer holds the thread, or another thread took its own signal so late that it took this question.
+static bool report(struct fin_runtime *rt, uint64_t seen, uint64_t since) {
     static char text[16384];
     char function[256] = "";
     uint32_t state = ask(rt, seen);
     int tid = __atomic_load_n(&rt->tid, __ATOMIC_RELAXED);
     long long ms = (long long)(now_ns() - since) / NS_PER_MS;
     if (state == NOTHING)
-        return;
+        return false;
     const struct fin_running *r = &question.running;
     if (state == ANSWERED)
         fin_running_name(r, function, sizeof function);
@@ -161,7 +162,8 @@ static void report(struct fin_runtime *rt, uint64_t seen, uint64_t since) {
     if (state == ANSWERED)
         n += print_frames(text + n, sizeof text - n);
     if (write(STDERR_FILENO, text, n) < 0)
-        return;
+        n = 0; // nobody hears of it
+    return true;
 }
 
 static void look_at(struct watched *w) {
@@ -172,8 +174,7 @@ static void look_at(struct watched *w) {
         w->looks = 0;
         w->reported = false;
     } else if (!w->reported && ++w->looks >= LOOKS / 2 && now - w->since >= (uint64_t)limit_ms * NS_PER_MS) {
-        w->reported = true;
-        report(w->rt, seen, w->since);
+        w->reported = report(w->rt, seen, w->since);
     }
 }
 
