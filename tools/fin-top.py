@@ -209,6 +209,11 @@ def plural(n, one):
     return f'{n:,} {one}' + ('' if n == 1 else 's')
 
 
+def rates(stats, before, seconds):
+    """Of a thread that has begun since, or has cleared its counters, all that it has counted."""
+    return {r: (stats[r] - (before.get(r, 0) if before.get(r, 0) <= stats[r] else 0)) / seconds for r in RATES}
+
+
 def shown(process, before, seconds, options):
     lines, now = [], {}
     process.read_maps()
@@ -226,14 +231,11 @@ def shown(process, before, seconds, options):
     lines.append('')
     lines.append('   thread  state      AWEs    stacks   spare  ' + '  '.join(r.rjust(10) for r in RATES.values()))
     for t in runtimes:
-        now[t.rt] = t.stats
-        rates = ''
-        if t.rt in before:
-            rates = '  '.join(f'{(t.stats[r] - before[t.rt][r]) / seconds:10,.0f}' for r in RATES)
-        else:
-            rates = '  '.join(f'{t.stats[r]:10,}' for r in RATES)
+        now[t.rt, t.tid] = t.stats
+        counts = rates(t.stats, before.get((t.rt, t.tid), {}), seconds) if before else t.stats
         state = 'asleep' if t.asleep else 'running'
-        lines.append(f'{t.tid:9}  {state:8} {len(t.awes):6,}  {t.stats["stacks"]:8,}  {t.spares:6,}  {rates}')
+        lines.append(f'{t.tid:9}  {state:8} {len(t.awes):6,}  {t.stats["stacks"]:8,}  {t.spares:6,}  ' +
+                     '  '.join(f'{counts[r]:10,.0f}' for r in RATES))
     lines.append('   ' + ('of each a second' if before else 'of each since the begin'))
     lines.append('')
     if options.awes:
@@ -255,6 +257,15 @@ def ended(pid):
         return True
 
 
+def put(text):
+    """Where nobody reads it any more, this is the end."""
+    try:
+        print(text, flush=True)
+    except OSError as e:
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())  # what is left of it
+        sys.exit(None if isinstance(e, BrokenPipeError) else f'fin-top: {e.strerror}')
+
+
 def main():
     parser = argparse.ArgumentParser(prog='fin-top', description=__doc__,
                                      formatter_class=argparse.RawDescriptionHelpFormatter)
@@ -263,6 +274,7 @@ def main():
     parser.add_argument('--awes', action='store_true', help='show each AWE')
     parser.add_argument('--interval', type=float, default=1, metavar='S', help='seconds between two looks')
     options = parser.parse_args()
+    sys.stdout.reconfigure(errors='replace')
     before, last = {}, time.monotonic()
     try:
         process = Process(options.pid)
@@ -271,19 +283,18 @@ def main():
             last += seconds
             lines, before = shown(process, before, seconds or 1, options)
             if options.once:
-                print('\n'.join(lines))
+                put('\n'.join(lines))
                 return
             width, height = shutil.get_terminal_size()
-            if sys.stdout.isatty():
-                print('\033[H\033[2J', end='')
-            print('\n'.join(line[:width] for line in lines[:height - 1]), flush=True)
+            clear = '\033[H\033[2J' if sys.stdout.isatty() else ''
+            put(clear + '\n'.join(line[:width] for line in lines[:height - 1]))
             time.sleep(max(options.interval, 0.05))
     except (OSError, Gone, struct.error, ValueError, OverflowError, MemoryError):
         what = 'has ended' if ended(options.pid) else 'has no AWEs where it says that they are'
         sys.exit(f'fin-top: process {options.pid} {what}')
     except KeyError as e:
         sys.exit(f'fin-top: process {options.pid} has another version of Fin in it, which does not say where {e} is')
-    except (KeyboardInterrupt, BrokenPipeError):
+    except KeyboardInterrupt:
         pass
 
 

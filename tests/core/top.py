@@ -1,6 +1,8 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-2-Clause
 """fin-top shows what a live process waits for: top.py FIN_TOP PROGRAM [PROGRAM_IN_CXX COROUTINES]"""
+import importlib.machinery
+import importlib.util
 import os
 import re
 import shutil
@@ -56,6 +58,7 @@ def look(script, program, remove=False):
             _, text = top(script, '--once', '--awes', process.pid)
             if text.count('waits_for_a_semaphore') != 100 or not re.search(r'suspends .* the one ', text):
                 sys.exit(text + '\nnot each AWE is there, or the name is not')
+            check_output(script, process.pid)
         finally:
             process.stdin.close()
         if process.wait(20) != 0:
@@ -125,8 +128,33 @@ def check_moving(script):
         sys.exit(f'of a list that moves were found {found}')
 
 
+def check_rates(script):
+    """What a new thread has counted is new, whatever was counted in its place before."""
+    loader = importlib.machinery.SourceFileLoader('fin_top', script)
+    fin_top = importlib.util.module_from_spec(importlib.util.spec_from_loader('fin_top', loader))
+    loader.exec_module(fin_top)
+    found = fin_top.rates(dict.fromkeys(fin_top.RATES, 30), {'slept': 10, 'suspended': 40}, 2)
+    if (found['slept'], found['suspended'], found['woken_remotely']) != (10, 15, 15):
+        sys.exit(f'the rates are {found}')
+
+
+def check_output(script, pid):
+    """A reader that goes away, a disk that is full, or characters that a terminal lacks are not the process's fault."""
+    for where, said in ('full', 'fin-top: No space left on device'), ('pipe', ''), ('ascii', ''):
+        read, write = os.pipe()
+        os.close(read)
+        with open('/dev/full', 'wb') as full, open(os.devnull, 'wb') as null:
+            done = subprocess.run([sys.executable, script, '--once', '--awes', str(pid)], check=False, text=True, timeout=60,
+                                  stdout={'full': full, 'pipe': write, 'ascii': null}[where], stderr=subprocess.PIPE,
+                                  env={**os.environ, 'PYTHONIOENCODING': 'ascii'})
+        os.close(write)
+        if done.stderr.strip() != said:
+            sys.exit(f'where output goes to {where}: {done.stderr}')
+
+
 def main():
     script, program, *cxx = sys.argv[1:]
+    check_rates(script)
     check_moving(script)
     check_liar(script)
     look(script, program)

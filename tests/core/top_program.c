@@ -15,7 +15,7 @@ static uint32_t id;
 
 static void suspends(void *arg) {
     (void)arg;
-    fin_set_name("the one");
+    fin_set_name("the one é");
     fin_suspend(&suspended);
 }
 
