@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "core/runtime.h"
+#include "host/linux/quiet.h"
 
 static const char *const names[FIN_REASONS] = {
     [FIN_FOR_PROGRAM] = "the program's own", [FIN_FOR_TURN] = "a turn", [FIN_FOR_FINISH] = "the end of a finish block",
@@ -23,6 +24,7 @@ static void line(const char *name, const struct fin_blocks *b) {
 }
 
 static void print(void) {
+    struct fin_quiet q = fin_be_quiet();
     struct fin_stats s;
     struct fin_blocks all = {0};
     fin_stats_all(&s);
@@ -45,6 +47,7 @@ static void print(void) {
             "fin: stacks in use of a thread: %.1f on average, %" PRIu64 " at most; %" PRIu64 " switches, %" PRIu64
             " asyncs blocked\n",
             s.stacks_samples ? (double)s.stacks_sum / (double)s.stacks_samples : 0, s.stacks_most, s.switches, s.detached);
+    fin_be_as_before(&q);
 }
 
 void fin_stats_begin(void) {

@@ -19,6 +19,7 @@
 #include <unistd.h>
 
 #include "core/locks.h"
+#include "host/linux/quiet.h"
 #include "own_thread.h"
 
 enum { LOOKS = 5, NS_PER_MS = 1000000 };
@@ -152,9 +153,12 @@ static void watch(void) {
 
 static void tell_locked(const struct fin_runtime *rt, const char *how) {
     unsigned held = fin_host_stuck ? fin_holds_count(rt) : 0;
-    if (held)
-        fprintf(stderr, "fin: thread %d %s, and %u mutex%s that its AWEs locked %s still locked\n", rt->tid, how, held,
-                held == 1 ? "" : "es", held == 1 ? "is" : "are");
+    if (!held)
+        return;
+    struct fin_quiet q = fin_be_quiet();
+    fprintf(stderr, "fin: thread %d %s, and %u mutex%s that its AWEs locked %s still locked\n", rt->tid, how, held,
+            held == 1 ? "" : "es", held == 1 ? "is" : "are");
+    fin_be_as_before(&q);
 }
 
 void fin_stuck_thread_ends(const struct fin_runtime *rt) { tell_locked(rt, "ends"); }

@@ -6,7 +6,6 @@
 
 #include <errno.h>
 #include <pthread.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
@@ -407,6 +406,6 @@ void fin_trace_begin_process(void) {
         setenv("FIN_TRACE", path, 1);
         tell();
     } else if (file && *file) {
-        fprintf(stderr, "fin: FIN_TRACE: no trace can be written to %.200s: %s\n", file, strerror(-error));
+        fin_trace_unwritten(file, error);
     }
 }
