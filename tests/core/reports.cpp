@@ -46,6 +46,22 @@ void crashes_in_a_continuation() {
     fin::finish([&](fin::scope &s) { s.async_cont<reads>(1); });
 }
 
+// A name that is longer than there is room for is cut where that ends.
+namespace a_desk_in_the_office_at_the_end_of_the_corridor_on_the_first_floor_of_the_house_in_the_garden {
+namespace a_desk_in_the_office_at_the_end_of_the_corridor_on_the_second_floor_of_the_house {
+namespace a_desk_in_the_office_at_the_end_of_the_corridor_on_the_third_floor_of_the_house {
+void crashes() {
+    fin::finish([&](fin::scope &s) {
+        s.async([&]() FIN_BLOCKING { desk<int>{nowhere}.writes(1, {}); });
+    });
+}
+} // namespace a_desk_in_the_office_at_the_end_of_the_corridor_on_the_third_floor_of_the_house
+} // namespace a_desk_in_the_office_at_the_end_of_the_corridor_on_the_second_floor_of_the_house
+} // namespace a_desk_in_the_office_at_the_end_of_the_corridor_on_the_first_floor_of_the_house_in_the_garden
+namespace first = a_desk_in_the_office_at_the_end_of_the_corridor_on_the_first_floor_of_the_house_in_the_garden;
+namespace second = first::a_desk_in_the_office_at_the_end_of_the_corridor_on_the_second_floor_of_the_house;
+namespace third = second::a_desk_in_the_office_at_the_end_of_the_corridor_on_the_third_floor_of_the_house;
+
 void is_said(void (*crashes)(), const char *entry) {
     char text[4096];
     CHECK_EQ(killed_by(crashes, text, sizeof text), SIGSEGV);
@@ -62,4 +78,5 @@ int main() {
     is_said(crashes_in_a_body, "entry {anonymous}::crashes_in_a_body::{lambda}::{lambda},");
     is_said(crashes_in_a_body_in_place, "entry {anonymous}::crashes_in_a_body_in_place::{lambda},");
     is_said(crashes_in_a_continuation, "continuation {anonymous}::reads,");
+    is_said(third::crashes, "second_floor_of_the_house::a_desk_in_the_office_at_the_end_of_the_corridor_on_the_third_fl");
 }

@@ -39,11 +39,11 @@ static bool any_of(struct reader *r, const char *set) {
 
 static void skip(struct reader *r, const char *set) { r->at += strspn(r->at, set); }
 
+// As much as there is room for: the beginning of a long name.
 static void add(struct reader *r, const char *text, size_t n) {
-    if (r->length + n < sizeof r->out) {
-        memcpy(r->out + r->length, text, n);
-        r->length += n;
-    }
+    size_t room = sizeof r->out - 1 - r->length;
+    memcpy(r->out + r->length, text, n < room ? n : room);
+    r->length += n < room ? n : room;
 }
 
 static bool part(struct reader *r, const char *text, size_t n) {
