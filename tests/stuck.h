@@ -23,7 +23,7 @@ struct scenario {
     int cycles;          // so many of these are said by then; 0: any
     pid_t pid;
     int from;
-    char text[8192];
+    char text[65536];
     size_t length;
 };
 

@@ -54,6 +54,15 @@ static void nobody_schedules(void) {
     }
 }
 
+// Not all are shown, and that is said.
+static void nobody_schedules_many(void) {
+    fin_finish {
+        for (int i = 0; i < 300; i++)
+            fin_async_call(suspends, NULL);
+        fin_suspend(&slot);
+    }
+}
+
 // In a frame around the AWE a variable holds it, and the word behind that a pointer, as in a waiter of an object.
 static void notes(void *words) { ((void **)words)[2] = slot; }
 static __attribute__((noinline)) void suspends_below(void **words) { fin_suspend_then(&slot, notes, words); }
@@ -424,6 +433,7 @@ static struct scenario scenarios[] = {
     {.run = an_async_that_is_an_owner_has_it,
      .said = {"nothing can wake process", "entry locks_a", "held by 2", "at the end of a finish block, for 1\n",
               "a cycle: 1 waits for 2 waits for 1\n"}},
+    {.run = nobody_schedules_many, .said = {"nothing can wake", "fin:   256: AWE", "and more\n"}},
     {.run = nobody_schedules,
      .said = {"nothing can wake process", "entry suspends", "for fin_schedule, in suspends",
               "at the end of a finish block, for 1\n"}},

@@ -179,6 +179,7 @@ static void collect(struct fin_runtime *rt) {
         if (!READ(link, at))
             break;
     }
+    more = more || link.next != &rt->suspended;
     for (uint32_t i = 1; i < rt->id_count; i++) {
         struct fin_id_slot slot;
         struct fin_awe a;
@@ -257,11 +258,6 @@ static bool waits_for(const struct node *n, const struct node *of) {
     return counts_in(b, identity(of)) == mine;
 }
 
-static void note_cycle(const int *path, int length) {
-    memcpy(cycle, path, (size_t)length * sizeof *path);
-    cycle_length = length;
-}
-
 // That of an AWE that waits for that object.
 static uint64_t number_of(int i) {
     return (uint64_t)(uintptr_t)nodes[i].at * 31 + (uint64_t)(uintptr_t)nodes[i].sync.object;
@@ -288,7 +284,8 @@ static bool cycle_from(int i, int *path, int depth) {
             int first = 0;
             while (path[first] != j)
                 first++;
-            note_cycle(path + first, depth - first);
+            cycle_length = depth - first;
+            memcpy(cycle, path + first, (size_t)cycle_length * sizeof *cycle);
             if (for_cycle && is_told())
                 continue;
             return true;
