@@ -9,6 +9,7 @@
 #include <stddef.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "host/linux/quiet.h"
@@ -181,13 +182,30 @@ static int open_to_append(const char *path, int flags) {
     return fd < 0 ? -errno : fd;
 }
 
+// A lock of the process, which the child of a fork in the middle does not come to share, as it would one of the open file,
+// to wait for itself. Where it fails the parts of processes may be mixed.
+static void lock_file(int fd) {
+    while (fcntl(fd, F_SETLKW, &(struct flock){.l_type = F_WRLCK, .l_whence = SEEK_SET}) != 0 && errno == EINTR) {
+    }
+}
+
+// Of processes that come to an empty file at the same time one begins the array.
+static bool is_to_begin(int fd, bool append) {
+    struct stat s;
+    if (fstat(fd, &s) != 0 || !S_ISREG(s.st_mode))
+        return !append;
+    if (s.st_size == 0)
+        lock_file(fd);
+    return s.st_size == 0 && fstat(fd, &s) == 0 && s.st_size == 0;
+}
+
 int fin_trace_make_file(const char *path, bool append) {
     struct fin_quiet q = fin_be_quiet();
     struct out o = {.fd = open_to_append(path, append ? 0 : O_TRUNC)};
     if (o.fd < 0) {
         o.error = o.fd;
     } else {
-        if (!append)
+        if (is_to_begin(o.fd, append))
             put(&o, "[\n");
         flush(&o);
         close(o.fd);
@@ -215,10 +233,7 @@ int fin_trace_write(const struct fin_trace_ring *rings, const char *path) {
         return o.fd;
     struct fin_quiet q = fin_be_quiet();
     memset(tracks, 0, sizeof tracks); // those were another file's
-    // A lock of the process, which the child of a fork in the middle does not come to share, as it would one of the open
-    // file, to wait for itself. Where it fails the parts of processes may be mixed.
-    while (fcntl(o.fd, F_SETLKW, &(struct flock){.l_type = F_WRLCK, .l_whence = SEEK_SET}) != 0 && errno == EINTR) {
-    }
+    lock_file(o.fd);
     write_rings(&o, rings);
     if (close(o.fd) != 0 && o.error == 0)
         o.error = -errno;
