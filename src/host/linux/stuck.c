@@ -52,7 +52,7 @@ static bool read_by_pipe(void *to, const void *from, size_t size) {
 bool fin_host_read(void *to, const void *from, size_t size) {
     struct iovec here = {to, size}, there = {(void *)(uintptr_t)from, size};
     ssize_t n = process_vm_readv(getpid(), &here, 1, &there, 1, 0);
-    return n == (ssize_t)size || (n < 0 && (errno == ENOSYS || errno == EPERM) && read_by_pipe(to, from, size));
+    return n == (ssize_t)size || (n < 0 && fin_host_denied(-errno) && read_by_pipe(to, from, size));
 }
 
 // No locks: where one of them moves meanwhile, the next look sees another sum. It expects no more than `most`.
