@@ -54,14 +54,14 @@ static int signal_number;
 static pid_t process; // whose runtimes are watched
 static pthread_mutex_t looking = PTHREAD_MUTEX_INITIALIZER;
 
-// Stands still as long as nothing is dispatched, but for one case in FIN_TICKS at each look. No locks, and no order: where
-// it is half of one state and half of another, it differs from the next look.
+// Stands still as long as nothing is dispatched. No locks, and no order: where it is half of one state and half of another,
+// it differs from the next look.
 __attribute__((no_sanitize("thread"))) static uint64_t look(const struct fin_runtime *rt) {
     const volatile struct fin_runtime *v = rt;
     const volatile struct fin_stats *s = &v->stats;
     const volatile struct fin_blocks *own = &s->blocks[FIN_FOR_PROGRAM];
     uint64_t handed = own->handed_off + own->recognized;
-    return v->ticks + (s->detached + s->suspended + s->woken_remotely + s->slept + handed) * FIN_TICKS;
+    return v->ticks + (s->switches + s->detached + s->suspended + s->woken_remotely + s->slept + handed) * FIN_TICKS;
 }
 
 // Code outside all finish blocks keeps nobody waiting.
