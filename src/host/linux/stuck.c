@@ -14,6 +14,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <sys/stat.h>
+#include <sys/syscall.h>
 #include <sys/uio.h>
 #include <time.h>
 #include <unistd.h>
@@ -43,7 +44,8 @@ static bool read_by_pipe(void *to, const void *from, size_t size) {
     int ends[2];
     if (pipe2(ends, O_CLOEXEC | O_NONBLOCK) != 0)
         return false;
-    bool done = write(ends[1], from, size) == (ssize_t)size && read(ends[0], to, size) == (ssize_t)size;
+    // Not by write(3), where a sanitizer looks at what is written.
+    bool done = syscall(SYS_write, ends[1], from, size) == (ssize_t)size && read(ends[0], to, size) == (ssize_t)size;
     close(ends[0]);
     close(ends[1]);
     return done;
