@@ -141,6 +141,16 @@ static void report(struct fin_runtime *rt, int sig, const siginfo_t *info, const
     }
 }
 
+// Of several threads that crash, the first ends the process when it has told all; unless it cannot, as one of the others has
+// a lock that it needs.
+static void wait_for_first(void) {
+    static bool crashing;
+    enum { PATIENCE_MS = 10000 };
+    bool waits = __atomic_exchange_n(&crashing, true, __ATOMIC_RELAXED);
+    for (int ms = 0; waits && ms < PATIENCE_MS; ms++)
+        fin_host_nap();
+}
+
 // The program ends here, so what is not async-signal-safe is used where it cannot deadlock in practice: on our own signal
 // stack, with a formatted buffer and one write.
 static void on_fault(int sig, siginfo_t *info, void *context) {
@@ -148,6 +158,7 @@ static void on_fault(int sig, siginfo_t *info, void *context) {
     if (first.sig)
         report_lost();
     first.sig = sig;
+    wait_for_first();
     struct fin_quiet q = fin_be_quiet(); // SIGPIPE would be another end than sig
     block(SIG_UNBLOCK, SIGSEGV);
     if (rt)
