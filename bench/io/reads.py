@@ -24,6 +24,7 @@ class Reads:
         self.files = [os.path.join(bench.scratch, f'fin-reads-{os.getpid()}-{i}') for i in range(2)]
         self.modes = ['cached', 'direct']
         self.fio = shutil.which('fio')
+        self.hand = True  # the callbacks, which need an io_uring, run here
 
     def command(self, who, block, depth, reads, direct):
         program = [self.bench.program('bench/io/rival-uring'), 'reads'] if who == HAND else \
@@ -49,6 +50,8 @@ class Reads:
             f'--size={2 * self.size}', '--thread', '--output-format=json']))
         job = json.loads(text[text.index('{'):])['jobs'][0]
         rate = job['read']['iops']
+        if not rate:
+            raise RuntimeError('it read nothing')
         return rate, (job['usr_cpu'] + job['sys_cpu']) / 100 / rate * 1e6
 
     def enough(self, block, depth, direct):
@@ -56,7 +59,7 @@ class Reads:
         the start of one to the start of another. The callbacks start all that completed before any goes down: of what is
         left over they would read nothing, at 1,024 in flight 964 of 15,300."""
         few = max(500, 4 * depth)
-        rate, _ = self.one(HAND, block, depth, few, direct)
+        rate, _ = self.one(HAND if self.hand else FIN, block, depth, few, direct)
         return -(-int(max(8 * depth, 1000, rate * self.seconds)) // depth) * depth
 
     @staticmethod
@@ -67,11 +70,12 @@ class Reads:
 
     def measure(self, samples, mode, block, depth, progress):
         direct = mode == 'direct'
-        who = [*OURS, HAND] + ([SYNC] if depth == 1 else [])
+        who = [*OURS] + [HAND] * self.hand + ([SYNC] if depth == 1 else [])
         reads = self.enough(block, depth, direct)
         for repetition in range(self.most):
             base = mode, block, depth, HAND
-            if repetition >= self.least and all(self.clear(samples, (*base[:3], name), base) for name in OURS):
+            if repetition >= self.least and (not self.hand or
+                                             all(self.clear(samples, (*base[:3], name), base) for name in OURS)):
                 break
             for name in in_turns(who, repetition):
                 progress.show(f'{name}, {block} bytes, {mode}, {depth} in flight')
@@ -87,11 +91,7 @@ class Reads:
                           ['reads_per_s', 'cpu_us'])
         try:
             output_of([self.bench.program('examples/reads'), '--make', *self.files, '--size', str(self.size)])
-            try:
-                self.one(HAND, 4096, 1, 10, True)
-            except RuntimeError as e:
-                print(f'  direct reads: skipped: {self.bench.scratch}: {e}')
-                self.modes.remove('direct')
+            self.leave_out()
             progress = Progress('reads', 2 * len(self.modes) * len(self.depths))
             for mode in self.modes:
                 for block in (4096, 65536):
@@ -104,14 +104,36 @@ class Reads:
             for path in self.files:
                 if os.path.exists(path):
                     os.unlink(path)
-        if not self.fio:
-            print('  fio: skipped: not installed')
         self.print_losses(samples)
         return samples.has(FIN)
+
+    def leave_out(self):
+        """What cannot run here: direct reads where the file system has none, rivals where io_uring is denied. Says why."""
+        why = self.refused(FIN, True)
+        if why:
+            print(f'  direct reads: skipped: {self.bench.scratch}: {why}')
+            self.modes.remove('direct')
+        why = self.refused(HAND, False)
+        if why:
+            print(f'  {HAND}: skipped: {why}: nothing to compare with')
+            self.hand = False
+        why = self.refused(FIO, False) if self.fio else 'not installed'
+        if why:
+            print(f'  fio: skipped: {why}')
+            self.fio = None
+
+    def refused(self, who, direct):
+        try:
+            self.one(who, 4096, 1, 10, direct)
+        except RuntimeError as e:
+            return str(e)
+        return None
 
     def print_losses(self, samples):
         """Where the callbacks take less CPU time or read more; and what a read costs more, which tells a price of each
         read from one of the bytes or of the number in flight."""
+        if not self.hand:
+            return
         losses, extra = [], {}
         for mode, block, depth, name in samples.rows:
             key, hand = (mode, block, depth, name), (mode, block, depth, HAND)
@@ -143,7 +165,7 @@ class Reads:
                 line = f'  {depth:>9}  {name:20}{rate:11.0f}'
                 line += f'{samples.spread(key, "reads_per_s"):7.0f}%{rate * block / 1e6:8.0f}'
                 line += f'{samples.median(key, "cpu_us"):9.2f}'
-                if name in OURS:
+                if name in OURS and self.hand:
                     line += self.compared(samples, key, (mode, block, depth, HAND))
                 print(line)
 

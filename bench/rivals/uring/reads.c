@@ -35,8 +35,12 @@ int reads(int argc, char **argv) {
     struct raid raid;
     uint64_t count = (uint64_t)option_value(argc, argv, "--reads", 100000);
     EXPECT(depth > 0);
-    EXPECT(open_raid(&raid, paths, (size_t)option_value(argc, argv, "--block", PAGE), count, 2 * (uint64_t)depth,
-                     has_option(argc, argv, "--direct")) == 0);
+    int error = open_raid(&raid, paths, (size_t)option_value(argc, argv, "--block", PAGE), count, 2 * (uint64_t)depth,
+                          has_option(argc, argv, "--direct"));
+    if (error) {
+        fprintf(stderr, "reads: %s\n", strerror(-error));
+        return 1;
+    }
     struct request *requests = allocate((size_t)depth * sizeof *requests);
     char *buffers = read_buffers(&raid, depth);
     uring_begin();

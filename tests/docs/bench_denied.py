@@ -1,0 +1,44 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: BSD-2-Clause
+"""Where io_uring is denied, and the file system has no direct reads, the benchmark of reads says what it leaves out, and
+measures the rest: bench_denied.py SOURCE"""
+import os
+import subprocess
+import sys
+import tempfile
+
+# Stand for the programs that are measured.
+READS = '''#!/bin/sh
+[ "$1" != --make ] || { : >"$2"; : >"$3"; exit; }
+case "$*" in *--direct*) echo "reads: Invalid argument" >&2; exit 1 ;; esac
+echo 1000 0.1 0.1
+'''
+DENIED = '#!/bin/sh\necho "io_uring: Operation not permitted" >&2\nexit 1\n'
+SAID = ['direct reads: skipped: ', 'reads: Invalid argument',
+        'io_uring callbacks: skipped: io_uring: Operation not permitted', 'fio: skipped: io_uring: Operation not permitted',
+        '1  Fin  ', '1  pread  ']
+
+
+def program(directory, path, text):
+    at = os.path.join(directory, path)
+    os.makedirs(os.path.dirname(at), exist_ok=True)
+    with open(at, 'w', encoding='ascii') as f:
+        f.write(text)
+    os.chmod(at, 0o755)
+
+
+def main():
+    with tempfile.TemporaryDirectory() as build:
+        for path, text in (('examples/reads', READS), ('bench/io/rival-uring', DENIED), ('bin/fio', DENIED)):
+            program(build, path, text)
+        env = {**os.environ, 'PATH': os.path.join(build, 'bin') + ':' + os.environ['PATH']}
+        bench = os.path.join(sys.argv[1], 'bench', 'io', 'bench.py')
+        done = subprocess.run([sys.executable, bench, 'reads', '--build', build, '--repetitions', '2'], env=env,
+                              capture_output=True, text=True, check=False)
+        missing = [said for said in SAID if said not in done.stdout]
+        if done.returncode or missing:
+            sys.exit(f'{done.stdout}{done.stderr}status {done.returncode}, and it does not say {missing}')
+
+
+if __name__ == '__main__':
+    main()
