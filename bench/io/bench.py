@@ -6,6 +6,7 @@ turns. Prints tables; writes each sample to reads.csv, quotes.csv and http.csv, 
 What is measured runs on one processor, the load on another. Speed fails nothing: the tables say which targets were met."""
 import argparse
 import os
+import signal
 import subprocess
 import sys
 
@@ -39,6 +40,7 @@ def options():
 
 def main():
     bench = Bench(options())
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))  # as after ^C, no files are left
     print(f'  {machine()}; measured on CPU {bench.cpu}, load from CPU {bench.other_cpu}')
     if bench.cpu == bench.other_cpu:
         print('  one processor for both: rates mean little here, CPU times still do')

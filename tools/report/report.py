@@ -19,6 +19,7 @@ import time
 
 from pages import markdown, page
 
+PATIENCE = 10  # seconds for a step to end in when it is told to
 TOP = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 
 
@@ -114,11 +115,25 @@ def output_of(command, limit):
         output = process.communicate(timeout=limit)[0]
         return output, f'it ended with status {process.returncode}' if process.returncode else ''
     except subprocess.TimeoutExpired:
-        os.killpg(process.pid, signal.SIGKILL)  # and what it has started, which has the pipe open, too
-        return process.communicate()[0], f'it did not end within {limit} s'
+        return end(process), f'it did not end within {limit} s'
     except BaseException:
-        os.killpg(process.pid, signal.SIGKILL)
+        end(process)
         raise
+
+
+def end(process):
+    """Ends it and what it has started, which has the pipe open, too; what removes its files first has time for that.
+    Returns the rest of what it printed."""
+    try:
+        os.killpg(process.pid, signal.SIGTERM)
+        process.wait(PATIENCE)
+    except (ProcessLookupError, subprocess.TimeoutExpired):
+        pass
+    try:
+        os.killpg(process.pid, signal.SIGKILL)
+    except ProcessLookupError:
+        pass
+    return process.communicate()[0]
 
 
 def first_line(*command):
@@ -179,6 +194,7 @@ def arguments():
 
 def main():
     options = arguments()
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))  # as after ^C, the step that runs is ended first
     steps, facts, began = [s for s in STEPS if s.name in options.names], machine(), time.time()
     if options.quick:
         facts.append(('kind', 'quick: few repetitions'))
@@ -197,4 +213,7 @@ def main():
 
 
 if __name__ == '__main__':
-    sys.exit(main())
+    try:
+        sys.exit(main())
+    except KeyboardInterrupt:
+        sys.exit(130)
