@@ -51,7 +51,7 @@ static void table_trip(void) {
         rows[count++] = (struct bench_row){"ZeroMQ, a pair as between processes", trip_zeromq_ipc, 50};
     }
     if (have_rte_ring)
-        rows[count++] = (struct bench_row){"rte_ring (DPDK), elements of a line", trip_rte_ring, 2000};
+        rows[count++] = (struct bench_row){"rte_ring (DPDK), a line as four elements", trip_rte_ring, 2000};
     bench_table("trip", "round trip of one line between two processors", "cycles", rows, count);
     if (!have_zeromq)
         bench_skip("ZeroMQ", "libzmq is not there");
@@ -109,7 +109,7 @@ static void table_stream(void) {
     if (have_zeromq)
         rows[count++] = (struct bench_row){"ZeroMQ, a pair within the process", stream_zeromq, 2000};
     if (have_rte_ring) {
-        rows[count++] = (struct bench_row){"rte_ring (DPDK), elements of a line", stream_rte_ring, 100000};
+        rows[count++] = (struct bench_row){"rte_ring (DPDK), a line as four elements", stream_rte_ring, 100000};
         rows[count++] = (struct bench_row){"the same, 32 at a time", stream_rte_bursts, 200000};
     }
     bench_table("stream", "messages one way between two processors", "cycles", rows, count);

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// DPDK's rte_ring, with elements of a line: one producer, one consumer.
+// DPDK's rte_ring: one producer, one consumer. A line is four elements of 16 bytes, which its headers copy as vectors; what
+// GCC makes at -O3 of their copy of one element of 64 bytes takes half as long again, in bursts more than twice as long.
 #include "rows.h"
 
 #if HAVE_RTE_RING
@@ -8,11 +9,11 @@
 #include <rte_ring.h>
 #include <rte_ring_elem.h>
 
-enum { LINE = 64, SLOTS = 4096, BURST = 32 };
+enum { ELEMENT = 16, PARTS = 4, SLOTS = 4096 * PARTS, BURST = 32 };
 
 struct line {
-    char bytes[LINE];
-};
+    char bytes[PARTS * ELEMENT];
+} __attribute__((aligned(64)));
 
 static struct rte_ring *ring[2];
 
@@ -23,20 +24,21 @@ static void check(bool good) {
 
 static void use(void) {
     for (int i = 0; i < 2 && !ring[i]; i++) {
-        ssize_t size = rte_ring_get_memsize_elem(LINE, SLOTS);
+        ssize_t size = rte_ring_get_memsize_elem(ELEMENT, SLOTS);
         check(size > 0 && (ring[i] = aligned_alloc(RTE_CACHE_LINE_SIZE, (size_t)size + 64 - (size_t)size % 64)) != NULL);
         check(rte_ring_init(ring[i], i ? "fin-bench-1" : "fin-bench-0", SLOTS, RING_F_SP_ENQ | RING_F_SC_DEQ) == 0);
     }
 }
 
 static void put(struct rte_ring *r, const struct line *l) {
-    while (rte_ring_sp_enqueue_elem(r, (void *)(uintptr_t)l, LINE) != 0) {
+    while (rte_ring_sp_enqueue_bulk_elem(r, l, ELEMENT, PARTS, NULL) == 0) {
     }
 }
 
 static void get(struct rte_ring *r, struct line *l) {
-    while (rte_ring_sc_dequeue_elem(r, l, LINE) != 0) {
+    while (rte_ring_sc_dequeue_bulk_elem(r, l, ELEMENT, PARTS, NULL) == 0) {
     }
+    __asm__ volatile("" : : "r"(l) : "memory"); // it is read, as far as the compiler knows
 }
 
 static void ask(void *n) {
@@ -66,15 +68,17 @@ static void recv_all(void *n) {
 static void send_bursts(void *n) {
     struct line l[BURST] = {0};
     for (long i = 0; i < *(long *)n; i += BURST)
-        for (unsigned done = 0; done < BURST;)
-            done += rte_ring_sp_enqueue_burst_elem(ring[0], l + done, LINE, BURST - done, NULL);
+        for (unsigned done = 0; done < BURST * PARTS;)
+            done += rte_ring_sp_enqueue_burst_elem(ring[0], (char *)l + done * ELEMENT, ELEMENT, BURST * PARTS - done, NULL);
 }
 
 static void recv_bursts(void *n) {
     struct line l[BURST];
-    for (long i = 0; i < *(long *)n; i += BURST)
-        for (unsigned done = 0; done < BURST;)
-            done += rte_ring_sc_dequeue_burst_elem(ring[0], l + done, LINE, BURST - done, NULL);
+    for (long i = 0; i < *(long *)n; i += BURST) {
+        for (unsigned done = 0; done < BURST * PARTS;)
+            done += rte_ring_sc_dequeue_burst_elem(ring[0], (char *)l + done * ELEMENT, ELEMENT, BURST * PARTS - done, NULL);
+        __asm__ volatile("" : : "r"(l) : "memory");
+    }
 }
 
 double trip_rte_ring(long n) {
