@@ -89,14 +89,14 @@ double stream_pipe(long n) { return over_pipes(send_all, recv_all, 64, n); }
 double stream_pipe_large(long n) { return over_pipes(send_all, recv_all, LARGE, n); }
 double stream_socket(long n) { return over_sockets(send_all, recv_all, n); }
 
-// A waiter that sleeps in a futex, and answers by a store that is polled for.
+// A waiter that sleeps in a futex of this process, and answers by a store that is polled for.
 static uint32_t question, reply;
 
 static void futex_far(void *unused) {
     (void)unused;
     for (uint32_t i = 0; i < (uint32_t)count; i++) {
         while (__atomic_load_n(&question, __ATOMIC_ACQUIRE) == i)
-            syscall(SYS_futex, &question, FUTEX_WAIT, i, NULL, NULL, 0);
+            syscall(SYS_futex, &question, FUTEX_WAIT_PRIVATE, i, NULL, NULL, 0);
         __atomic_store_n(&reply, i + 1, __ATOMIC_RELEASE);
     }
 }
@@ -111,7 +111,7 @@ static void futex_near(void *unused) {
         }
         uint64_t start = bench_ticks();
         __atomic_store_n(&question, i + 1, __ATOMIC_RELEASE);
-        syscall(SYS_futex, &question, FUTEX_WAKE, 1, NULL, NULL, 0);
+        syscall(SYS_futex, &question, FUTEX_WAKE_PRIVATE, 1, NULL, NULL, 0);
         while (__atomic_load_n(&reply, __ATOMIC_ACQUIRE) != i + 1) {
         }
         asleep += bench_ticks() - start;
