@@ -114,6 +114,17 @@ static void line(const char *name, part_fn *part, int reason) {
     printf("\n");
 }
 
+// They are no blocks, nor a part of them, and may be many times as many.
+static void turns(const char *name) {
+    printf("  %-34s", name);
+    for (int i = 0; i < count; i++) {
+        uint64_t n = all[i].stats.blocks[FIN_FOR_LOOK].with_continuation;
+        printf("%12" PRIu64 "%8s", n, "");
+        bench_csv("blocks", all[i].name, name, (double)n);
+    }
+    printf("\n");
+}
+
 static void aim(const char *name, part_fn *part, double least) {
     printf("  %-34s", name);
     for (int i = 0; i < count; i++) {
@@ -150,7 +161,7 @@ void table_blocks(void) {
     aim("aim: 60% with recognition", recognized, 60);
     line("stack handoff", handed_off, 0);
     if (blocks_for(FIN_FOR_LOOK))
-        line("turns given before, in a look", with_continuation, FIN_FOR_LOOK);
+        turns("turns given before, in a look");
     printf("  %-34s", "stacks in use: average, most");
     for (int i = 0; i < count; i++) {
         const struct fin_stats *s = &all[i].stats;

@@ -30,6 +30,9 @@ double asleep_in_one(long n);
 double asleep_many_stacks(long n);
 double asleep_many_in_one(long n);
 
+// Two processes on one processor would take what the kernel takes to switch between them, whoever calls how: then there are
+// no servers.
+bool far_possible(void);
 // One of the second kind: its run ends with that of the server's process. False: it failed.
 bool far_only(double (*run)(long), long n);
 // What the caller's thread counted in the last run of such a row. False: it is not one.
