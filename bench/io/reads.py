@@ -24,6 +24,7 @@ class Reads:
         self.files = [os.path.join(bench.scratch, f'fin-reads-{os.getpid()}-{i}') for i in range(2)]
         self.modes = ['cached', 'direct']
         self.fio = shutil.which('fio')
+        self.fio_times = bench.of(1, 1, 3)  # after the others
         self.hand = True  # the callbacks, which need an io_uring, run here
 
     def command(self, who, block, depth, reads, direct):
@@ -81,7 +82,7 @@ class Reads:
                 progress.show(f'{name}, {block} bytes, {mode}, {depth} in flight')
                 samples.add((mode, block, depth, name), repetition, self.one(name, block, depth, reads, direct))
         if self.fio:
-            for repetition in range(self.bench.of(1, 1, 3)):
+            for repetition in range(self.fio_times):
                 progress.show(f'fio, {block} bytes, {mode}, {depth} in flight')
                 samples.add((mode, block, depth, FIO), repetition, self.one(FIO, block, depth, 0, direct))
         progress.step('')
@@ -153,8 +154,9 @@ class Reads:
                   f'{max(ns):+.0f} over block sizes and modes')
 
     def print_table(self, samples, mode, block):
+        fio = f', of fio {self.fio_times} after them' if self.fio else ''
         print(f'\nRandom reads of {block} bytes, {mode}, {2 * self.size >> 20} MiB; medians of {self.least} to '
-              f'{self.most}; ratios of repetitions side by side, and where they are with 90% confidence [reads]')
+              f'{self.most}{fio}; ratios of repetitions side by side, and where they are with 90% confidence [reads]')
         print(f'  {"in flight":>9}  {"":20}{"reads/s":>11}{"spread":>8}{"MB/s":>8}{"CPU us":>9}   Fin: throughput, CPU')
         for depth in self.depths:
             for name in (*OURS, HAND, SYNC, FIO):
