@@ -16,6 +16,7 @@ sys.path.insert(0, os.path.join(TOP, 'tools', 'report'))
 from outputs import pick, targets  # noqa: E402
 from pages import Found  # noqa: E402
 from papers import AC, EXT, HTM, ITEMS, MACH, SHOWN_OTHERWISE  # noqa: E402
+from report import STEPS  # noqa: E402
 
 # What measurements the papers show.
 SHOWN = {AC: ['5.1, microbenchmarks', '5.1, ping-pong', 'Figure 10', 'Figure 11', 'Figure 12'],
@@ -116,6 +117,16 @@ def check_aims():
         sys.exit(f'{silent}: no verdict')
 
 
+def check_samples():
+    """No step writes over the samples and the plots of another."""
+    written = []
+    for step in STEPS:
+        out = step.program[step.program.index('--out') + 1] if '--out' in step.program else ''
+        written += [(out, part) for part in ('reads', 'quotes', 'http') if part in step.program]
+    if len(written) != 4 or len(set(written)) != len(written):
+        sys.exit(f'steps write to the same place: {written}')
+
+
 def report(recorded, directory):
     at = [os.path.join(directory, name) for name in ('page.html', 'page.md')]
     command = [sys.executable, os.path.join(TOP, 'tools', 'report', 'report.py'), '--recorded', recorded]
@@ -163,6 +174,7 @@ def main():
     check_numbered()
     check_plots()
     check_aims()
+    check_samples()
     with tempfile.TemporaryDirectory() as directory:
         check_pages(directory)
         check_incomplete(directory)

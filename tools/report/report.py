@@ -60,7 +60,8 @@ STEPS = [
     io('reads', 'Random reads (ac figure 11)', '--repetitions 1', 80, 40),
     io('quotes', 'Stock-quote server (ac figure 12)', '--repetitions 1 --clients 1000', 240, 40),
     Step('crowd', '200,000 clients of the stock-quote server', f'./run io quotes {CROWD}', '--clients 20000', 100, 20,
-         ['bench/io/bench.py', '--build', '{build}', 'quotes', '--repetitions', '1', *shlex.split(CROWD)]),
+         ['bench/io/bench.py', '--build', '{build}', 'quotes', '--repetitions', '1', *shlex.split(CROWD),
+          '--out', '{build}/bench/io/crowd']),
     io('http', 'HTTP and echo servers', '--repetitions 1', 85, 35),
 ]
 
