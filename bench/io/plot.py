@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-2-Clause
-"""Plots of reads.csv, quotes.csv and http.csv in a directory, as PNG beside them: bench/io/plot.py DIRECTORY"""
+"""Plots of reads.csv, quotes.csv and http.csv in a directory, as PNG beside them:
+bench/io/plot.py DIRECTORY [reads|quotes|http...]"""
 import csv
 import os
 import statistics
@@ -114,11 +115,11 @@ def plot_http(directory):
 
 
 def main():
-    directory = sys.argv[1]
+    directory, names = sys.argv[1], sys.argv[2:]
     for name, plot in (('reads', plot_reads), ('quotes', plot_quotes), ('http', plot_http)):
         path = os.path.join(directory, name + '.csv')
         with_samples = os.path.exists(path) and len(open(path, encoding='utf-8').readlines()) > 1
-        if not with_samples:
+        if not with_samples or names and name not in names:
             continue
         figure = plot(directory)
         figure.tight_layout()

@@ -115,7 +115,7 @@ class Quotes:
         counts = bench.of([1000, 10000], [1000, 10000, 50000, 200000],
                           [1000, 5000, 10000, 20000, 50000, 100000, 150000, 200000, 250000])
         if bench.options.clients:
-            counts = [int(n) for n in bench.options.clients.split(',')]
+            counts = bench.options.clients
         self.limit = descriptors(max(counts) + SPARE) - SPARE
         limits = system_limits()
         most = min(limits.values())
@@ -182,8 +182,10 @@ class Quotes:
         for name, (n, why) in self.ended.items():
             print(f'  {name}: not beyond {n} clients: {why}')
         self.print_targets(samples, servers)
-        self.print_losses(samples)
-        return any(name.startswith(FIN) for name, _ in samples.rows)
+        ours = samples.has(self.ours[0])
+        if ours:
+            self.print_losses(samples)
+        return ours
 
     def clear(self, samples, n):
         """Is it sure on which side of the target ours are?"""

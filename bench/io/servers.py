@@ -105,7 +105,8 @@ def all_servers(bench):
         built('Tokio', 'bench/rivals/tokio', three, not_built, managed=True),
         script('Node', shutil.which('node') or shutil.which('nodejs'), 'node/quotes.js', 'nodejs is not installed'),
         script('asyncio', sys.executable, 'python/quotes.py', ''),
-        script('asyncio, uvloop', python_with('uvloop'), 'python/quotes.py', 'python3-uvloop is not installed', '--uvloop'),
+        script('asyncio on uvloop', python_with('uvloop'), 'python/quotes.py', 'python3-uvloop is not installed',
+               '--uvloop'),
         Server('nginx', ('http',), lambda kind, port: nginx_command(bench, nginx, port),
                None if nginx else 'not installed'),
     ]

@@ -69,7 +69,8 @@ class Web:
                 for connections in self.connections:
                     self.print_table(samples, servers, kind, load, connections)
         samples.close()
-        self.print_losses(samples)
+        if samples.has('Fin'):
+            self.print_losses(samples)
         return samples.has('Fin')
 
     @staticmethod
