@@ -238,7 +238,7 @@ class Quotes:
                 continue
             cpu = samples.ratio(fin, key, 'cpu_ms_per_s')
             more, less = samples.median(fin, 'memory_per_client'), samples.median(key, 'memory_per_client')
-            if cpu > 1:
+            if cpu and cpu > 1:  # None: no repetition has both
                 losses.append((cpu, f'{name}, {n} clients: Fin takes {cpu:.3f} times the CPU time (spread '
                                f'{samples.spread(fin, "cpu_ms_per_s"):.0f}%), '
                                f'{self.each(samples, fin) - self.each(samples, key):+.2f} us a quote'))
