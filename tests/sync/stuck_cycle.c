@@ -165,6 +165,40 @@ static void two_cycles(void) {
     }
 }
 
+static void take_within(struct fin_mutex *first, struct fin_mutex *second) {
+    if (fin_mutex_lock(first) != 0)
+        return;
+    fin_yield();
+    if (fin_mutex_lock(second) == 0)
+        fin_mutex_unlock(second);
+    fin_mutex_unlock(first);
+}
+
+static struct fin_mutex *other;
+
+static void other_then_a(void *unused) {
+    (void)unused;
+    take_within(other, &a);
+}
+
+static void a_then_other(void *unused) {
+    (void)unused;
+    take_within(&a, other);
+}
+
+// When a cycle has come to its end, one of AWEs that lie and wait where those did is another. It takes turns until both
+// have been there for enough looks.
+static void one_after_the_other(void) {
+    for (uint64_t turn = 1;; turn++) {
+        other = turn % 2 ? &b : &c;
+        fin_timeout(turn * 2 * SOME_LOOKS_NS) {
+            fin_async_call(other_then_a, NULL);
+            fin_async_call(a_then_other, NULL);
+        }
+        fin_sleep(turn * SOME_LOOKS_NS);
+    }
+}
+
 static void with_signals(void) { beside(awaits_signal, 1); }
 static void with_listener(void) { beside(awaits_client, 1); }
 static void with_many_peers(void) { beside(awaits_data, 1000); }
@@ -206,6 +240,7 @@ static struct scenario scenarios[] = {
     {.run = back_from_condition, .said = {"wait for one another", "for the mutex", "for the mutex", "a cycle: "}},
     {.run = two_cycles, .said = {"entry owner_has_a", "a cycle: ", "wait for one another", "entry c_then_d", "a cycle: "},
      .cycles = 2},
+    {.run = one_after_the_other, .said = {"entry other_then_a", "a cycle: ", "entry other_then_a", "a cycle: "}},
     {.run = holder_reads},
 };
 

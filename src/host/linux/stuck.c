@@ -103,17 +103,20 @@ static bool any_locked(void) {
 }
 
 // The same one at so many looks, whatever else happens between them. Each is told once. Where nothing has moved since the
-// last look there is nothing new to see, but another one behind one that was told.
+// last look there is nothing new to see, but another one behind one that was told. Without locks there are none any more.
 static void look_for_cycle(void) {
     static uint64_t found, seen;
     static int looks;
     uint64_t sum, after, now = found;
     if (!all_asleep(FIN_EXPECTS_MORE, &sum))
         return;
+    bool locked = any_locked();
     if (sum != seen)
-        now = any_locked() ? fin_stuck_cycle() : 0;
+        now = locked ? fin_stuck_cycle() : 0;
     if (!all_asleep(FIN_EXPECTS_MORE, &after) || after != sum)
         return;
+    if (!locked)
+        fin_stuck_forget();
     looks = now && now == found ? looks + 1 : 0;
     found = now;
     seen = sum;

@@ -12,6 +12,7 @@ void fin_stuck_thread_ends(const struct fin_runtime *rt); // own thread: reports
 // waits.c: who waits for whom
 void fin_stuck_print(long ms);
 uint64_t fin_stuck_cycle(void); // of those who wait for one another, not told yet, as a number that stands for it; or 0
+void fin_stuck_forget(void); // no cycle that was told is there any more
 void fin_stuck_print_cycle(long ms); // tells the one just found, and who waits for those in it
 
 #endif

@@ -484,6 +484,8 @@ uint64_t fin_stuck_cycle(void) {
     return sum | 1;
 }
 
+void fin_stuck_forget(void) { told_count = 0; }
+
 void fin_stuck_print_cycle(long ms) {
     for (int i = 0; i < cycle_length; i++)
         told[told_count++] = number_of(cycle[i]);
