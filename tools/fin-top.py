@@ -274,6 +274,8 @@ def main():
     parser.add_argument('--awes', action='store_true', help='show each AWE')
     parser.add_argument('--interval', type=float, default=1, metavar='S', help='seconds between two looks')
     options = parser.parse_args()
+    if not sys.stdout:
+        sys.exit('fin-top: stdout is closed')
     sys.stdout.reconfigure(errors='replace')
     before, last = {}, time.monotonic()
     try:

@@ -150,6 +150,10 @@ def check_output(script, pid):
         os.close(write)
         if done.stderr.strip() != said:
             sys.exit(f'where output goes to {where}: {done.stderr}')
+    done = subprocess.run(['sh', '-c', 'exec "$@" >&-', 'sh', sys.executable, script, '--once', str(pid)], check=False,
+                          text=True, timeout=60, stderr=subprocess.PIPE)
+    if done.stderr != 'fin-top: stdout is closed\n':
+        sys.exit(f'where stdout is closed: {done.stderr}')
 
 
 def main():
