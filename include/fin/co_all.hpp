@@ -110,7 +110,7 @@ FIN_TAGGED_ task<std::variant<detail::value_of<T>...>> when_any(task<T>... tasks
     co_return detail::result_at(*first, std::index_sequence_for<T...>(), tasks...);
 }
 
-// The same of as many tasks as there are: which one was first, and what it returned, which is no reference. Of none it
+// The same of as many tasks as there are: which one was first, and what it returned, which may be a reference. Of none it
 // throws std::logic_error.
 template <class T> FIN_TAGGED_ task<std::pair<size_t, detail::value_of<T>>> when_any(std::vector<task<T>> tasks) {
     if (tasks.empty())

@@ -54,6 +54,22 @@ static fin::task<> first(int &done) {
     done++;
 }
 
+static int shared_number;
+
+static fin::task<int &> refers(uint64_t ns) {
+    co_await co::sleep(ns);
+    co_return shared_number;
+}
+
+static fin::task<> of_references(int &done) {
+    std::vector<fin::task<int &>> tasks;
+    tasks.push_back(refers(UINT64_MAX));
+    tasks.push_back(refers(1));
+    auto result = co_await co::when_any(std::move(tasks));
+    CHECK(result.first == 1 && &result.second == &shared_number);
+    done++;
+}
+
 static fin::task<> of_many(int &done) {
     std::vector<fin::task<std::string>> tasks;
     for (size_t i = 0; i < 100; i++)
@@ -118,8 +134,8 @@ static fin::task<> cancelled(int &done) {
 
 int main() {
     int done = 0;
-    for (auto test : {first, of_many, exceptions, cancelled})
+    for (auto test : {first, of_references, of_many, exceptions, cancelled})
         fin::finish(test(done));
-    CHECK(done == 4 && alive == 0);
+    CHECK(done == 5 && alive == 0);
     return 0;
 }
