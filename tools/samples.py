@@ -110,7 +110,7 @@ def flags_for(build, code):
 
 
 def is_clang(command):
-    return any('clang' in word for word in command)
+    return any(os.path.basename(word).startswith('clang') for word in command)
 
 
 def compiler(kind, code):

@@ -144,9 +144,9 @@ static void report(struct fin_runtime *rt, int sig, const siginfo_t *info, const
 // Of several threads that crash, the first ends the process when it has told all; unless it cannot, as one of the others has
 // a lock that it needs.
 static void wait_for_first(void) {
-    static bool crashing;
+    static pid_t crashing; // the process: the child of a fork has none of its parent's threads
     enum { PATIENCE_MS = 10000 };
-    bool waits = __atomic_exchange_n(&crashing, true, __ATOMIC_RELAXED);
+    bool waits = __atomic_exchange_n(&crashing, getpid(), __ATOMIC_RELAXED) == getpid();
     for (int ms = 0; waits && ms < PATIENCE_MS; ms++)
         fin_host_nap();
 }
