@@ -167,7 +167,7 @@ static fin::task<object> routine(int depth, object given) {
 }
 
 int main(int argc, char **argv) {
-    int programs = argc > 1 ? std::atoi(argv[1]) : 5000;
+    int programs = argc > 1 ? std::atoi(argv[1]) : std::getenv("FIN_FEW") ? 1000 : 5000;
     uint64_t seed = argc > 2 ? std::strtoull(argv[2], nullptr, 0) : 1;
     for (int i = 0; i < programs; i++) {
         state = seed + 0x9e3779b97f4a7c15u * static_cast<uint64_t>(i + 1);
