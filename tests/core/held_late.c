@@ -4,29 +4,14 @@
 #define _GNU_SOURCE
 #include <poll.h>
 #include <pthread.h>
-#include <signal.h>
 #include <string.h>
 
 #include <fin.h>
 
-#include "process.h"
+#include "asked.h"
 
 static int begin[2], go[2], gone[2], reports[2];
 enum { PATIENCE_MS = 30000 };
-
-static void wait_for_byte(int fd) {
-    char c;
-    CHECK_EQ(read(fd, &c, 1), 1);
-}
-
-static bool is_asked(void) {
-    sigset_t pending;
-    sigpending(&pending);
-    for (int i = SIGRTMIN; i <= SIGRTMAX; i++)
-        if (sigismember(&pending, i) == 1)
-            return true;
-    return false;
-}
 
 static void set_blocked(bool blocked) {
     sigset_t all;

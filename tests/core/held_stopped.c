@@ -1,28 +1,13 @@
 // SPDX-License-Identifier: BSD-2-Clause
 // FIN_HELD_MS: a process that is stopped while it is asked who holds a thread, and goes on, answers then; the time that it
 // stood still does not count as one in which the thread took no signal.
-#include <signal.h>
 #include <string.h>
 
 #include <fin.h>
 
-#include "process.h"
+#include "asked.h"
 
 static int told[2], tell[2], reports[2];
-
-static void wait_for_byte(int fd) {
-    char c;
-    CHECK_EQ(read(fd, &c, 1), 1);
-}
-
-static bool is_asked(void) {
-    sigset_t pending;
-    sigpending(&pending);
-    for (int i = SIGRTMIN; i <= SIGRTMAX; i++)
-        if (sigismember(&pending, i) == 1)
-            return true;
-    return false;
-}
 
 static void holds(void *unused) {
     sigset_t all, before;

@@ -9,32 +9,13 @@
 
 #include <fin.h>
 
+#include "deadlock.h"
 #include "stuck.h"
 
 #define SOME_LOOKS_NS (300 * FIN_MS)
 
-static struct fin_mutex a = FIN_MUTEX_INIT, b = FIN_MUTEX_INIT;
 static struct fin_event event = FIN_EVENT_INIT;
 static struct fin_awe *slot;
-
-static void take_both(struct fin_mutex *first, struct fin_mutex *second) {
-    fin_mutex_lock_nc(first);
-    fin_yield();
-    fin_mutex_lock_nc(second);
-    fin_mutex_unlock(second);
-    fin_mutex_unlock(first);
-}
-
-static void a_then_b(void *unused) {
-    (void)unused;
-    fin_set_name("left");
-    take_both(&a, &b);
-}
-
-static void b_then_a(void *unused) {
-    (void)unused;
-    take_both(&b, &a);
-}
 
 static void two_mutexes(void) {
     fin_finish {

@@ -9,27 +9,12 @@
 #include <fin.h>
 #include <fin/signals.h>
 
+#include "deadlock.h"
 #include "stuck.h"
 
 #define SOME_LOOKS_NS (300 * FIN_MS)
 
-static struct fin_mutex a = FIN_MUTEX_INIT, b = FIN_MUTEX_INIT, c = FIN_MUTEX_INIT, d = FIN_MUTEX_INIT;
-
-static void take_both(struct fin_mutex *first, struct fin_mutex *second) {
-    fin_mutex_lock_nc(first);
-    fin_yield();
-    fin_mutex_lock_nc(second);
-}
-
-static void a_then_b(void *unused) {
-    (void)unused;
-    take_both(&a, &b);
-}
-
-static void b_then_a(void *unused) {
-    (void)unused;
-    take_both(&b, &a);
-}
+static struct fin_mutex c = FIN_MUTEX_INIT, d = FIN_MUTEX_INIT;
 
 static void c_then_d(void *unused) {
     (void)unused;
@@ -165,25 +150,16 @@ static void two_cycles(void) {
     }
 }
 
-static void take_within(struct fin_mutex *first, struct fin_mutex *second) {
-    if (fin_mutex_lock(first) != 0)
-        return;
-    fin_yield();
-    if (fin_mutex_lock(second) == 0)
-        fin_mutex_unlock(second);
-    fin_mutex_unlock(first);
-}
-
 static struct fin_mutex *other;
 
 static void other_then_a(void *unused) {
     (void)unused;
-    take_within(other, &a);
+    take_both(other, &a);
 }
 
 static void a_then_other(void *unused) {
     (void)unused;
-    take_within(&a, other);
+    take_both(&a, other);
 }
 
 // When a cycle has come to its end, one of AWEs that lie and wait where those did is another. It takes turns until both

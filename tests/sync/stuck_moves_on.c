@@ -7,32 +7,10 @@
 #include <sys/ioctl.h>
 #include <sys/prctl.h>
 
-#include <fin.h>
-
+#include "deadlock.h"
 #include "process.h"
 
 enum { FULL = 4096, ROOM = 256 }; // for the first line, and part of the next
-
-static struct fin_mutex a = FIN_MUTEX_INIT, b = FIN_MUTEX_INIT;
-
-static void take_both(struct fin_mutex *first, struct fin_mutex *second) {
-    if (fin_mutex_lock(first) != 0)
-        return;
-    fin_yield();
-    if (fin_mutex_lock(second) == 0)
-        fin_mutex_unlock(second);
-    fin_mutex_unlock(first);
-}
-
-static void a_then_b(void *unused) {
-    (void)unused;
-    take_both(&a, &b);
-}
-
-static void b_then_a(void *unused) {
-    (void)unused;
-    take_both(&b, &a);
-}
 
 static void wants_a(void *unused) {
     (void)unused;
