@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
 // Counters of the calling thread's runtime. With FIN_STATS=1 in the environment a program prints the counters of all its
 // threads when it ends: how often AWEs blocked, for what, and whether with or without a stack (continuations, tables 1 and
-// 2).
+// 2). The child of a fork counts from zero.
 #ifndef FIN_STATS_H
 #define FIN_STATS_H
 

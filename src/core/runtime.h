@@ -274,6 +274,7 @@ void fin_finish_on_left(struct fin_runtime *rt, struct fin_finish_block *b);
 // stats.c
 void fin_stats_all(struct fin_stats *out); // of all threads that there are or were; of those that run about
 void fin_stats_end(struct fin_runtime *rt);
+void fin_stats_forget_parent(void); // in the child of a fork, which counts from zero
 
 // thread.c
 void fin_runtime_wake(struct fin_runtime *rt); // any thread: ends the sleep of rt's thread, or its next one

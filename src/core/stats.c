@@ -60,11 +60,19 @@ void fin_stats_all(struct fin_stats *out) {
 
 void fin_stats(struct fin_stats *out) { of(fin_here(), out); }
 
-void fin_stats_clear(void) {
-    struct fin_runtime *rt = fin_here();
+static void clear(struct fin_runtime *rt) {
     uint64_t stacks = rt->stats.stacks;
     rt->stats = (struct fin_stats){.stacks = stacks, .switches = rt->ticks - (uint64_t)rt->turn};
     for (int i = 0; i < FIN_REASONS; i++)
         rt->known[i] = 0;
     rt->finish_waits = 0;
+}
+
+void fin_stats_clear(void) { clear(fin_here()); }
+
+void fin_stats_forget_parent(void) {
+    for (struct fin_runtime *rt = __atomic_load_n(&fin_runtimes, __ATOMIC_ACQUIRE); rt; rt = rt->next) {
+        rt->stats_before = (struct fin_stats){0};
+        clear(rt);
+    }
 }

@@ -204,6 +204,7 @@ static void forget_parent(void) {
         process = NOT_YET;
     if (fin_self) // alerts go to it
         fin_rt(fin_self)->tid = (int32_t)syscall(SYS_gettid);
+    fin_stats_forget_parent();
 }
 
 static int begin_once(void) {
