@@ -266,13 +266,22 @@ def put(text):
         sys.exit(None if isinstance(e, BrokenPipeError) else f'fin-top: {e.strerror}')
 
 
+def interval(text):
+    try:
+        if 0 <= float(text) <= 86400:  # a nan is not
+            return float(text)
+    except ValueError:
+        pass
+    raise argparse.ArgumentTypeError(f'{text} is not a number of seconds up to a day')
+
+
 def main():
     parser = argparse.ArgumentParser(prog='fin-top', description=__doc__,
                                      formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument('pid', type=int)
     parser.add_argument('--once', action='store_true', help='look once')
     parser.add_argument('--awes', action='store_true', help='show each AWE')
-    parser.add_argument('--interval', type=float, default=1, metavar='S', help='seconds between two looks')
+    parser.add_argument('--interval', type=interval, default=1, metavar='S', help='seconds between two looks, up to a day')
     options = parser.parse_args()
     if not sys.stdout:
         sys.exit('fin-top: stdout is closed')

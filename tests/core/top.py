@@ -156,9 +156,18 @@ def check_output(script, pid):
         sys.exit(f'where stdout is closed: {done.stderr}')
 
 
+def check_interval(script):
+    """What is no time is refused, before anything is looked at."""
+    for text in 'nan', 'inf', '-1', '1e300', 'x':
+        code, said = top(script, '--interval=' + text, os.getpid())
+        if code != 2 or f'argument --interval: {text} is not a number of seconds up to a day' not in said:
+            sys.exit(f'{said}\nthe interval {text} is not refused')
+
+
 def main():
     script, program, *cxx = sys.argv[1:]
     check_rates(script)
+    check_interval(script)
     check_moving(script)
     check_liar(script)
     look(script, program)
