@@ -399,6 +399,8 @@ template <class Body> FIN_TAGGED_ FIN_BLOCKING void finish_nc(Body &&body) {
     b.close();
 }
 
+#pragma push_macro("timeout") // <curses.h> has one
+#undef timeout
 // The same as finish; cancelled when the time (nanoseconds) is over, or when fin_now() is `when`. Returns whether that
 // happened; even then the work may have been done.
 template <class Body> FIN_TAGGED_ FIN_BLOCKING bool timeout(uint64_t ns, Body &&body) {
@@ -412,6 +414,7 @@ template <class Duration, class Body, class = detail::if_duration<Duration>>
 FIN_TAGGED_ FIN_BLOCKING bool timeout(const Duration &d, Body &&body) {
     return fin::timeout(fin::ns(d), std::forward<Body>(body));
 }
+#pragma pop_macro("timeout")
 template <class Time, class Body, class = detail::if_time_point<Time>>
 FIN_TAGGED_ FIN_BLOCKING bool deadline(const Time &t, Body &&body) {
     return fin::deadline(fin::when(t), std::forward<Body>(body));

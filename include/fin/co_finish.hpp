@@ -152,6 +152,8 @@ class FIN_TAGGED_ finish_nc : public finish {
 public:
     finish_nc() : finish(fin_finish_open_nc) {}
 };
+#pragma push_macro("timeout") // <curses.h> has one
+#undef timeout
 // The same as finish; cancelled when so many nanoseconds are over: co_await end() says whether they are.
 class FIN_TAGGED_ timeout : public finish {
 public:
@@ -159,6 +161,7 @@ public:
     template <class Duration, class = detail::if_duration<Duration>>
     explicit timeout(const Duration &d) : timeout(fin::ns(d)) {}
 };
+#pragma pop_macro("timeout")
 // The same as timeout; cancelled when fin_now() is `when`.
 class FIN_TAGGED_ deadline : public finish {
 public:

@@ -57,6 +57,13 @@ if language == 'cpp':  # headers of C that a program includes in its own extern 
         print('extern "C":')
         for name, text in there.items():
             print(f'{name}:\n{compiled(text, *flags).stderr[:1000]}')
+if language == 'cpp':  # after <curses.h>, whose macro is there still
+    after = '#define timeout(delay) wtimeout(stdscr, (delay))\n'
+    after += ''.join(text for name, text in texts.items() if name not in missing)
+    run = compiled(after + 'int stdscr, wtimeout(int, int);\nint waits() { return timeout(1); }\n', *flags)
+    if run.returncode:
+        bad += 1
+        print(f'after <curses.h>:\n{run.stderr[:1000]}')
 if language == 'c':  # strict C: each header says what is missing, by one error, or compiles; all do where that is there
     for name, text in texts.items():
         strict = compiled(text, '-std=c11', '-Werror')
