@@ -6,6 +6,7 @@
 #include <fcntl.h>
 #include <pthread.h>
 #include <sys/stat.h>
+#include <time.h>
 
 #include <fin.h>
 
@@ -13,11 +14,21 @@
 
 enum { MARKS = 1000 };
 static int *volatile nowhere = NULL;
-static int go[2];
+static int go[2], waits[2];
+static __thread bool is_second;
+
+// In place of libc's: says when the second of them waits for the first.
+int nanosleep(const struct timespec *time, struct timespec *left) {
+    if (is_second)
+        CHECK_EQ(write(waits[1], "x", 1), 1);
+    is_second = false;
+    return clock_nanosleep(CLOCK_MONOTONIC, 0, time, left) == 0 ? 0 : -1;
+}
 
 static void *crashes_too(void *unused) {
     char c;
     CHECK_EQ(read(go[0], &c, 1), 1);
+    is_second = true;
     *nowhere = 2;
     return unused;
 }
@@ -58,9 +69,9 @@ int main(void) {
     SKIP("a sanitizer reports crashes itself");
 #endif
     static char text[1 << 20];
-    char folder[] = "/tmp/fin-crash-XXXXXX", path[64], said[512];
+    char c, folder[] = "/tmp/fin-crash-XXXXXX", path[64], said[512];
     int report[2];
-    CHECK(mkdtemp(folder) && pipe(report) == 0 && pipe(go) == 0);
+    CHECK(mkdtemp(folder) && pipe(report) == 0 && pipe(go) == 0 && pipe(waits) == 0);
     snprintf(path, sizeof path, "%s/trace", folder);
     CHECK_EQ(mkfifo(path, 0600), 0);
     int reader = open(path, O_RDWR | O_NONBLOCK);
@@ -73,7 +84,8 @@ int main(void) {
     }
     CHECK(read(report[0], said, sizeof said) > 0); // what is held up now is the trace
     CHECK_EQ(write(go[1], "x", 1), 1);
-    usleep(200000); // the other one crashes
+    close(waits[1]);
+    CHECK_EQ(read(waits[0], &c, 1), 1); // it would be 0 if the other one's crash had ended the process
     int status = read_to_end(child, reader, text, sizeof text);
     unlink(path);
     rmdir(folder);
