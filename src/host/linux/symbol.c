@@ -15,6 +15,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "core/host.h"
 #include "host/linux/cxx_name.h"
 
 struct file {
@@ -37,6 +38,15 @@ static const char *in_table(const struct file *f, const ElfW(Shdr) *table, const
     return NULL;
 }
 
+// What addresses in the file are less than in memory, where its first segment begins in the page at `base`.
+static uintptr_t moved_by(const struct file *f, const ElfW(Ehdr) *e, uintptr_t base) {
+    const ElfW(Phdr) *p = part(f, e->e_phoff, (uint64_t)e->e_phnum * sizeof *p);
+    for (int i = 0; p && e->e_type != ET_EXEC && i < e->e_phnum; i++)
+        if (p[i].p_type == PT_LOAD)
+            return base - (p[i].p_vaddr & ~((uintptr_t)fin_host_page_size() - 1));
+    return e->e_type == ET_EXEC ? 0 : base;
+}
+
 static const char *in_file(const struct file *f, uintptr_t base, uintptr_t ip) {
     const ElfW(Ehdr) *e = part(f, 0, sizeof *e);
     if (!e || memcmp(e->e_ident, ELFMAG, SELFMAG) != 0 || e->e_shentsize != sizeof(ElfW(Shdr)))
@@ -45,7 +55,7 @@ static const char *in_file(const struct file *f, uintptr_t base, uintptr_t ip) {
     for (int i = 0; sections && i < e->e_shnum; i++) {
         if (sections[i].sh_type != SHT_SYMTAB || sections[i].sh_link >= e->e_shnum)
             continue;
-        return in_table(f, &sections[i], &sections[sections[i].sh_link], e->e_type == ET_EXEC ? ip : ip - base);
+        return in_table(f, &sections[i], &sections[sections[i].sh_link], ip - moved_by(f, e, base));
     }
     return NULL;
 }
