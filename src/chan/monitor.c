@@ -72,8 +72,7 @@ int fin_waitset_monitor(struct fin_waitset *w) {
     return r;
 }
 
-// With fin_waitset_changes.
-static void poll_again(struct fin_waitset *w) {
+void fin_waitset_poll_again(struct fin_waitset *w) {
     fin_latch_acquire(&w->waiters.latch);
     if (w->monitor) {
         struct fin_runtime *rt = w->monitor;
@@ -92,7 +91,7 @@ static void poll_again(struct fin_waitset *w) {
 
 void fin_waitset_poll(struct fin_waitset *w) {
     fin_latch_acquire(&fin_waitset_changes);
-    poll_again(w);
+    fin_waitset_poll_again(w);
     fin_latch_release(&fin_waitset_changes);
 }
 
@@ -102,7 +101,7 @@ void fin_chan_thread_ends(struct fin_runtime *rt) {
         fin_lines_end(rt);
     fin_latch_acquire(&fin_waitset_changes);
     while (rt->monitored)
-        poll_again(rt->monitored);
+        fin_waitset_poll_again(rt->monitored);
     fin_latch_release(&fin_waitset_changes);
     __atomic_store_n(&rt->computing, 0, __ATOMIC_RELAXED);
     __atomic_store_n(&rt->alerted, 0, __ATOMIC_RELAXED);

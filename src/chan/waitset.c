@@ -297,11 +297,11 @@ void fin_waitset_shutdown(struct fin_waitset *w) {
     fin_latch_acquire(&w->waiters.latch);
     forget_waiting(w);
     fin_latch_release(&w->waiters.latch);
-    fin_waitset_poll(w);
     fin_latch_acquire(&fin_waitset_changes);
+    fin_waitset_poll_again(w);
     do {
         fin_latch_acquire(&w->waiters.latch);
-        w->closed = true;
+        w->closed = true; // nobody has begun to monitor it meanwhile
         s = any_member(w);
         fin_waitset_release(w);
         if (s)

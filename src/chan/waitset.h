@@ -97,6 +97,7 @@ void fin_waitset_arm_all(struct fin_waitset *w);
 // The next of those who sleep, where somebody is to be woken, no longer one of them; or NULL.
 struct fin_waiter *fin_waitset_next_follower(struct fin_waitset *w);
 int fin_waitset_signal(struct fin_waitset *w, struct fin_waitset_source *s, bool on); // by its socket. 0 or -errno
+void fin_waitset_poll_again(struct fin_waitset *w); // fin_waitset_poll, with fin_waitset_changes and not the latch
 
 // Of those whose lines steps look at (lines.h), with the latch of the set:
 void fin_waitset_look_at_lines(struct fin_waitset *w); // those that changed are events, or listed anew
