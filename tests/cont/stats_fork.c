@@ -31,8 +31,12 @@ static void waits_for_the_fork(void *unused) {
 }
 
 static void ends(void *unused) {
+    int times = OF_PARENT;
     (void)unused;
-    both_yield(OF_PARENT);
+    both_yield(times);
+    fin_finish {
+        fin_async_call(yields, &times);
+    }
 }
 
 static void in_child(int to, bool uses_fin) {
@@ -53,18 +57,18 @@ static unsigned long long of_line(const char *text, const char *name) {
 
 static void forks(bool uses_fin) {
     char text[4096];
-    int ends[2];
+    int out[2];
     size_t size = 0;
-    CHECK_EQ(pipe(ends), 0);
+    CHECK_EQ(pipe(out), 0);
     pid_t pid = fork();
     CHECK(pid >= 0);
     if (pid == 0)
-        in_child(ends[1], uses_fin);
-    close(ends[1]);
-    for (ssize_t n; (n = read(ends[0], text + size, sizeof text - 1 - size)) > 0;)
+        in_child(out[1], uses_fin);
+    close(out[1]);
+    for (ssize_t n; (n = read(out[0], text + size, sizeof text - 1 - size)) > 0;)
         size += (size_t)n;
     text[size] = 0;
-    close(ends[0]);
+    close(out[0]);
     ended_well(pid);
     fprintf(stderr, "%s", text);
     CHECK(strstr(text, "fin: all"));
@@ -77,7 +81,7 @@ int main(void) {
     struct fin_thread_handle t;
     skip_without_forks_of_threads();
     setenv("FIN_STATS", "1", 1);
-    both_yield(OF_PARENT);
+    ends(NULL);
     CHECK_EQ(fin_thread_start(&t, ends, NULL), 0);
     fin_thread_join_nc(&t);
     CHECK_EQ(fin_thread_start(&t, waits_for_the_fork, NULL), 0);

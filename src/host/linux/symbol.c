@@ -41,10 +41,12 @@ static const char *in_table(const struct file *f, const ElfW(Shdr) *table, const
 // What addresses in the file are less than in memory, where its first segment begins in the page at `base`.
 static uintptr_t moved_by(const struct file *f, const ElfW(Ehdr) *e, uintptr_t base) {
     const ElfW(Phdr) *p = part(f, e->e_phoff, (uint64_t)e->e_phnum * sizeof *p);
-    for (int i = 0; p && e->e_type != ET_EXEC && i < e->e_phnum; i++)
+    if (e->e_type == ET_EXEC)
+        return 0;
+    for (int i = 0; p && i < e->e_phnum; i++)
         if (p[i].p_type == PT_LOAD)
             return base - (p[i].p_vaddr & ~((uintptr_t)fin_host_page_size() - 1));
-    return e->e_type == ET_EXEC ? 0 : base;
+    return base;
 }
 
 static const char *in_file(const struct file *f, uintptr_t base, uintptr_t ip) {
