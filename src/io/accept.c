@@ -100,6 +100,7 @@ static void run(struct fin_acceptor *a) {
     a->shot.call = a->polls ? (struct call){.op = IORING_OP_POLL_ADD, .fd = a->fd, .flags = POLLIN}
                             : (struct call){.op = IORING_OP_ACCEPT, .fd = a->fd, .flags = (uint32_t)a->flags,
                                             .ioprio = a->multishot};
+    a->shot.call.since = a->since;
     fin_shot_start(&a->shot);
 }
 

@@ -39,7 +39,7 @@ static void cancel_first(struct chain *chain) {
         if (!(r->pending & RESULT))
             continue;
         if (r->pending == RESULT)
-            fin_uring_send_cancel(r);
+            fin_uring_send_cancel_soon(r);
         return;
     }
 }
@@ -62,6 +62,18 @@ void fin_linked_completed(struct step *s, bool cancellation, int result) {
         fin_io_resume(chain->io, &chain->waiter, 0);
     else if (chain->cancelled)
         cancel_first(chain);
+}
+
+// What goes down later would begin beside what has gone down: it is run when that is over, step by step.
+void fin_linked_cut(struct step *s) {
+    struct chain *chain = s->chain;
+    unsigned down = (unsigned)(s - chain->steps);
+    if (down == 0)
+        return;
+    for (unsigned i = down; i < chain->count; i++)
+        fin_uring_withdraw(&chain->steps[i].request);
+    chain->left -= chain->count - down;
+    chain->count = down;
 }
 
 static void withdraw(struct chain *chain) {

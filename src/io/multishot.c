@@ -2,12 +2,37 @@
 // Requests that complete many times. See struct shot.
 #include "io/uring.h"
 
+static void start_late(struct fin_timer *t) {
+    struct request *r = FIN_OF(struct request, again, t);
+    if (fin_io_closed(r->call))
+        fin_shot_completed((struct shot *)r, -EBADF, 0);
+    else
+        fin_uring_start(r, TO_SHOT);
+}
+
+static bool starts_late(const struct request *r) { return fin_timer_waits(&r->again) && r->again.fn == start_late; }
+
+// It may be that something completes here, which starts no more than the queue has room for: as in on.c.
 void fin_shot_start(struct shot *s) {
     struct request *r = &s->request;
     r->call = &s->call;
     r->cancelled = r->withdrawn = false;
     r->tries = 0;
-    fin_uring_start(r, TO_SHOT);
+    if (FIN_LIKELY(io_uring_sq_space_left(&r->io->uring.ring) > 0)) {
+        fin_uring_start(r, TO_SHOT);
+        return;
+    }
+    r->pending = RESULT;
+    fin_timer_add(r->io, &r->again, fin_now(), start_late);
+}
+
+// Takes back one that the kernel has not seen.
+static bool withdraw(struct request *r) {
+    if (!starts_late(r))
+        return fin_uring_withdraw(r);
+    fin_timer_remove(&r->again);
+    r->pending = 0;
+    return true;
 }
 
 // Once is enough: what is not found is looked for again.
@@ -16,10 +41,10 @@ void fin_shot_cancel(struct shot *s) {
     if (!(r->pending & RESULT) || r->cancelled)
         return;
     r->cancelled = true;
-    if (fin_uring_withdraw(r))
+    if (withdraw(r))
         s->ended(s);
     else
-        fin_uring_send_cancel(r);
+        fin_uring_send_cancel_soon(r);
 }
 
 static void look_for_end(struct shot *s) {

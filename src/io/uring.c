@@ -76,6 +76,15 @@ void fin_uring_send_cancel(struct request *r) {
     e->user_data = (uint64_t)(uintptr_t)r | ((r->tag & TO_KIND) + 1u);
 }
 
+// Of a request that is cancelled where something completes: to make room would take up what else has, inside of that, and so
+// on. Timers run when all is taken up.
+void fin_uring_send_cancel_soon(struct request *r) {
+    if (io_uring_sq_space_left(&r->io->uring.ring) > 0)
+        fin_uring_send_cancel(r);
+    else
+        cancel_again_at(r, fin_now());
+}
+
 // Its place may be another request's by now: places are counted in 32 bits, and a request may be in flight while all of them
 // are used.
 bool fin_uring_unseen(const struct request *r) {
@@ -329,6 +338,14 @@ static _Noreturn void die_of(int error) {
     fin_host_die(error == -EBADR ? LOST : closed ? CLOSED : text);
 }
 
+// Of a chain the kernel may take a part, where it has no memory for more.
+static __attribute__((noinline)) void some_stay(struct io *io) {
+    const struct io_uring_sq *sq = &io->uring.ring.sq;
+    uint64_t data = sq->sqes[*sq->khead & sq->ring_mask].user_data;
+    if ((data & TO_KIND) == TO_STEP)
+        fin_linked_cut((struct step *)(uintptr_t)(data & ~(uint64_t)TO_TAG));
+}
+
 // The one place where requests go down and completions come up. A request that did not go down stays queued.
 static void enter(struct io *io, int64_t ns) {
     struct io_uring *ring = &io->uring.ring;
@@ -355,6 +372,8 @@ static void enter(struct io *io, int64_t ns) {
     // EBUSY: completions have to be taken first; EAGAIN: the kernel has no memory now
     if (r < 0 && r != -EINTR && r != -ETIME && r != -EBUSY && r != -EAGAIN)
         die_of(r);
+    if (FIN_UNLIKELY(io_uring_sq_ready(ring)))
+        some_stay(io);
     if (r == -EBUSY || r == -EAGAIN)
         io_uring_get_events(ring);
     reap(io);

@@ -99,6 +99,7 @@ static inline entry_word *fin_uring_submit(struct request *r, struct io *io, uns
 }
 struct io_uring_sqe *fin_uring_entry(struct io *io);
 void fin_uring_send_cancel(struct request *r);
+void fin_uring_send_cancel_soon(struct request *r); // makes no room: it may be called where something completes
 bool fin_uring_room(struct io *io, unsigned entries);
 bool fin_uring_unseen(const struct request *r);
 bool fin_uring_withdraw(struct request *r); // where the kernel has not seen it
@@ -109,7 +110,7 @@ void fin_uring_written(const struct call *c, int result); // valgrind does not s
 
 // multishot.c
 static inline bool fin_shot_runs(const struct shot *s) { return s->request.pending != 0; }
-void fin_shot_start(struct shot *s);             // one that does not run
+void fin_shot_start(struct shot *s);             // one that does not run. Makes no room, as the next
 void fin_shot_cancel(struct shot *s);            // its end will come
 FIN_BLOCKING void fin_shot_stop(struct shot *s); // it has come; one AWE at a time
 void fin_shot_completed(struct shot *s, int result, uint32_t flags);
