@@ -15,6 +15,10 @@ static FIN_BLOCKING int only(struct io *io, int fd, uint32_t events, bool nc) {
     if (epoll < 0) // without a descriptor it is asked again and again
         return fin_io_pause(nc);
     uint32_t place = fin_io_hold(io, epoll);
+    if (place == UINT32_MAX) { // the end of the thread would not close it
+        close(epoll);
+        return fin_io_pause(nc);
+    }
     r = once(epoll, POLLIN, nc);
     fin_io_take(io, place);
     close(epoll);
