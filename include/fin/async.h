@@ -48,8 +48,6 @@
 extern "C" {
 #endif
 
-#define FIN_INLINE_ static inline __attribute__((always_inline, unused))
-
 // Marks the scope of an async body, where an async needs a stack of its own: the owner's pending call may be occupied.
 struct fin_body_scope_;
 

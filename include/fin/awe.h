@@ -19,6 +19,9 @@
 extern "C" {
 #endif
 
+// Also where a compiler does not optimize: an AWE then waits in the function of the program, which reports name.
+#define FIN_INLINE_ static inline __attribute__((always_inline, unused))
+
 // The state of a waiting AWE says how it waits and, by the number of a runtime, on which thread. The values are unlikely to
 // occur in stale memory, so that in most cases a pointer to an AWE that no longer exists is recognized as such. So is a byte
 // copy of an AWE of the calling thread that is on a list and not explicit. Given a copy of another thread's AWE,
@@ -68,7 +71,7 @@ struct fin_then_ {
 
 // Puts the running AWE at the tail of the run queue and runs the next (ac 4.3). If the continuation of an enclosing async
 // has not run yet, it goes first. Blocking, not cancellable.
-static inline void FIN_BLOCKING fin_yield(void) {
+FIN_INLINE_ void FIN_BLOCKING fin_yield(void) {
     FIN_AWE_HERE_(a);
     FIN_ARCH_BLOCK_(fin_core_yield_, a, fin_thread_here_(), fin_any_(), fin_any_());
 }
@@ -77,7 +80,7 @@ static inline void FIN_BLOCKING fin_yield(void) {
 // continuations of enclosing asyncs go to the head of the queue. If `to` belongs to another thread, it is scheduled there
 // instead and the caller runs on. Returns 0; -EALREADY if `to` has been resumed or woken already; -EINVAL if it is not an
 // AWE that waits, or is NULL. Blocking, not cancellable.
-static inline int FIN_BLOCKING fin_yield_to(struct fin_awe *to) {
+FIN_INLINE_ int FIN_BLOCKING fin_yield_to(struct fin_awe *to) {
     FIN_AWE_HERE_(a);
     FIN_ARCH_BLOCK_(fin_core_yield_to_, a, fin_thread_here_(), to, fin_any_());
     return (int)a->id;
@@ -85,14 +88,14 @@ static inline int FIN_BLOCKING fin_yield_to(struct fin_awe *to) {
 
 // Ends the running AWE and stores its continuation in *slot (ac 4.3). Returns when somebody schedules it. Blocking; not
 // cancellable by itself: a cancel item can schedule the AWE.
-static inline void FIN_BLOCKING fin_suspend(struct fin_awe **slot) {
+FIN_INLINE_ void FIN_BLOCKING fin_suspend(struct fin_awe **slot) {
     FIN_AWE_HERE_(a);
     FIN_ARCH_BLOCK_(fin_core_suspend_, a, fin_thread_here_(), slot, 0);
 }
 
 // The same; then(arg) runs once the AWE can be resumed (the paper's SuspendUnlock: release the lock that guards *slot
 // there). `then` must not block nor throw.
-static inline void FIN_BLOCKING fin_suspend_then(struct fin_awe **slot, void (*then)(void *), void *arg) {
+FIN_INLINE_ void FIN_BLOCKING fin_suspend_then(struct fin_awe **slot, void (*then)(void *), void *arg) {
     FIN_AWE_HERE_(a);
     struct fin_then_ t = {then, arg};
     FIN_ARCH_BLOCK_(fin_core_suspend_, a, fin_thread_here_(), slot, &t);
