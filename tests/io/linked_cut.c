@@ -56,8 +56,9 @@ static bool is_there(int fd) {
 
 static void in_order(bool cancelled) {
     char c, text[4] = "";
-    struct fin_step s[] = {fin_step_read(first[0], &c, 1), fin_step_write(second[1], "a", 1),
-                           fin_step_write(second[1], "b", 1), fin_step_read(second[0], text, 2)};
+    struct fin_step steps[] = {fin_step_read(first[0], &c, 1), fin_step_write(second[1], "a", 1),
+                               fin_step_write(second[1], "b", 1), fin_step_read(second[0], text, 2)};
+    struct fin_step *s = steps; // Clang's blocks have no arrays
     fin_finish_as(all) {
         fin_async {
             CHECK_EQ(fin_linked(s, 4), cancelled ? -ECANCELED : 4);
