@@ -182,7 +182,7 @@ template <class T> struct its_end : awaited {
     void await_resume() const noexcept {}
     task<T> &t_;
 };
-template <class T> task<> until_end(task<T> &t) { co_await its_end<T>(t); }
+template <class T> FIN_TAGGED_ task<> until_end(task<T> &t) { co_await its_end<T>(t); }
 
 } // namespace detail
 

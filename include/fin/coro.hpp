@@ -82,7 +82,7 @@ struct awaited {}; // the base of all that a task may await
 }
 
 // Keeps an operation where it was made: if await_transform returned a reference to it, GCC would copy it.
-template <class A> struct await_it {
+template <class A> struct FIN_TAGGED_ await_it {
     A &a;
     bool await_ready() const noexcept(noexcept(a.await_ready())) { return a.await_ready(); }
     template <class Handle> auto await_suspend(Handle h) noexcept { return a.await_suspend(h); }
@@ -105,7 +105,7 @@ struct task_promise {
         return back{*this};
     }
     void unhandled_exception() noexcept { error = std::current_exception(); }
-    template <class A> auto await_transform(A &&a) noexcept {
+    template <class A> FIN_TAGGED_ auto await_transform(A &&a) noexcept {
         static_assert(std::is_base_of_v<awaited, std::remove_reference_t<A>>,
                       "a fin::task awaits operations of fin::co and other tasks");
         static_assert(!std::is_lvalue_reference_v<A>, "a fin::task awaits each operation and task once: std::move it");
@@ -318,12 +318,12 @@ public:
         handle_.promise().running = r;
         return detail::go_on(r, handle_);
     }
-    T await_resume() {
+    FIN_TAGGED_ T await_resume() {
         rethrow();
         return handle_.promise().take();
     }
 
-    void rethrow() const { // what has left it
+    FIN_TAGGED_ void rethrow() const { // what has left it
         if (handle_.promise().error)
             std::rethrow_exception(handle_.promise().error);
     }
