@@ -119,6 +119,21 @@ static bool goes_on(const struct call *c, int done) {
     return c->op == IORING_OP_SEND && !(c->flags & MSG_DONTWAIT) && done > 0 && (uint32_t)done < c->len;
 }
 
+// Where fin_connect would ask again: connect_to() in socket.c.
+static bool too_many_to_accept(const struct call *c, int result) {
+    return result == -EAGAIN && c->op == IORING_OP_CONNECT && ((const struct sockaddr *)c->addr)->sa_family == AF_UNIX;
+}
+
+static FIN_BLOCKING int connect_later(struct io *io, const struct call *c) {
+    int r;
+    do {
+        r = fin_io_pause(c->nc);
+        if (r == 0)
+            r = fin_io_closed(c) ? -EBADF : io->backend->run(io, c);
+    } while (too_many_to_accept(c, r));
+    return r;
+}
+
 // A send goes on until all is sent, after what was done before.
 static FIN_BLOCKING int run_step(struct io *io, const struct call *c, int done) {
     struct call rest = *c;
@@ -130,6 +145,8 @@ static FIN_BLOCKING int run_step(struct io *io, const struct call *c, int done) 
         }
         fin_io_let_others_run(io);
         r = fin_io_closed(c) ? -EBADF : io->backend->run(io, &rest);
+        if (too_many_to_accept(c, r))
+            r = connect_later(io, c);
         done += r > 0 ? r : 0;
     } while (r > 0 && goes_on(c, done));
     return done > 0 ? done : r;
@@ -152,7 +169,7 @@ static FIN_BLOCKING int run_each(struct io *io, const struct call *calls, struct
 
 // A step ends where its function would try again.
 static bool again(struct step *s, const struct call *c, int result) {
-    return fin_uring_next(&s->request, c, &result) != FIN_OVER;
+    return fin_uring_next(&s->request, c, &result) != FIN_OVER || too_many_to_accept(c, result);
 }
 
 // Of `all` steps, of which the first ones were the chain. Behind one that failed ECANCELED says that it was not begun.

@@ -118,7 +118,8 @@ int fin_uring_failed(const struct request *r, const struct call *c, int result) 
     if (result == -EOPNOTSUPP && vectors && c->flags & RWF_NOWAIT)
         return without_waiting(r->io, c);
     bool interrupted = fin_uring_interrupted(result);
-    if (r->cancelled && (result == -ECANCELED || interrupted || (result == -EAGAIN && fin_io_events(c))))
+    bool waits = result == -EAGAIN && (fin_io_events(c) || c->op == IORING_OP_CONNECT);
+    if (r->cancelled && (result == -ECANCELED || interrupted || waits))
         return c->op == IORING_OP_CONNECT && !r->withdrawn ? fin_io_connect_ended(r->io, c) : -ECANCELED;
     if (interrupted)
         return -EINTR;
