@@ -17,6 +17,7 @@ enum { PLACES = 1 << 20 };
 static struct place {
     uint64_t begun, done; // the last ones
     uint32_t in_progress;
+    uint32_t linked; // steps of chains
 } places[PLACES];
 
 uint64_t fin_closes = 1;
@@ -46,6 +47,12 @@ void fin_close_ends(int fd, uint64_t now, bool closed) {
     if (__atomic_sub_fetch(&p->in_progress, 1, __ATOMIC_ACQ_REL) == 0)
         __atomic_compare_exchange_n(&p->begun, &begun, done, false, __ATOMIC_RELEASE, __ATOMIC_RELAXED);
 }
+
+void fin_close_linked(int fd, bool linked) {
+    __atomic_add_fetch(&of(fd)->linked, linked ? 1 : UINT32_MAX, __ATOMIC_RELAXED);
+}
+
+bool fin_close_is_linked(int fd) { return __atomic_load_n(&of(fd)->linked, __ATOMIC_RELAXED) != 0; }
 
 int fin_close_result(int result) {
     return fin_uring_interrupted(result) ? 0 : result == -ECANCELED ? -EIO : result;

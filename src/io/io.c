@@ -255,6 +255,7 @@ static int begin(struct fin_runtime *rt) {
     io->ending = false;
     io->can = (struct can){0};
     fin_link_init(&io->owned);
+    fin_link_init(&io->chains);
     fin_link_init(&io->jobs);
     error = choose(io);
     if (error != 0) {

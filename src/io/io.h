@@ -135,6 +135,7 @@ struct io {
     struct known known[4];
     struct can can;
     struct fin_link owned;    // objects of the program
+    struct fin_link chains;   // in the ring (linked.c)
     struct held held, opened; // opened: by the pool, under its lock
     struct fin_link jobs;     // in the pool's queue, and how many it runs: under its lock
     unsigned jobs_begun;
@@ -203,6 +204,9 @@ void fin_close_ends(int fd, uint64_t begun, bool closed);
 // here means that the descriptor is open.
 int fin_close_result(int result);
 int fin_close_at_once(int fd); // without a back end
+// A step of a chain finds its file when the steps before it are over; or does no more.
+void fin_close_linked(int fd, bool linked);
+bool fin_close_is_linked(int fd);
 bool fin_any_closed(const struct call *c);
 // Has fin_close closed a descriptor of it since it began? Then it must not be made again.
 static inline bool fin_io_closed(const struct call *c) {

@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: BSD-2-Clause
 // Chains of requests. Only the first one that has not ended is cancelled: the kernel finds no other, and its end ends the
 // rest.
+//
+// The kernel looks for the file of a step when it begins that. So before fin_close gives up a number, chains of its thread
+// with such a step are taken back, and run step by step from there: then what would use the number is -EBADF.
 #include <fin/linked.h>
 
 #include <stdlib.h>
@@ -11,10 +14,11 @@
 
 struct chain {
     struct owned owned; // ends with the thread
+    struct fin_link link;
     struct waiter waiter;
     struct io *io;
     unsigned count, left;
-    bool cancelled;
+    bool cancelled, taken_back;
     struct step steps[];
 };
 
@@ -60,7 +64,7 @@ void fin_linked_completed(struct step *s, bool cancellation, int result) {
         return;
     if (--chain->left == 0)
         fin_io_resume(chain->io, &chain->waiter, 0);
-    else if (chain->cancelled)
+    else if (chain->cancelled || chain->taken_back)
         cancel_first(chain);
 }
 
@@ -83,25 +87,66 @@ static void withdraw(struct chain *chain) {
         fin_uring_withdraw(&chain->steps[i].request);
         chain->steps[i].request.waiter.result = -ECANCELED;
     }
+    chain->left = 0;
     fin_io_resume(chain->io, &chain->waiter, 0);
 }
 
 void fin_linked_in_child(struct step *s) {
     if (s->chain->left == 0)
         return;
-    s->chain->left = 0;
     withdraw(s->chain);
 }
 
-static void cancel(void *arg) {
-    struct chain *chain = arg;
-    chain->cancelled = true;
+static void end_early(struct chain *chain) {
     if (chain->left == 0)
         return;
     if (fin_uring_unseen(&chain->steps[0].request))
         withdraw(chain);
     else
         cancel_first(chain);
+}
+
+static void cancel(void *arg) {
+    struct chain *chain = arg;
+    chain->cancelled = true;
+    end_early(chain);
+}
+
+// Is it in a step that may not have begun?
+static bool has_later(const struct chain *chain, int fd) {
+    for (unsigned i = 1; i < chain->count; i++) {
+        const struct request *r = &chain->steps[i].request;
+        if (r->pending && r->call->fd == fd && !(r->call->sqe_flags & IOSQE_FIXED_FILE))
+            return true;
+    }
+    return false;
+}
+
+static bool take_back(struct io *io, int fd) {
+    bool any = false;
+    for (struct fin_link *l = io->chains.next; l != &io->chains; l = l->next) {
+        struct chain *chain = FIN_OF(struct chain, link, l);
+        if (!has_later(chain, fd))
+            continue;
+        if (!chain->taken_back && !chain->cancelled)
+            end_early(chain);
+        chain->taken_back = true;
+        any = any || has_later(chain, fd);
+    }
+    return any;
+}
+
+// Should the thread end meanwhile, that closes it.
+void fin_linked_closes(struct io *io, int fd) {
+    uint32_t place = fin_io_hold(io, fd);
+    while (take_back(io, fd))
+        fin_io_pause(true);
+    fin_io_take(io, place);
+}
+
+static void link_steps(const struct call *calls, unsigned count, bool linked) {
+    for (unsigned i = 1; i < count; i++)
+        fin_close_linked(calls[i].fd, linked);
 }
 
 static FIN_BLOCKING void submit(struct chain *chain, struct call *calls) {
@@ -169,7 +214,8 @@ static FIN_BLOCKING int run_each(struct io *io, const struct call *calls, struct
 
 // A step ends where its function would try again.
 static bool again(struct step *s, const struct call *c, int result) {
-    return fin_uring_next(&s->request, c, &result) != FIN_OVER || too_many_to_accept(c, result);
+    int is = result; // or -EBADF, as its descriptor was closed, which run_each() says
+    return fin_uring_next(&s->request, c, &is) != FIN_OVER || is != result || too_many_to_accept(c, result);
 }
 
 // Of `all` steps, of which the first ones were the chain. Behind one that failed ECANCELED says that it was not begun.
@@ -187,6 +233,10 @@ static FIN_BLOCKING int results(struct chain *chain, const struct call *calls, s
     if (good == n)
         return run_each(chain->io, calls, steps, n, all, 0);
     int done = chain->steps[good].request.waiter.result;
+    if (done == -ECANCELED && calls[good].op == IORING_OP_CONNECT && fin_io_connect_ended(chain->io, &calls[good]) == 0) {
+        steps[good++].result = 0; // it was taken back too late
+        return run_each(chain->io, calls, steps, good, all, 0);
+    }
     if (!goes_on(&calls[good], done) && !again(&chain->steps[good], &calls[good], done))
         return good;
     return run_each(chain->io, calls, steps, good, all, done > 0 ? done : 0);
@@ -194,6 +244,7 @@ static FIN_BLOCKING int results(struct chain *chain, const struct call *calls, s
 
 static void dispose(struct chain *chain) {
     fin_owned_remove(&chain->owned);
+    fin_link_remove(&chain->link);
     free(chain);
 }
 
@@ -207,8 +258,9 @@ static struct chain *new_chain(struct io *io, unsigned count) {
     chain->io = io;
     chain->count = count;
     chain->left = 0;
-    chain->cancelled = false;
+    chain->cancelled = chain->taken_back = false;
     fin_owned_add(&chain->owned, io, lost);
+    fin_link_back(&io->chains, &chain->link);
     return chain;
 }
 
@@ -232,7 +284,9 @@ static FIN_BLOCKING int run_chain(struct io *io, struct call *calls, struct fin_
     if (!calls->nc)
         fin_cancel_add(&chain->waiter.item, cancel, chain);
     if (!chain->cancelled) {
+        link_steps(calls, count, true);
         submit(chain, calls);
+        link_steps(calls, count, false);
         for (unsigned i = 0; i < count; i++) {
             calls[i].sqe_flags &= (uint8_t)~IOSQE_IO_LINK;
             chain->steps[i].request.cancelled = chain->cancelled;

@@ -9,6 +9,7 @@
 
 #include "core/dispatch.h"
 #include "io/fixed.h"
+#include "io/linked.h"
 #include "io/message.h"
 #include "io/uring.h"
 
@@ -149,6 +150,8 @@ static FIN_BLOCKING int close_it(struct io *io, const struct call *c) {
     if (!c->nc && fin_cancelled())
         return -ECANCELED;
     uint64_t begun = fin_close_begins(c->fd);
+    if (FIN_UNLIKELY(fin_close_is_linked(c->fd)))
+        fin_linked_closes(io, c->fd);
     int r = fin_uring_run(io, c, &flags);
     fin_close_ends(c->fd, begun, r != -ECANCELED);
     return r;
