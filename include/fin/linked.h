@@ -19,8 +19,9 @@ struct fin_step {
 
 // Runs the steps in order. One that fails, or transfers less than it was told to (recv: with MSG_WAITALL), ends the chain;
 // those after it are not begun. What a step has closed is closed for those after it: for example, a write to a pipe that has
-// no reader any more is -EPIPE. A step whose descriptor fin_close closes meanwhile, in this thread, is -EBADF (see fin/io.h; a
-// close in another thread is not seen while steps before it wait). If the chain is cancelled, the step that ran says what it did, as its function would.
+// no reader any more is -EPIPE. A step whose descriptor fin_close closes meanwhile, in this thread, is -EBADF; a close in
+// another thread is seen only if no step before it waits. If the chain is cancelled, the step that ran says what it did, as
+// its function would.
 // Returns how many steps succeeded, so that steps[count] is the one that failed; or -EINVAL for no steps or more than
 // FIN_LINKED_MOST, -ENOMEM, or -ECANCELED if nothing was begun. Blocking.
 //

@@ -83,7 +83,6 @@ static int nothing_sent(int out, int in, bool nc) {
 static FIN_BLOCKING ssize_t send_file(int out, int in, off_t *offset, size_t size, bool nc) {
     off_t begin = offset ? *offset : lseek(in, 0, SEEK_CUR), at = begin;
     size_t sent = 0, most = fin_io_most(size);
-    const struct call file = {.fd = in, .since = fin_closes_now()};
     ssize_t r = 0;
     struct pipe p;
     if (begin < 0)
@@ -93,6 +92,7 @@ static FIN_BLOCKING ssize_t send_file(int out, int in, off_t *offset, size_t siz
     int error = open_pipe(&p);
     if (error)
         return error;
+    const struct call file = {.fd = in, .since = fin_closes_now()}; // after what another thread closed to make room for it
     while (r == 0 && sent < most) {
         r = move(in, &at, p.end[1], NULL, most - sent, 0, file.since, nc);
         if (r == 0)
