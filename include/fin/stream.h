@@ -32,10 +32,12 @@ FIN_BLOCKING int fin_acceptor_next(struct fin_acceptor *a);
 FIN_BLOCKING int fin_acceptor_next_nc(struct fin_acceptor *a);
 
 // Accepts no more. fin_acceptor_next still returns the connections that were accepted already, and after those -ESHUTDOWN.
-// Returns 0; -EBUSY if an AWE is in fin_acceptor_next or here. Blocking, not cancellable.
+// Returns 0; -EBUSY if an AWE is in fin_acceptor_next or here. Who asks meanwhile hears when it has stopped. Blocking, not
+// cancellable.
 FIN_BLOCKING int fin_acceptor_stop(struct fin_acceptor *a);
 
-// Stops, closes the connections that nobody took, and frees a. Returns how many those were, or as fin_acceptor_stop.
+// Stops, closes the connections that nobody took, and frees a. Returns how many those were, or as fin_acceptor_stop. -EBUSY
+// also, after it has stopped, if an AWE has asked meanwhile.
 FIN_BLOCKING int fin_acceptor_close(struct fin_acceptor *a);
 
 // Makes `count` buffers (1 to 32768) of `size` bytes each. Returns 0, -EINVAL, -ENOMEM, or as fin_acceptor_open. Does not

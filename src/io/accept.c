@@ -95,7 +95,7 @@ static void got(struct shot *s, int result, uint32_t flags) {
 }
 
 static void run(struct fin_acceptor *a) {
-    if (fin_shot_runs(&a->shot))
+    if (fin_shot_runs(&a->shot) || a->shot.stopping) // who stops it has not run yet
         return;
     a->shot.call = a->polls ? (struct call){.op = IORING_OP_POLL_ADD, .fd = a->fd, .flags = POLLIN}
                             : (struct call){.op = IORING_OP_ACCEPT, .fd = a->fd, .flags = (uint32_t)a->flags,
@@ -109,6 +109,16 @@ static int closed(const struct fin_acceptor *a) {
     return fin_io_closed(&c) ? -EBADF : 0;
 }
 
+// Those without a stack may be back in the line at once.
+static void give_all(struct fin_acceptor *a, int error) {
+    bool more = !fin_link_empty(&a->takers);
+    for (struct fin_link *l = a->takers.next, *last = a->takers.prev, *after; more; l = after) {
+        after = l->next;
+        more = l != last;
+        give(FIN_OF(struct taker, link, l), error);
+    }
+}
+
 static void ended(struct shot *s) {
     struct fin_acceptor *a = (struct fin_acceptor *)s;
     int result = a->error ? a->error : closed(a);
@@ -119,13 +129,7 @@ static void ended(struct shot *s) {
         return;
     }
     a->error = 0;
-    // Those without a stack may be back in the line at once.
-    bool more = true;
-    for (struct fin_link *l = a->takers.next, *last = a->takers.prev, *after; more; l = after) {
-        after = l->next;
-        more = l != last;
-        give(FIN_OF(struct taker, link, l), result);
-    }
+    give_all(a, result);
 }
 
 static void cancel_take(void *taker) {
@@ -325,10 +329,11 @@ int fin_acceptor_stop(struct fin_acceptor *a) {
         fin_shot_stop(&a->shot);
     a->inside--;
     a->stopped = true;
+    give_all(a, -ESHUTDOWN); // who came meanwhile
     return 0;
 }
 
 int fin_acceptor_close(struct fin_acceptor *a) {
     int error = fin_acceptor_stop(a);
-    return error ? error : dispose(a);
+    return error ? error : a->inside ? -EBUSY : dispose(a);
 }
