@@ -3,7 +3,7 @@
 // that has no buffer or knows of none, for data; and then, with a stack, for a buffer.
 #include <poll.h>
 
-#include "core/kept.h"
+#include "core/told.h"
 #include "io/buffers.h"
 #include "io/fixed.h"
 
@@ -23,10 +23,16 @@ static int end(struct buffers_on *w, ssize_t n) {
     return fin_cont_call(w->kept.cont, w->kept.state, w->kept.size, (int)n);
 }
 
+// As end() from our continuation: nobody frees a buffer before its AWE has heard of it.
+static void tell(struct buffers_on *w, ssize_t n) {
+    w->buffers->users--;
+    fin_cont_tell(&w->kept, (int)n);
+}
+
 // There is data, which the others that lack a buffer may take first.
 static FIN_INNER FIN_BLOCKING void readable(void *state, int result) {
     struct buffers_on *w = *(struct buffers_on **)state;
-    end(w, result < 0 ? result : fin_buffers_recv_late(w->buffers, w->fd, w->since, w->piece, false));
+    tell(w, result < 0 ? result : fin_buffers_recv_late(w->buffers, w->fd, w->since, w->piece, false));
 }
 
 static int await_data(struct buffers_on *w) {
@@ -42,7 +48,7 @@ static FIN_INNER void received(void *state, int n) {
     if (fin_buffers_lacked(n, flags))
         await_data(w);
     else
-        end(w, n);
+        tell(w, n);
 }
 
 int fin_buffers_recv_on(struct fin_buffers *b, int fd, void **piece, struct fin_buffers_on *on, fin_cont *cont,
