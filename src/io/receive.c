@@ -7,7 +7,7 @@
 #include <poll.h>
 #include <stdlib.h>
 
-#include "core/kept.h"
+#include "core/told.h"
 #include "io/buffers.h"
 #include "io/fixed.h"
 #include "io/uring.h"
@@ -54,7 +54,7 @@ static void got(struct shot *s, int result, uint32_t flags) {
 
 static void ended(struct shot *s) { wake_taker((struct fin_receiver *)s, 0); }
 
-static ssize_t take(struct fin_receiver *r, void **piece) {
+static ssize_t take_piece(struct fin_receiver *r, void **piece) {
     struct piece *p = &r->buffers->pieces[r->first];
     *piece = fin_buffers_give(r->buffers, r->first);
     r->first = p->next;
@@ -83,7 +83,7 @@ enum { WAIT = INT32_MIN, LACKING = INT32_MIN + 1 };
 // and nothing to come.
 static ssize_t without_waiting(struct fin_receiver *r, void **piece) {
     if (r->first != NO_PIECE)
-        return take(r, piece);
+        return take_piece(r, piece);
     if (fin_shot_runs(&r->shot))
         return WAIT;
     bool had_end = r->has_end;
@@ -143,9 +143,15 @@ struct taker_on {
 };
 _Static_assert(sizeof(struct taker_on) <= sizeof(struct fin_on), "room for one that takes a piece");
 
-static int end_of_wait(struct fin_receiver *r, ssize_t n) {
+// From our continuation. Nothing comes between, as it would if the AWE had to wait for its turn: who closed the receiver and
+// its buffers then would free the piece.
+static void end_of_wait(struct fin_receiver *r, ssize_t n) {
     r->inside = false;
-    return fin_cont_call(r->kept.cont, r->kept.state, r->kept.size, (int)n);
+    fin_cont_tell(&r->kept, (int)n);
+}
+
+static FIN_INNER void given(void *state, int n) {
+    end_of_wait(FIN_OF(struct fin_receiver, kept, *(struct fin_kept **)state), n);
 }
 
 // There is data, which the others that lack a buffer may take first.
@@ -180,7 +186,8 @@ void fin_receiver_completed(struct io *io, struct waiter *w) {
         fin_cont_done(io->rt, t->awe, 0);
         return;
     }
-    r->inside = false;
+    struct fin_kept *kept = &r->kept;
+    fin_cont_instead_of(t->awe, kept, given, &kept, sizeof kept);
     io->rt->known[FIN_FOR_IO] += n != -ECANCELED;
     fin_cont_done(io->rt, t->awe, (int)n);
 }
@@ -197,13 +204,16 @@ int fin_receiver_next_on(struct fin_receiver *r, void **piece, struct fin_on *on
         return begun;
     *piece = NULL;
     ssize_t n = begun > 0 ? -ECANCELED : without_waiting(r, piece);
-    if (n != WAIT && n != LACKING)
-        return fin_cont_call(cont, state, size, (int)n);
+    struct fin_kept *kept = &r->kept;
     r->inside = true;
     r->piece = piece;
-    fin_keep(&r->kept, cont, state, size);
+    fin_keep(kept, cont, state, size);
+    if (n != WAIT && n != LACKING) {
+        int error = fin_cont_call(given, &kept, sizeof kept, (int)n);
+        r->inside = false;
+        return error;
+    }
     if (n == LACKING) {
-        struct fin_kept *kept = &r->kept;
         int error = fin_poll_on(on, r->fd, POLLIN, readable, &kept, sizeof kept);
         r->inside = false;
         return error;
@@ -240,7 +250,7 @@ ssize_t fin_receiver_close(struct fin_receiver *r) {
     while (r->first != NO_PIECE) {
         uint32_t index = r->first;
         void *piece;
-        left += take(r, &piece);
+        left += take_piece(r, &piece);
         fin_buffers_put_index(r->buffers, index);
     }
     r->buffers->users--;
