@@ -19,13 +19,13 @@ struct fin_memory {
 };
 
 // The turn comes before the call is made: a descriptor that it makes is the caller's at once. But it has begun, and who has
-// that turn may unregister the number.
+// that turn may unregister the number, and close what it stood for.
 static FIN_BLOCKING int run_fixed(struct io *io, struct call *c) {
     int slot = fin_fixed_file(io, c);
     if (slot < 0)
         return slot;
     fin_io_let_others_run(io);
-    int r = io->backend->run(io, c);
+    int r = fin_io_closed(c) ? -EBADF : io->backend->run(io, c);
     fin_fixed_done(io, slot);
     return r;
 }
