@@ -203,6 +203,12 @@ int fin_buffers_put(struct fin_buffers *b, void *piece) {
     return 0;
 }
 
+// Where it was, liburing may map the next ring of another thread.
+static void unmap(void *ring, size_t size) {
+    fin_track_mapping(false);
+    munmap(ring, size);
+}
+
 // A group is a number of 16 bits; those in use are known by their rings alone, so the kernel says which is free.
 static bool make_ring(struct fin_buffers *b) {
     struct io *io = b->owned.io;
@@ -226,13 +232,13 @@ static bool make_ring(struct fin_buffers *b) {
         b->mask = (uint16_t)(entries - 1);
         return true;
     }
-    munmap(ring, b->ring_size);
+    unmap(ring, b->ring_size);
     return false;
 }
 
 static void dispose(struct fin_buffers *b) {
     if (b->ring)
-        munmap(b->ring, b->ring_size);
+        unmap(b->ring, b->ring_size);
     fin_owned_remove(&b->owned);
     free(b->memory);
     free(b->pieces);
