@@ -8,6 +8,7 @@
 #include <unistd.h>
 #include <sys/resource.h>
 #include <sys/utsname.h>
+#include <sys/wait.h>
 
 enum { ATTEMPTS = 20 };
 
@@ -30,6 +31,29 @@ bool bench_option(char **argv, int *i) {
 static FILE *csv;
 static long retaken;
 
+void bench_failed(const char *what, const char *file, int line, long error) {
+    const char *name = line ? strrchr(file, '/') : NULL; // else it is no file
+    fflush(NULL);
+    char number[16] = "";
+    if (line)
+        snprintf(number, sizeof number, ":%d", line);
+    fprintf(stderr, "%s: %s%s: %s%s%s\n", program_invocation_short_name, name ? name + 1 : file, number, what,
+            error ? ": " : "", error ? strerror((int)error) : "");
+    _exit(1);
+}
+
+long bench_did(long result, const char *what, const char *file, int line) {
+    if (result < 0)
+        bench_failed(what, file, line, -result);
+    return result;
+}
+
+long bench_sys(long result, const char *what, const char *file, int line) {
+    if (result < 0)
+        bench_failed(what, file, line, errno);
+    return result;
+}
+
 static int compare(const void *a, const void *b) {
     double x = *(const double *)a, y = *(const double *)b;
     return (x > y) - (x < y);
@@ -41,6 +65,11 @@ double bench_at(const double *sorted, size_t n, double quantile) {
     return sorted[(size_t)(quantile * (double)(n - 1) + 0.5)];
 }
 
+void bench_range(const double *sorted, size_t n, double *lo, double *hi) {
+    *lo = sorted[n / 20];
+    *hi = sorted[n - 1 - n / 20];
+}
+
 bool bench_noisy(double median, double lo, double hi) { return hi - lo > 0.25 * median; }
 
 long bench_preemptions(void) {
@@ -48,11 +77,18 @@ long bench_preemptions(void) {
     return getrusage(RUSAGE_THREAD, &u) == 0 ? u.ru_nivcsw : 0;
 }
 
+static double run(const struct bench_row *row) {
+    double result = row->run(row->n);
+    if (!(result > 0)) // a time; not a number, neither
+        bench_failed("this row measured nothing", row->name, 0, 0);
+    return result;
+}
+
 // A repetition during which the system took the processor away says nothing: it is taken again.
 static double undisturbed(const struct bench_row *row) {
     for (int attempts = 0;; attempts++) {
         long before = bench_preemptions();
-        double result = row->run(row->n);
+        double result = run(row);
         if (attempts == ATTEMPTS || bench_preemptions() == before)
             return result;
         retaken++;
@@ -62,10 +98,8 @@ static double undisturbed(const struct bench_row *row) {
 void bench_measure(struct bench_row *rows, size_t count) {
     size_t repetitions = bench_options.quick ? BENCH_QUICK : BENCH_REPETITIONS;
     for (size_t i = 0; i < count; i++) {
-        rows[i].samples = malloc(repetitions * sizeof(double));
-        if (!rows[i].samples)
-            abort();
-        rows[i].run(rows[i].n);
+        BENCH_GOT(rows[i].samples = malloc(repetitions * sizeof(double)));
+        run(&rows[i]);
     }
     for (size_t k = 0; k < repetitions; k++)
         for (size_t i = 0; i < count; i++)
@@ -73,8 +107,7 @@ void bench_measure(struct bench_row *rows, size_t count) {
     for (size_t i = 0; i < count; i++) {
         bench_sort(rows[i].samples, repetitions);
         rows[i].median = bench_at(rows[i].samples, repetitions, 0.5);
-        rows[i].lo = bench_at(rows[i].samples, repetitions, 0.05);
-        rows[i].hi = bench_at(rows[i].samples, repetitions, 0.95);
+        bench_range(rows[i].samples, repetitions, &rows[i].lo, &rows[i].hi);
         free(rows[i].samples);
     }
 }
@@ -195,52 +228,75 @@ void bench_begin(const char *program) {
     printf("clock: %.3f ticks/ns; the core does %.2f cycles a tick; ", bench_ticks_per_ns, bench_core_cycles_per_tick);
     printf("%d repetitions in turns; ~ marks a range wider than a quarter of its median\n",
            bench_options.quick ? BENCH_QUICK : BENCH_REPETITIONS);
+    printf("5-95%%: nine in ten of the repetitions or more; where a table says that it has less than twenty, all of them\n");
     fflush(stdout);
-    if (bench_options.csv) {
-        csv = fopen(bench_options.csv, "w");
-        if (!csv)
-            perror(bench_options.csv);
-        else
-            fprintf(csv, "table,row,column,value\n");
-    }
+    if (!bench_options.csv)
+        return;
+    csv = fopen(bench_options.csv, "w");
+    if (!csv)
+        bench_failed("open", bench_options.csv, 0, errno);
+    setvbuf(csv, NULL, _IOLBF, 0); // a child that ends has nothing of it left to write
+    fprintf(csv, "table,row,column,value\n");
 }
 
-void bench_end(void) {
+// Where the disk is full some write has failed, maybe one of long ago.
+static bool written(FILE *f, const char *name) {
+    errno = 0;
+    if (fflush(f) == 0 && !ferror(f))
+        return true;
+    if (errno == 0 && fputc('\n', f) != EOF) // the next says why
+        fflush(f);
+    fprintf(stderr, "%s: %s\n", name, errno ? strerror(errno) : "not all of it could be written");
+    return false;
+}
+
+int bench_end(void) {
     if (retaken)
         printf("\n%ld repetitions were taken again, because the system ran something else meanwhile\n", retaken);
-    if (csv && fclose(csv) != 0)
-        perror(bench_options.csv);
+    bool good = !csv || written(csv, bench_options.csv);
+    if (csv)
+        fclose(csv);
     csv = NULL;
+    return written(stdout, "standard output") && good ? 0 : 1;
 }
 
 // NULL: there is none.
 static char *command_of(const char *rival, const char *what, long n) {
-    char self[4096] = "", *program = NULL, *command = NULL;
-    if (readlink("/proc/self/exe", self, sizeof self - 1) <= 0)
-        return NULL;
-    if (!rival) {
-        program = strdup(self);
-    } else if (bench_options.rivals) {
-        if (asprintf(&program, "%s/%s", bench_options.rivals, rival) < 0)
-            program = NULL;
-    } else {
-        for (int up = 0; up < 2; up++)
-            *strrchr(self, '/') = 0;
-        if (asprintf(&program, "%s/rivals/%s", self, rival) < 0)
-            program = NULL;
-    }
-    if (program && access(program, X_OK) == 0 && asprintf(&command, "'%s' %s %ld", program, what, n) < 0)
-        command = NULL;
-    free(program);
-    return command;
+    char self[4096] = "", *program = self, *command;
+    BENCH_SYS(readlink("/proc/self/exe", self, sizeof self - 1));
+    for (int up = 0; rival && up < 2; up++)
+        *strrchr(self, '/') = 0;
+    if (rival && bench_options.rivals)
+        BENCH_SYS(asprintf(&program, "%s/%s", bench_options.rivals, rival));
+    else if (rival)
+        BENCH_SYS(asprintf(&program, "%s/rivals/%s", self, rival));
+    bool built = !rival || access(program, X_OK) == 0;
+    if (built)
+        BENCH_SYS(asprintf(&command, "'%s' %s %ld", program, what, n));
+    if (rival)
+        free(program);
+    return built ? command : NULL;
 }
 
-bool bench_rival(const char *program, const char *what, long n, double *values, int count) {
+const char *bench_rival(const char *program, const char *what, long n, double *values, int count) {
+    static char why[100];
     char *command = command_of(program, what, n);
-    FILE *f = command ? popen(command, "r") : NULL;
+    if (!command)
+        return "not built (bench/rivals/build)";
+    FILE *f = popen(command, "r");
+    BENCH_GOT(f);
     int got = 0;
-    while (f && got < count && fscanf(f, "%lf", &values[got]) == 1)
+    while (got < count && fscanf(f, "%lf", &values[got]) == 1)
         got++;
+    int status = pclose(f);
     free(command);
-    return f && pclose(f) == 0 && got == count;
+    if (status == 0 && got == count)
+        return NULL;
+    if (WIFSIGNALED(status) || WEXITSTATUS(status) > 128)
+        snprintf(why, sizeof why, "ended by signal %d", WIFSIGNALED(status) ? WTERMSIG(status) : WEXITSTATUS(status) - 128);
+    else
+        snprintf(why, sizeof why, "it ended with status %d and printed %d of %d numbers", WEXITSTATUS(status), got, count);
+    if (!program)
+        bench_failed(why, what, 0, 0);
+    return why;
 }

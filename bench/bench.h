@@ -1,10 +1,12 @@
 // SPDX-License-Identifier: BSD-2-Clause
 // The harness of the benchmarks. A table's rows are measured in turns (A B C A B C ...), so that what disturbs the machine
 // disturbs all of them alike; what is reported is the median of the repetitions and their 5-95% range. A row may have a
-// target: at most so many times another row, or at most so much. Speed never fails a run: the table says what was met.
+// target: at most so many times another row, or at most so much. Speed never fails a run: the table says what was met. What
+// a benchmark needs and does not get, a call that fails, ends it: it prints no figure of what has not run.
 #ifndef FIN_BENCH_H
 #define FIN_BENCH_H
 
+#include <errno.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -65,7 +67,7 @@ struct bench_row {
     double times;          // target: at most so many times the base; 0: none
     double at_most;        // target: at most this; 0: none
     double *samples;
-    double median, lo, hi; // 5% and 95%
+    double median, lo, hi; // of bench_range
 };
 
 // How often has the system taken the processor away from this thread so far? What is measured meanwhile says nothing.
@@ -84,20 +86,37 @@ void bench_csv(const char *table, const char *row, const char *column, double va
 // Sorts; then bench_at(sorted, n, 0.5) is the median.
 void bench_sort(double *samples, size_t n);
 double bench_at(const double *sorted, size_t n, double quantile);
+// The 5-95% range: between them lie nine in ten of them or more, and no more than one in twenty on either side. So of less
+// than twenty it is all.
+void bench_range(const double *sorted, size_t n, double *lo, double *hi);
 // Is the range so wide that the median means little?
 bool bench_noisy(double median, double lo, double hi);
 
 // The machine, the compiler, the clock; measures the clock.
 void bench_begin(const char *program);
-void bench_end(void);
+// Returns the status to end with: 1 where what was measured could not be written.
+int bench_end(void);
 
 // A line for a rival that this machine cannot run.
 void bench_skip(const char *row, const char *why);
 
 // Runs a rival of bench/rivals, or with NULL this program, as PROGRAM WHAT N, and reads the numbers that it prints. Rivals
-// lie in rivals/ beside the folder of this program, where --rivals does not say otherwise.
-bool bench_rival(const char *program, const char *what, long n, double *values, int count);
-#define BENCH_NO_RIVAL "not built (bench/rivals/build), or it failed"
+// lie in rivals/ beside the folder of this program, where --rivals does not say otherwise. Returns NULL, or why there are no
+// numbers, until the next call; this program must not fail.
+const char *bench_rival(const char *program, const char *what, long n, double *values, int count);
+
+// Says what failed, where, and the error, if it is not 0; ends the process with status 1.
+__attribute__((noreturn, cold)) void bench_failed(const char *what, const char *file, int line, long error);
+long bench_did(long result, const char *what, const char *file, int line);
+long bench_sys(long result, const char *what, const char *file, int line);
+
+// Calls that must not fail: those that return a negative errno; those that return -1 and set errno; what must be so of the
+// result of one that sets errno; what must be so, and if not, errno does not say why. The first two have the call's result,
+// an integer.
+#define BENCH_DID(...) bench_did((__VA_ARGS__), #__VA_ARGS__, __FILE__, __LINE__)
+#define BENCH_SYS(...) bench_sys((__VA_ARGS__), #__VA_ARGS__, __FILE__, __LINE__)
+#define BENCH_GOT(...) ((__VA_ARGS__) ? (void)0 : bench_failed(#__VA_ARGS__, __FILE__, __LINE__, errno))
+#define BENCH_MUST(...) ((__VA_ARGS__) ? (void)0 : bench_failed("not so: " #__VA_ARGS__, __FILE__, __LINE__, 0))
 
 #define BENCH_COUNT(rows) (sizeof(rows) / sizeof *(rows))
 

@@ -75,22 +75,24 @@ void table_beside(void) {
     double alone = 0;
     over = 0;
     for (int s = 0; s < SIDES; s++)
-        if (pthread_create(&t[s], NULL, compute, (void *)(intptr_t)s) != 0)
-            abort();
+        BENCH_DID(-pthread_create(&t[s], NULL, compute, (void *)(intptr_t)s));
     for (int k = 0; k < times; k++)
         for (int i = 0; i < LINES; i++)
             run(&lines[i], k, &alone);
     over = 1;
     for (int s = 0; s < SIDES; s++)
         pthread_join(t[s], NULL);
-    printf("\nround trips between two processors on which others compute [beside]: cycles, 5-95%%, computation left\n");
+    printf("\nround trips between two processors on which others compute [beside]: cycles, least and greatest of %d, "
+           "computation left\n",
+           times);
     for (int i = 1; i < LINES; i++) {
         struct line *l = &lines[i];
         bench_sort(l->cycles, (size_t)times);
         bench_sort(l->left, (size_t)times);
         double cycles = bench_at(l->cycles, (size_t)times, 0.5), left = bench_at(l->left, (size_t)times, 0.5);
-        printf("  %-40s %12.0f %12.0f-%-12.0f %6.1f%%\n", l->name, cycles, bench_at(l->cycles, (size_t)times, 0.05),
-               bench_at(l->cycles, (size_t)times, 0.95), left);
+        double low, high;
+        bench_range(l->cycles, (size_t)times, &low, &high);
+        printf("  %-40s %12.0f %12.0f-%-12.0f %6.1f%%\n", l->name, cycles, low, high, left);
         bench_csv("beside", l->name, "cycles", cycles);
         bench_csv("beside", l->name, "left_percent", left);
     }

@@ -11,17 +11,13 @@ enum { BYTES = FIN_RPC_LINE, AWES = 16 };
 static struct fin_rpc *caller, *server;
 static long count;
 
-static void check(bool good) {
-    if (!good)
-        abort();
-}
-
 // Ends of each sort are opened once.
 static void use(struct fin_rpc **kept, unsigned flags, long n) {
     struct fin_chan *a, *b;
     if (!kept[0]) {
-        check(fin_chan_pair(&a, &b, &(struct fin_chan_options){0, flags}) == 0);
-        check(fin_rpc_open(&kept[0], a, FIN_RPC_CLIENT) == 0 && fin_rpc_open(&kept[1], b, 0) == 0);
+        BENCH_DID(fin_chan_pair(&a, &b, &(struct fin_chan_options){0, flags}));
+        BENCH_DID(fin_rpc_open(&kept[0], a, FIN_RPC_CLIENT));
+        BENCH_DID(fin_rpc_open(&kept[1], b, 0));
     }
     caller = kept[0];
     server = kept[1];
@@ -33,13 +29,13 @@ static FIN_BLOCKING void serve(void *unused) {
     uint32_t id;
     (void)unused;
     for (long i = 0; i < count; i++)
-        check(fin_rpc_accept(server, p, sizeof p, &id) == BYTES && fin_rpc_reply(server, id, p, BYTES) == 0);
+        BENCH_MUST(fin_rpc_accept(server, p, sizeof p, &id) == BYTES && fin_rpc_reply(server, id, p, BYTES) == 0);
 }
 
 static FIN_BLOCKING void call(long times) {
     char p[BYTES] = {0};
     for (long i = 0; i < times; i++)
-        check(fin_rpc_call(caller, p, BYTES, p, BYTES) == BYTES);
+        BENCH_MUST(fin_rpc_call(caller, p, BYTES, p, BYTES) == BYTES);
 }
 
 static FIN_BLOCKING void call_all(void *unused) {

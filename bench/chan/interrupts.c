@@ -42,7 +42,7 @@ static void far_signals(void *n) {
     for (uint64_t i = 0; i < *(uint64_t *)n; i++) {
         pause_until_taken(i);
         __atomic_store_n(&line.sent, bench_ticks(), __ATOMIC_RELEASE);
-        syscall(SYS_tgkill, getpid(), near_thread, SIGUSR1);
+        BENCH_SYS(syscall(SYS_tgkill, getpid(), near_thread, SIGUSR1));
     }
 }
 
@@ -105,8 +105,7 @@ static double by_signal(long n) {
     struct sigaction now = {.sa_handler = signalled, .sa_flags = SA_RESTART}, before;
     sigemptyset(&now.sa_mask);
     near_thread = (pid_t)syscall(SYS_gettid);
-    if (sigaction(SIGUSR1, &now, &before) != 0)
-        abort();
+    BENCH_SYS(sigaction(SIGUSR1, &now, &before));
     double result = interrupts(near_runs, far_signals, n);
     sigaction(SIGUSR1, &before, NULL);
     return result;

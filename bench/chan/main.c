@@ -19,8 +19,9 @@ static void table_mpi(const char *what, const char *title, long n) {
     unpin(); // two that poll for one another on one processor take for ever
     for (size_t i = 0; i < BENCH_COUNT(rivals); i++) {
         double v[3];
-        if (!bench_rival(rivals[i].program, what, bench_options.quick ? n / 4 : n, v, 3)) {
-            bench_skip(rivals[i].name, BENCH_NO_RIVAL);
+        const char *why = bench_rival(rivals[i].program, what, bench_options.quick ? n / 4 : n, v, 3);
+        if (why) {
+            bench_skip(rivals[i].name, why);
             continue;
         }
         rows[count++] = (struct bench_row){.name = rivals[i].name,
@@ -159,8 +160,7 @@ static void table_senders(void) {
     for (int i = 0; i < ROWS; i++) {
         bench_sort(samples[i], TIMES);
         rows[i].median = bench_at(samples[i], TIMES, 0.5);
-        rows[i].lo = bench_at(samples[i], TIMES, 0.05);
-        rows[i].hi = bench_at(samples[i], TIMES, 0.95);
+        bench_range(samples[i], TIMES, &rows[i].lo, &rows[i].hi);
     }
     bench_print("senders", "n:1: messages one way from threads to one, all on any processor, each row 11 times", "cycles",
                 rows, ROWS);
@@ -233,7 +233,8 @@ int main(int argc, char **argv) {
     if (!found)
         return usage(argv[0]);
     cpu_set_t cpus;
-    if (sched_getaffinity(0, sizeof cpus, &cpus) != 0 || CPU_COUNT(&cpus) < 2) {
+    BENCH_SYS(sched_getaffinity(0, sizeof cpus, &cpus));
+    if (CPU_COUNT(&cpus) < 2) {
         fprintf(stderr, "skipped: there is one processor only\n");
         return 77;
     }
@@ -241,6 +242,5 @@ int main(int argc, char **argv) {
     for (size_t i = 0; i < BENCH_COUNT(tables); i++)
         if (wanted(i))
             tables[i].run();
-    bench_end();
-    return 0;
+    return bench_end();
 }

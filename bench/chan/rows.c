@@ -21,22 +21,23 @@ static cpu_set_t all; // processors that we may use
 
 void unpin(void) {
     if (CPU_COUNT(&all) > 0)
-        sched_setaffinity(0, sizeof all, &all);
+        BENCH_SYS(sched_setaffinity(0, sizeof all, &all));
 }
 
 // To the nth of them.
 void bench_pin(int n) {
     if (CPU_COUNT(&all) == 0)
-        sched_getaffinity(0, sizeof all, &all);
+        BENCH_SYS(sched_getaffinity(0, sizeof all, &all));
     for (int cpu = 0; cpu < CPU_SETSIZE; cpu++) {
         if (!CPU_ISSET(cpu, &all) || n-- > 0)
             continue;
         cpu_set_t one;
         CPU_ZERO(&one);
         CPU_SET(cpu, &one);
-        sched_setaffinity(0, sizeof one, &one);
+        BENCH_SYS(sched_setaffinity(0, sizeof one, &one));
         return;
     }
+    bench_failed("there are not so many processors", __FILE__, __LINE__, 0);
 }
 
 void bench_pause(uint64_t ns) {
@@ -75,8 +76,8 @@ static FIN_BLOCKING void *far_side(void *unused) {
 
 static void begin_far_side(void) {
     static pthread_t t;
-    if (!t && pthread_create(&t, NULL, far_side, NULL) != 0)
-        abort();
+    if (!t)
+        BENCH_DID(-pthread_create(&t, NULL, far_side, NULL));
 }
 
 // What both sides read for each message, by itself: in the caller's frame it would share a line, or the next, which is
@@ -104,27 +105,22 @@ double two_sides(void (*near)(void *), void (*far)(void *), const void *arg, lon
     return bench_since(start, (double)n);
 }
 
-static void check(bool good) {
-    if (!good)
-        abort();
-}
-
 static void ask(void *n) {
     char p[MESSAGE] = {0};
     for (long i = 0; i < *(long *)n; i++)
-        check(fin_chan_send(ends[0], p, sizeof p) == 0 && fin_chan_recv(ends[0], p, sizeof p) == sizeof p);
+        BENCH_MUST(fin_chan_send(ends[0], p, sizeof p) == 0 && fin_chan_recv(ends[0], p, sizeof p) == sizeof p);
 }
 
 static void answer(void *n) {
     char p[MESSAGE];
     for (long i = 0; i < *(long *)n; i++)
-        check(fin_chan_recv(ends[1], p, sizeof p) == sizeof p && fin_chan_send(ends[1], p, sizeof p) == 0);
+        BENCH_MUST(fin_chan_recv(ends[1], p, sizeof p) == sizeof p && fin_chan_send(ends[1], p, sizeof p) == 0);
 }
 
 // A channel of each sort is opened once: what is measured is not its first use.
 static void use(struct fin_chan **kept, unsigned flags, size_t size) {
     if (!kept[0])
-        check(fin_chan_pair(&kept[0], &kept[1], &(struct fin_chan_options){size, flags}) == 0);
+        BENCH_DID(fin_chan_pair(&kept[0], &kept[1], &(struct fin_chan_options){size, flags}));
     ends[0] = kept[0];
     ends[1] = kept[1];
 }
@@ -135,18 +131,17 @@ double trip_pair(long n) {
     return two_sides(ask, answer, &n, n);
 }
 
-int bench_chan_open(struct fin_chan **opened, unsigned flags) {
+void bench_chan_open(struct fin_chan **opened, unsigned flags) {
     int fd[2];
-    int r = socketpair(AF_UNIX, SOCK_SEQPACKET, 0, fd) == 0 ? 0 : -1;
-    if (r == 0)
-        r = fin_chan_offer(&opened[0], fd[0], &(struct fin_chan_options){0, flags});
-    return r == 0 ? fin_chan_take(&opened[1], fd[1], 0) : r;
+    BENCH_SYS(socketpair(AF_UNIX, SOCK_SEQPACKET, 0, fd));
+    BENCH_DID(fin_chan_offer(&opened[0], fd[0], &(struct fin_chan_options){0, flags}));
+    BENCH_DID(fin_chan_take(&opened[1], fd[1], 0));
 }
 
 double trip_process(long n) {
     static struct fin_chan *kept[2];
     if (!kept[0])
-        check(bench_chan_open(kept, 0) == 0);
+        bench_chan_open(kept, 0);
     use(kept, 0, 0);
     return two_sides(ask, answer, &n, n);
 }
@@ -165,15 +160,15 @@ double trip_local(long n) {
 static void ask_at_once(void *n) {
     char p[MESSAGE] = {0};
     for (long i = 0; i < *(long *)n; i++)
-        check(fin_chan_send_recv(ends[0], p, sizeof p, p, sizeof p) == sizeof p);
+        BENCH_MUST(fin_chan_send_recv(ends[0], p, sizeof p, p, sizeof p) == sizeof p);
 }
 
 static void answer_at_once(void *n) {
     char p[MESSAGE];
-    check(fin_chan_recv(ends[1], p, sizeof p) == sizeof p);
+    BENCH_MUST(fin_chan_recv(ends[1], p, sizeof p) == sizeof p);
     for (long i = 1; i < *(long *)n; i++)
-        check(fin_chan_send_recv(ends[1], p, sizeof p, p, sizeof p) == sizeof p);
-    check(fin_chan_send(ends[1], p, sizeof p) == 0);
+        BENCH_MUST(fin_chan_send_recv(ends[1], p, sizeof p, p, sizeof p) == sizeof p);
+    BENCH_MUST(fin_chan_send(ends[1], p, sizeof p) == 0);
 }
 
 double trip_handed(long n) {
@@ -195,7 +190,7 @@ static void ask_after(void *n) {
     for (long i = 0; i < *(long *)n; i++) {
         bench_pause(quiet);
         uint64_t start = bench_ticks();
-        check(fin_chan_send(ends[0], p, sizeof p) == 0);
+        BENCH_MUST(fin_chan_send(ends[0], p, sizeof p) == 0);
         while (fin_chan_try_recv(ends[0], p, sizeof p) != sizeof p) {
         }
         trips += bench_ticks() - start;
@@ -215,13 +210,13 @@ double trip_asleep(long n) { return trip_after(n, 200000); } // ns: the other si
 static void send_all(void *size) {
     char p[LARGE] = {0};
     for (long i = 0; i < count; i++)
-        check(fin_chan_send(ends[0], p, *(size_t *)size) == 0);
+        BENCH_MUST(fin_chan_send(ends[0], p, *(size_t *)size) == 0);
 }
 
 static void recv_all(void *size) {
     char p[LARGE];
     for (long i = 0; i < count; i++)
-        check(fin_chan_recv(ends[1], p, sizeof p) == (ssize_t) * (size_t *)size);
+        BENCH_MUST(fin_chan_recv(ends[1], p, sizeof p) == (ssize_t) * (size_t *)size);
 }
 
 static double stream(void (*near)(void *), void (*far)(void *), size_t size, long n) {
@@ -241,8 +236,8 @@ double large_in_and_out(long n) {
     use(kept, 0, 0);
     uint64_t start = bench_ticks();
     for (long i = 0; i < n; i++) {
-        check(fin_chan_send(ends[0], from, sizeof from) == 0);
-        check(fin_chan_recv(ends[1], to, sizeof to) == LARGE);
+        BENCH_MUST(fin_chan_send(ends[0], from, sizeof from) == 0);
+        BENCH_MUST(fin_chan_recv(ends[1], to, sizeof to) == LARGE);
     }
     return bench_since(start, (double)n);
 }
@@ -260,7 +255,7 @@ double stream_large_wide(long n) { return stream_wide(LARGE, n); }
 static void fill_all(void *size) {
     void *room;
     for (long i = 0; i < count; i++) {
-        check(fin_chan_reserve(ends[0], *(size_t *)size, &room) == 0);
+        BENCH_MUST(fin_chan_reserve(ends[0], *(size_t *)size, &room) == 0);
         memset(room, 0, MESSAGE);
         fin_chan_commit(ends[0], *(size_t *)size);
     }
@@ -269,7 +264,7 @@ static void fill_all(void *size) {
 static void peek_all(void *size) {
     const void *bytes;
     for (long i = 0; i < count; i++) {
-        check(fin_chan_peek(ends[1], &bytes) == (ssize_t) * (size_t *)size);
+        BENCH_MUST(fin_chan_peek(ends[1], &bytes) == (ssize_t) * (size_t *)size);
         fin_chan_release(ends[1]);
     }
 }
@@ -280,7 +275,7 @@ static void fill_pages(void *unused) {
     void *room;
     (void)unused;
     for (long i = 0; i < count; i++) {
-        check(fin_chan_reserve(ends[0], LARGE, &room) == 0);
+        BENCH_MUST(fin_chan_reserve(ends[0], LARGE, &room) == 0);
         bench_fill(room, (uint64_t)i);
         fin_chan_commit(ends[0], LARGE);
     }
@@ -290,7 +285,7 @@ static void sum_pages(void *unused) {
     const void *bytes;
     (void)unused;
     for (long i = 0; i < count; i++) {
-        check(fin_chan_peek(ends[1], &bytes) == LARGE);
+        BENCH_MUST(fin_chan_peek(ends[1], &bytes) == LARGE);
         bench_sum(bytes);
         fin_chan_release(ends[1]);
     }
@@ -302,7 +297,7 @@ double stream_shared(long n) {
     static struct fin_chan *kept[2];
     size_t size = MESSAGE;
     if (!kept[0])
-        check(bench_chan_open(kept, FIN_CHAN_SHARED) == 0);
+        bench_chan_open(kept, FIN_CHAN_SHARED);
     count = n;
     use(kept, 0, 0);
     return two_sides(send_all, recv_all, &size, n);

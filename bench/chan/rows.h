@@ -74,7 +74,7 @@ void bench_claims_reset(void);
 
 // rows.c: its first end is for one who offers it with these flags, the other for one thread.
 struct fin_chan;
-int bench_chan_open(struct fin_chan **ends, unsigned flags);
+void bench_chan_open(struct fin_chan **ends, unsigned flags);
 
 // From so many threads to one.
 #define BENCH_SENDERS(kind)                                                                                                 \

@@ -17,16 +17,11 @@ struct line {
 
 static struct rte_ring *ring[2];
 
-static void check(bool good) {
-    if (!good)
-        abort();
-}
-
 static void use(void) {
     for (int i = 0; i < 2 && !ring[i]; i++) {
-        ssize_t size = rte_ring_get_memsize_elem(ELEMENT, SLOTS);
-        check(size > 0 && (ring[i] = aligned_alloc(RTE_CACHE_LINE_SIZE, (size_t)size + 64 - (size_t)size % 64)) != NULL);
-        check(rte_ring_init(ring[i], i ? "fin-bench-1" : "fin-bench-0", SLOTS, RING_F_SP_ENQ | RING_F_SC_DEQ) == 0);
+        ssize_t size = BENCH_DID(rte_ring_get_memsize_elem(ELEMENT, SLOTS));
+        BENCH_GOT(ring[i] = aligned_alloc(RTE_CACHE_LINE_SIZE, (size_t)size + 64 - (size_t)size % 64));
+        BENCH_DID(rte_ring_init(ring[i], i ? "fin-bench-1" : "fin-bench-0", SLOTS, RING_F_SP_ENQ | RING_F_SC_DEQ));
     }
 }
 

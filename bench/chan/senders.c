@@ -49,8 +49,7 @@ static FIN_BLOCKING double run(FIN_BLOCKING void (*send)(long), FIN_BLOCKING voi
     senders.ready = 0;
     senders.go = false;
     for (int i = 0; i < threads; i++)
-        if (fin_thread_start(&t[i], sending_thread, NULL) != 0)
-            abort();
+        BENCH_DID(fin_thread_start(&t[i], sending_thread, NULL));
     while (__atomic_load_n(&senders.ready, __ATOMIC_ACQUIRE) < threads)
         sched_yield();
     uint64_t start = bench_ticks();
@@ -59,16 +58,15 @@ static FIN_BLOCKING double run(FIN_BLOCKING void (*send)(long), FIN_BLOCKING voi
     receive(sent);
     double result = bench_since(start, (double)sent);
     for (int i = 0; i < threads; i++)
-        if (fin_thread_join(&t[i]) != 0)
-            abort();
+        BENCH_DID(fin_thread_join(&t[i]));
     return result;
 }
 
 static struct fin_chan *ends[2];
 
 static void use(struct fin_chan **kept, unsigned flags) {
-    if (!kept[0] && bench_chan_open(kept, flags) != 0)
-        abort();
+    if (!kept[0])
+        bench_chan_open(kept, flags);
     ends[0] = kept[0];
     ends[1] = kept[1];
 }
@@ -76,15 +74,13 @@ static void use(struct fin_chan **kept, unsigned flags) {
 static FIN_BLOCKING void receive_all(long n) {
     char to[MESSAGE];
     for (long i = 0; i < n; i++)
-        if (fin_chan_recv(ends[1], to, sizeof to) != sizeof to)
-            abort();
+        BENCH_MUST(fin_chan_recv(ends[1], to, sizeof to) == sizeof to);
 }
 
 static FIN_BLOCKING void send_all(long n) {
     char from[MESSAGE] = {0};
     for (long i = 0; i < n; i++)
-        if (fin_chan_send(ends[0], from, sizeof from) != 0)
-            abort();
+        BENCH_MUST(fin_chan_send(ends[0], from, sizeof from) == 0);
 }
 
 // Not for programs: the header allows one thread at such an end. What does not wait knows no thread.
@@ -100,8 +96,8 @@ static FIN_BLOCKING void send_locked(long n) {
             pthread_mutex_unlock(&mutex);
             if (r == -EAGAIN)
                 sched_yield();
-            else if (r != 0)
-                abort();
+            else
+                BENCH_DID(r);
         } while (r != 0);
     }
 }

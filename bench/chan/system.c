@@ -15,15 +15,10 @@ static int to[2], from[2]; // [0] is read, [1] is written
 static long count;
 static size_t size = 64;
 
-static void check(bool good) {
-    if (!good)
-        abort();
-}
-
 static void read_all(int fd, char *p) {
     for (size_t done = 0; done < size;) {
         ssize_t n = read(fd, p + done, size - done);
-        check(n > 0);
+        BENCH_GOT(n > 0);
         done += (size_t)n;
     }
 }
@@ -32,7 +27,7 @@ static void ask(void *unused) {
     char p[LARGE] = {0};
     (void)unused;
     for (long i = 0; i < count; i++) {
-        check(write(to[1], p, size) == (ssize_t)size);
+        BENCH_GOT(write(to[1], p, size) == (ssize_t)size);
         read_all(from[0], p);
     }
 }
@@ -42,7 +37,7 @@ static void answer(void *unused) {
     (void)unused;
     for (long i = 0; i < count; i++) {
         read_all(to[0], p);
-        check(write(from[1], p, size) == (ssize_t)size);
+        BENCH_GOT(write(from[1], p, size) == (ssize_t)size);
     }
 }
 
@@ -50,7 +45,7 @@ static void send_all(void *unused) {
     char p[LARGE] = {0};
     (void)unused;
     for (long i = 0; i < count; i++)
-        check(write(to[1], p, size) == (ssize_t)size);
+        BENCH_GOT(write(to[1], p, size) == (ssize_t)size);
 }
 
 static void recv_all(void *unused) {
@@ -61,7 +56,8 @@ static void recv_all(void *unused) {
 }
 
 static double over_pipes(void (*near)(void *), void (*far)(void *), size_t bytes, long n) {
-    check(pipe(to) == 0 && pipe(from) == 0);
+    BENCH_SYS(pipe(to));
+    BENCH_SYS(pipe(from));
     count = n;
     size = bytes;
     double r = two_sides(near, far, NULL, n);
@@ -72,7 +68,7 @@ static double over_pipes(void (*near)(void *), void (*far)(void *), size_t bytes
 
 static double over_sockets(void (*near)(void *), void (*far)(void *), long n) {
     int s[2];
-    check(socketpair(AF_UNIX, SOCK_STREAM, 0, s) == 0);
+    BENCH_SYS(socketpair(AF_UNIX, SOCK_STREAM, 0, s));
     to[1] = from[0] = s[0];
     to[0] = from[1] = s[1];
     count = n;

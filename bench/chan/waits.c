@@ -17,27 +17,22 @@ static struct fin_chan *from[MOST], *to[MOST];
 static int epoll, fds[MOST];
 static long members, watched;
 
-static void check(bool good) {
-    if (!good)
-        abort();
-}
-
 static void handle(void *chan) {
     char p[MESSAGE];
-    check(fin_chan_try_recv(chan, p, sizeof p) == sizeof p);
+    BENCH_MUST(fin_chan_try_recv(chan, p, sizeof p) == sizeof p);
 }
 
 // Of the right number, kept for the next repetition.
 static void use_channels(long n) {
     if (!set)
-        check(fin_waitset_new(&set) == 0);
+        BENCH_DID(fin_waitset_new(&set));
     for (; members < n; members++) {
-        check(fin_chan_pair(&from[members], &to[members], &(struct fin_chan_options){4096, 0}) == 0);
-        check(fin_waitset_add(set, to[members], handle, to[members]) == 0);
+        BENCH_DID(fin_chan_pair(&from[members], &to[members], &(struct fin_chan_options){4096, 0}));
+        BENCH_DID(fin_waitset_add(set, to[members], handle, to[members]));
     }
     for (; members > n; members--) {
-        check(fin_chan_close(from[members - 1]) == 0);
-        check(fin_chan_close(to[members - 1]) == 0);
+        BENCH_DID(fin_chan_close(from[members - 1]));
+        BENCH_DID(fin_chan_close(to[members - 1]));
     }
 }
 
@@ -45,13 +40,13 @@ static double events(long n, long channels) {
     char p[MESSAGE] = {0};
     use_channels(channels);
     for (long i = 0; i < 3 * channels; i++) { // who is silent has been noticed
-        check(fin_chan_send(from[i % channels], p, sizeof p) == 0);
-        check(fin_waitset_dispatch_nonblock(set) == 0);
+        BENCH_MUST(fin_chan_send(from[i % channels], p, sizeof p) == 0);
+        BENCH_MUST(fin_waitset_dispatch_nonblock(set) == 0);
     }
     uint64_t start = bench_ticks();
     for (long i = 0; i < n; i++) {
-        check(fin_chan_send(from[i * 7919 % channels], p, sizeof p) == 0);
-        check(fin_waitset_dispatch_nonblock(set) == 0);
+        BENCH_MUST(fin_chan_send(from[i * 7919 % channels], p, sizeof p) == 0);
+        BENCH_MUST(fin_waitset_dispatch_nonblock(set) == 0);
     }
     return bench_since(start, (double)n);
 }
@@ -62,11 +57,11 @@ double waitset_1000(long n) { return events(n, MOST); }
 
 static void use_descriptors(long n) {
     if (!epoll)
-        epoll = epoll_create1(EPOLL_CLOEXEC);
+        epoll = (int)BENCH_SYS(epoll_create1(EPOLL_CLOEXEC));
     for (; watched < n; watched++) {
-        int fd = fds[watched] = eventfd(0, EFD_CLOEXEC);
+        int fd = fds[watched] = (int)BENCH_SYS(eventfd(0, EFD_CLOEXEC));
         struct epoll_event e = {.events = EPOLLIN, .data.fd = fd};
-        check(fd >= 0 && epoll_ctl(epoll, EPOLL_CTL_ADD, fd, &e) == 0);
+        BENCH_SYS(epoll_ctl(epoll, EPOLL_CTL_ADD, fd, &e));
     }
     for (; watched > n; watched--)
         close(fds[watched - 1]);
@@ -75,8 +70,8 @@ static void use_descriptors(long n) {
 static void epoll_event(int fd) {
     struct epoll_event e;
     eventfd_t value;
-    check(eventfd_write(fd, 1) == 0 && epoll_wait(epoll, &e, 1, 0) == 1);
-    check(eventfd_read(e.data.fd, &value) == 0);
+    BENCH_GOT(eventfd_write(fd, 1) == 0 && epoll_wait(epoll, &e, 1, 0) == 1);
+    BENCH_GOT(eventfd_read(e.data.fd, &value) == 0);
 }
 
 static double epoll_events(long n, long descriptors) {

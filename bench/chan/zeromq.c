@@ -10,17 +10,14 @@
 
 static void *in_process[2], *between[2], *context, *near_end, *far_end;
 
-static void check(bool good) {
-    if (!good)
-        abort();
-}
-
 static void use(void **ends, const char *name) {
-    context = context ? context : zmq_ctx_new();
+    if (!context)
+        BENCH_GOT(context = zmq_ctx_new());
     if (!ends[0]) {
         for (int i = 0; i < 2; i++)
-            check((ends[i] = zmq_socket(context, ZMQ_PAIR)) != NULL);
-        check(zmq_bind(ends[0], name) == 0 && zmq_connect(ends[1], name) == 0);
+            BENCH_GOT(ends[i] = zmq_socket(context, ZMQ_PAIR));
+        BENCH_SYS(zmq_bind(ends[0], name));
+        BENCH_SYS(zmq_connect(ends[1], name));
     }
     near_end = ends[0];
     far_end = ends[1];
@@ -29,25 +26,25 @@ static void use(void **ends, const char *name) {
 static void ask(void *n) {
     char p[MESSAGE] = {0};
     for (long i = 0; i < *(long *)n; i++)
-        check(zmq_send(near_end, p, sizeof p, 0) == sizeof p && zmq_recv(near_end, p, sizeof p, 0) == sizeof p);
+        BENCH_GOT(zmq_send(near_end, p, sizeof p, 0) == sizeof p && zmq_recv(near_end, p, sizeof p, 0) == sizeof p);
 }
 
 static void answer(void *n) {
     char p[MESSAGE];
     for (long i = 0; i < *(long *)n; i++)
-        check(zmq_recv(far_end, p, sizeof p, 0) == sizeof p && zmq_send(far_end, p, sizeof p, 0) == sizeof p);
+        BENCH_GOT(zmq_recv(far_end, p, sizeof p, 0) == sizeof p && zmq_send(far_end, p, sizeof p, 0) == sizeof p);
 }
 
 static void send_all(void *n) {
     char p[MESSAGE] = {0};
     for (long i = 0; i < *(long *)n; i++)
-        check(zmq_send(near_end, p, sizeof p, 0) == sizeof p);
+        BENCH_GOT(zmq_send(near_end, p, sizeof p, 0) == sizeof p);
 }
 
 static void recv_all(void *n) {
     char p[MESSAGE];
     for (long i = 0; i < *(long *)n; i++)
-        check(zmq_recv(far_end, p, sizeof p, 0) == sizeof p);
+        BENCH_GOT(zmq_recv(far_end, p, sizeof p, 0) == sizeof p);
 }
 
 double trip_zeromq(long n) {

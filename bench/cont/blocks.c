@@ -21,19 +21,22 @@ static const char *const reasons[FIN_REASONS] = {
     [FIN_FOR_LOOK] = "looking for a message",
 };
 
-// An example counts for itself: what it prints, in parts of a thousand, is counted back.
-static bool of_example(const char *name, const char *option, struct fin_stats *out) {
+// An example counts for itself: what it prints, in parts of a thousand, is counted back. Returns NULL, or why there is none.
+static const char *of_example(const char *name, const char *option, struct fin_stats *out) {
     char path[4096] = "", command[5000], line[256], reason[64];
     double times, stack, with, handed, known, average, most;
     bool found = false;
-    if (readlink("/proc/self/exe", path, sizeof path - 1) <= 0)
-        return false;
+    BENCH_SYS(readlink("/proc/self/exe", path, sizeof path - 1));
     for (int up = 0; up < 3 && strrchr(path, '/'); up++)
         *strrchr(path, '/') = 0;
+    snprintf(command, sizeof command, "%s/examples/%s", path, name);
+    if (access(command, X_OK) != 0)
+        return "not built (examples)";
     snprintf(command, sizeof command, "FIN_STATS=1 '%s/examples/%s' %s 2>&1", path, name, option);
     *out = (struct fin_stats){0};
-    FILE *f = popen(command, "r");
-    while (f && fgets(line, sizeof line, f)) {
+    FILE *f;
+    BENCH_GOT(f = popen(command, "r"));
+    while (fgets(line, sizeof line, f)) {
         if (sscanf(line, "fin: stacks in use of a thread: %lf on average, %lf", &average, &most) == 2) {
             out->stacks_sum = (uint64_t)(10 * average + 0.5);
             out->stacks_samples = 10;
@@ -52,20 +55,30 @@ static bool of_example(const char *name, const char *option, struct fin_stats *o
         out->handed_off = (uint64_t)(times * handed / 100);
         out->recognized = (uint64_t)(times * known / 100);
     }
-    return f && pclose(f) == 0 && found;
+    int status = pclose(f);
+    if (status != 0 || !found)
+        bench_failed(status ? "it failed" : "it printed no counters", command, 0, 0);
+    return NULL;
 }
 
-static bool of_store(struct fin_stats *out) { return of_example("store", bench_options.quick ? "--short" : "", out); }
+static const char *of_store(struct fin_stats *out) {
+    return of_example("store", bench_options.quick ? "--short" : "", out);
+}
+
+static const char *of_server(struct fin_stats *out) {
+    rpc_server(out);
+    return NULL;
+}
 
 static struct workload {
     const char *name;
-    void (*run)(void *);                 // in a thread of its own
-    bool (*counted)(struct fin_stats *); // or somebody has counted elsewhere
+    void (*run)(void *);                        // in a thread of its own
+    const char *(*counted)(struct fin_stats *); // or somebody has counted elsewhere. NULL, or why not
     struct fin_stats stats;
 } all[] = {
     {.name = "quote server", .run = quote_server},       {.name = "file tree", .run = file_tree},
     {.name = "RPC, in a thread", .run = rpc_service},    {.name = "RPC, the clients", .run = rpc_clients},
-    {.name = "RPC, the servers", .counted = rpc_server}, {.name = "store", .counted = of_store},
+    {.name = "RPC, the servers", .counted = of_server}, {.name = "store", .counted = of_store},
 };
 enum { ALL = sizeof all / sizeof *all };
 static int count; // of those that could be run: the first so many
@@ -76,14 +89,13 @@ static void measured(void *arg) {
     fin_stats(&w->stats);
 }
 
-static bool measure(struct workload *w) {
+static const char *measure(struct workload *w) {
     struct fin_thread_handle t; // whose counters begin with it
     if (w->counted)
         return w->counted(&w->stats);
-    if (fin_thread_start(&t, measured, w) != 0)
-        return false;
+    BENCH_DID(fin_thread_start(&t, measured, w));
     fin_thread_join_nc(&t);
-    return true;
+    return NULL;
 }
 
 static double percent(uint64_t part, uint64_t whole) { return whole ? 100.0 * (double)part / (double)whole : 0; }
@@ -143,8 +155,11 @@ static bool blocks_for(int reason) {
 }
 
 void table_blocks(void) {
-    for (count = 0; count < ALL && measure(&all[count]); count++)
-        ;
+    const char *why = NULL;
+    for (count = 0; count < ALL && !why; count += !why) {
+        why = measure(&all[count]);
+        BENCH_MUST(why || blocks_of(&all[count].stats) > 0);
+    }
     printf("\nBlocks with a continuation, by reason, and of these handed off and recognized\n");
     printf("  %-34s", "");
     for (int i = 0; i < count; i++)
@@ -165,9 +180,10 @@ void table_blocks(void) {
     printf("  %-34s", "stacks in use: average, most");
     for (int i = 0; i < count; i++) {
         const struct fin_stats *s = &all[i].stats;
+        BENCH_MUST(s->stacks_samples > 0);
         printf("%12.1f%8" PRIu64, (double)s->stacks_sum / (double)s->stacks_samples, s->stacks_most);
     }
     printf("\n");
     for (int i = count; i < ALL; i++)
-        bench_skip(all[i].name, "not built (examples), or it failed");
+        bench_skip(all[i].name, why);
 }

@@ -66,15 +66,14 @@ static void run_sides(struct far *f, void (*body)(void *), fin_cont *cont) {
 
 static void serve_far(struct far *f) {
     for (int i = 0; i < f->callers; i++)
-        must(fin_chan_take(&f->ends[i].chan, f->sockets[i][1], 0) == 0, "a channel");
+        BENCH_DID(fin_chan_take(&f->ends[i].chan, f->sockets[i][1], 0));
     run_sides(f, f->way->serves, f->way->serves_on);
 }
 
 static void begin_server(struct far *f) {
     for (int i = 0; i < f->callers; i++)
-        must(socketpair(AF_UNIX, SOCK_SEQPACKET, 0, f->sockets[i]) == 0, "socketpair");
-    f->server = fork();
-    must(f->server >= 0, "fork");
+        BENCH_SYS(socketpair(AF_UNIX, SOCK_SEQPACKET, 0, f->sockets[i]));
+    f->server = (pid_t)BENCH_SYS(fork());
     for (int i = 0; i < f->callers; i++)
         close(f->sockets[i][f->server != 0]);
     if (f->server == 0) {
@@ -100,7 +99,7 @@ static double there(long n, struct far *f) {
     n /= f->callers;
     for (int i = 0; i < f->callers; i++) {
         if (!f->ends[i].chan)
-            must(fin_chan_offer(&f->ends[i].chan, f->sockets[i][0], NULL) == 0, "a channel");
+            BENCH_DID(fin_chan_offer(&f->ends[i].chan, f->sockets[i][0], NULL));
         f->ends[i].left = n;
         f->ends[i].got = 0;
     }

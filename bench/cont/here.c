@@ -13,7 +13,7 @@ static double here(long n, const struct way *way) {
     struct end *c = &client, *s = &server;
     uint64_t start = 0;
     double result = 0;
-    must(fin_chan_pair(&c->chan, &s->chan, &o) == 0, "a channel");
+    BENCH_DID(fin_chan_pair(&c->chan, &s->chan, &o));
     c->left = n;
     fin_finish {
         BEGIN_SIDE(way->serves, way->serves_on, s);
@@ -23,7 +23,7 @@ static double here(long n, const struct way *way) {
             if (way->calls)
                 way->calls(c);
             else
-                fin_async_cont(way->calls_on, &c, sizeof c);
+                BENCH_MUST(fin_async_cont(way->calls_on, &c, sizeof c) != NULL);
         }
         result = bench_since(start, (double)n);
         fin_cancel();
@@ -78,7 +78,7 @@ static void serve_in_turn(void *end) {
 static void call_rpc(struct rpc_end *c) {
     for (c->out = 0; c->out < c->left; c->out++) {
         ssize_t n = fin_rpc_call(c->rpc, &c->out, sizeof c->out, &c->in, sizeof c->in);
-        must(n == sizeof c->in && c->in == c->out + 1, "an answer");
+        BENCH_MUST(n == sizeof c->in && c->in == c->out + 1);
     }
 }
 
@@ -86,7 +86,7 @@ static void call_rpc(struct rpc_end *c) {
 
 static void call_rpc_on(void *state, int n) {
     struct rpc_end *c = *(struct rpc_end **)state;
-    must(n >= 0 && (n == 0 || c->in == c->out + 1), "an answer");
+    BENCH_MUST(n >= 0 && (n == 0 || c->in == c->out + 1));
     if (c->left-- == 0)
         fin_cont_end();
     c->out = c->left;
@@ -127,21 +127,22 @@ static double here_rpc(long n, void (*serves)(void *), fin_cont *serves_on) {
     struct fin_chan *a, *b;
     uint64_t start = 0;
     double result = 0;
-    must(fin_chan_pair(&a, &b, &o) == 0 && fin_rpc_open(&c->rpc, a, FIN_RPC_CLIENT) == 0 && fin_rpc_open(&s->rpc, b, 0) == 0,
-         "rpc");
+    BENCH_DID(fin_chan_pair(&a, &b, &o));
+    BENCH_DID(fin_rpc_open(&c->rpc, a, FIN_RPC_CLIENT));
+    BENCH_DID(fin_rpc_open(&s->rpc, b, 0));
     c->left = n;
     fin_finish {
         if (serves)
             fin_async_call(serves, s);
         else
-            fin_async_cont(serves_on, &s, sizeof s);
+            BENCH_MUST(fin_async_cont(serves_on, &s, sizeof s) != NULL);
         fin_yield();
         fin_finish {
             start = bench_ticks();
             if (serves)
                 call_rpc(c);
             else
-                fin_async_cont(call_rpc_on, &c, sizeof c);
+                BENCH_MUST(fin_async_cont(call_rpc_on, &c, sizeof c) != NULL);
         }
         result = bench_since(start, (double)n);
         fin_cancel();

@@ -26,8 +26,7 @@ struct measure {
 static struct measure of_awes(long n, const struct idle_wait *w) {
     struct measure m = {0};
     n = w->begin ? w->begin(n) : n;
-    if (!idle_waits_begin(w, n))
-        return m;
+    idle_waits_begin(w, n);
     long before = resident();
     double start = ns();
     fin_finish {
@@ -39,7 +38,8 @@ static struct measure of_awes(long n, const struct idle_wait *w) {
         w->wake(n);
     }
     m.wake = (ns() - start) / (double)n;
-    return idle_woken == n ? m : (struct measure){0};
+    BENCH_MUST(idle_woken == n);
+    return m;
 }
 
 static struct measure of_coroutines(long n, int depth) {
@@ -84,32 +84,44 @@ static const struct row {
     {"Boost.Fiber", MANY, .rival = "boost-fiber"},
 };
 
-static bool of_rival(const struct row *r, struct measure *m) {
+static char failed[BENCH_COUNT(rows)][100]; // why a row has no figures
+
+enum { STACK_KIB = 5 }; // of memory that one takes with a stack, at most; others take one
+
+static void of_rival(const struct row *r, struct measure *m) {
     double v[3], n = (double)(bench_options.quick ? r->n / 10 : r->n);
-    if (!bench_rival(r->rival, "million", (long)n, v, 3))
-        return false;
-    *m = (struct measure){v[2] * 1024 / n, v[0] / n, v[1] / n};
-    return true;
+    const char *why = bench_rival(r->rival, "million", (long)n, v, 3);
+    if (why)
+        snprintf(failed[r - rows], sizeof failed[0], "%s", why);
+    else
+        *m = (struct measure){v[2] * 1024 / n, v[0] / n, v[1] / n};
 }
 
-static bool measure(const struct row *r, struct measure *m) {
+// What failed in the child it has said itself.
+static void of_child(const struct row *r, struct measure *m) {
     int ends_[2], status;
-    if (r->rival)
-        return of_rival(r, m);
-    if (pipe(ends_) != 0)
-        return false;
-    pid_t child = fork();
+    char why[40];
+    bool stacks = strstr(r->name, "with stacks") != NULL;
+    if (memory_available_kib() < r->n / (bench_options.quick ? 10 : 1) * (stacks ? STACK_KIB : 1)) {
+        snprintf(failed[r - rows], sizeof failed[0], "not enough free memory");
+        return;
+    }
+    BENCH_SYS(pipe(ends_));
+    pid_t child = (pid_t)BENCH_SYS(fork());
     if (child == 0) {
         long n = bench_options.quick ? r->n / 10 : r->n;
         *m = r->wait ? of_awes(n, r->wait) : of_coroutines(n, r->depth);
         _exit(write(ends_[1], m, sizeof *m) != sizeof *m);
     }
     close(ends_[1]);
-    bool ok = child > 0 && read(ends_[0], m, sizeof *m) == sizeof *m;
+    bool ok = read(ends_[0], m, sizeof *m) == sizeof *m;
     close(ends_[0]);
-    if (child > 0)
-        waitpid(child, &status, 0);
-    return ok;
+    BENCH_SYS(waitpid(child, &status, 0));
+    if (ok && status == 0)
+        return;
+    snprintf(why, sizeof why, "ended %s %d", WIFSIGNALED(status) ? "by signal" : "with status",
+             WIFSIGNALED(status) ? WTERMSIG(status) : WEXITSTATUS(status));
+    bench_failed(why, r->name, 0, 0);
 }
 
 enum { ROUNDS = 3 };
@@ -119,8 +131,12 @@ static const double AIM = 0.05; // of the bytes of one with a stack
 static void measure_all(struct measure m[BENCH_COUNT(rows)][ROUNDS], int rounds) {
     for (int round = 0; round < rounds; round++)
         for (size_t i = 0; i < BENCH_COUNT(rows); i++)
-            if (!measure(&rows[i], &m[i][round]))
-                m[i][round].make = 0;
+            if (failed[i][0])
+                continue;
+            else if (rows[i].rival)
+                of_rival(&rows[i], &m[i][round]);
+            else
+                of_child(&rows[i], &m[i][round]);
 }
 
 static double median(const struct measure *m, int rounds, size_t field) {
@@ -131,19 +147,12 @@ static double median(const struct measure *m, int rounds, size_t field) {
     return bench_at(v, (size_t)rounds, 0.5);
 }
 
-static bool complete(const struct measure *m, int rounds) {
-    for (int i = 0; i < rounds; i++)
-        if (m[i].make == 0)
-            return false;
-    return true;
-}
-
 static double bytes_of(const struct measure *m, int rounds) { return median(m, rounds, offsetof(struct measure, bytes)); }
 
 // Of what the same wait takes with a stack; NAN: nobody knows.
 static double part_of(size_t row, struct measure of[][ROUNDS], int rounds) {
-    const struct measure *base = of[rows[row].base - 1];
-    return complete(base, rounds) ? bytes_of(of[row], rounds) / bytes_of(base, rounds) : NAN;
+    int base = rows[row].base - 1;
+    return failed[base][0] ? NAN : bytes_of(of[row], rounds) / bytes_of(of[base], rounds);
 }
 
 static void print_target(size_t row, struct measure of[][ROUNDS], int rounds) {
@@ -164,8 +173,8 @@ void table_idle(void) {
            "connections as many as may be open)\n");
     printf("  %-38s%10s%10s%10s%11s  target\n", "", "bytes", "make", "wake", "of a stack");
     for (size_t i = 0; i < BENCH_COUNT(rows); i++) {
-        if (!complete(of[i], rounds)) {
-            bench_skip(rows[i].name, rows[i].rival ? BENCH_NO_RIVAL : "no memory for so many");
+        if (failed[i][0]) {
+            bench_skip(rows[i].name, failed[i]);
             continue;
         }
         double v[] = {bytes_of(of[i], rounds), median(of[i], rounds, offsetof(struct measure, make)),

@@ -16,13 +16,11 @@ static struct fin_awe **slots;
 static char *objects;
 static size_t size_of_object;
 
-bool idle_waits_begin(const struct idle_wait *w, long n) {
-    slots = malloc((size_t)n * sizeof *slots);
-    objects = malloc((size_t)n * w->object + 1);
+void idle_waits_begin(const struct idle_wait *w, long n) {
+    BENCH_GOT(slots = malloc((size_t)n * sizeof *slots));
+    BENCH_GOT(objects = malloc((size_t)n * w->object + 1));
     size_of_object = w->object;
-    if (slots)
-        memset(slots, 1, (size_t)n * sizeof *slots);
-    return slots && objects;
+    memset(slots, 1, (size_t)n * sizeof *slots);
 }
 
 void *idle_slot(long i) { return &slots[i]; }
@@ -79,14 +77,17 @@ const struct idle_wait stack_for_sem = {.body = for_sem_with_stack, .wake = wake
 
 static int (*sockets)[2];
 
-enum { OTHERS = 256 }; // descriptors of the channels to the servers of other tables, and more
+// Descriptors of the channels to the servers of other tables, and more; connections from which one can say what one takes.
+enum { OTHERS = 256, FEWEST = 100 };
 
 static long open_sockets(long n) {
     long most = ((long)raise_descriptors((rlim_t)(2 * n + OTHERS)) - OTHERS) / 2;
     n = n < most ? n : most;
-    sockets = malloc((size_t)n * sizeof *sockets);
+    if (n < FEWEST)
+        bench_failed("the process gets no descriptors for so many connections", __FILE__, __LINE__, EMFILE);
+    BENCH_GOT(sockets = malloc((size_t)n * sizeof *sockets));
     for (long i = 0; i < n; i++)
-        must(sockets && socketpair(AF_UNIX, SOCK_STREAM, 0, sockets[i]) == 0, "socketpair");
+        BENCH_SYS(socketpair(AF_UNIX, SOCK_STREAM, 0, sockets[i]));
     return n;
 }
 
@@ -119,7 +120,7 @@ static struct fin_chan *there, *here;
 
 static long open_channel(long n) {
     struct fin_chan_options o = {0, FIN_CHAN_LOCAL};
-    must(fin_chan_pair(&there, &here, &o) == 0, "a channel");
+    BENCH_DID(fin_chan_pair(&there, &here, &o));
     return n;
 }
 
@@ -141,7 +142,7 @@ static void in_chan_with_stack(void *slot) {
 
 static void send_all(long n) {
     for (uint64_t i = 0; i < (uint64_t)n; i++)
-        must(fin_chan_send(there, &i, sizeof i) == 0, "a message");
+        BENCH_MUST(fin_chan_send(there, &i, sizeof i) == 0);
 }
 
 const struct idle_wait waits_in_chan = {in_chan, sizeof(struct session), open_channel, send_all};
@@ -153,7 +154,8 @@ static struct fin_rpc *client, *server;
 
 static long open_rpc(long n) {
     open_channel(n);
-    must(fin_rpc_open(&client, there, FIN_RPC_CLIENT) == 0 && fin_rpc_open(&server, here, 0) == 0, "rpc");
+    BENCH_DID(fin_rpc_open(&client, there, FIN_RPC_CLIENT));
+    BENCH_DID(fin_rpc_open(&server, here, 0));
     return n;
 }
 
@@ -184,7 +186,7 @@ static void in_rpc_with_stack(void *slot) {
 
 static void call_all(long n) {
     for (uint64_t i = 0, answer; i < (uint64_t)n; i++)
-        must(fin_rpc_call(client, &i, sizeof i, &answer, sizeof answer) == sizeof answer, "an answer");
+        BENCH_MUST(fin_rpc_call(client, &i, sizeof i, &answer, sizeof answer) == sizeof answer);
 }
 
 const struct idle_wait waits_in_rpc = {in_rpc, sizeof(struct worker), open_rpc, call_all};

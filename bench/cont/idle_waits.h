@@ -18,8 +18,8 @@ extern const struct idle_wait stack_plainly, stack_for_sem, stack_in_recv, stack
 
 extern long idle_woken;
 
-// Memory for the slots, which is not counted, and for objects, which is as it is used. False: there is none.
-bool idle_waits_begin(const struct idle_wait *w, long n);
+// Memory for the slots, which is not counted, and for objects, which is as it is used.
+void idle_waits_begin(const struct idle_wait *w, long n);
 void *idle_slot(long i);
 
 #endif

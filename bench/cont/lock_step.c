@@ -33,7 +33,7 @@ void lock_step_begin(int every) {
     each = (unsigned)every;
     both = mmap(NULL, sizeof *both, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
     if (both == MAP_FAILED)
-        abort();
+        bench_failed("mmap", __FILE__, __LINE__, errno);
 }
 
 static void await_turn(void) {

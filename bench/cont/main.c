@@ -26,6 +26,5 @@ int main(int argc, char **argv) {
     table_calls();
     table_blocks();
     table_idle();
-    bench_end();
-    return 0;
+    return bench_end();
 }

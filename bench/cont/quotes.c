@@ -9,7 +9,7 @@
 #include "../../examples/server.h"
 #include "rows.h"
 
-enum { CLIENTS = 400, QUOTES = 200 };
+enum { CLIENTS = 400, QUOTES = 200, OTHERS = 256 }; // descriptors that are no client's
 static const uint64_t period = 5 * FIN_MS, slack = FIN_MS;
 
 struct subscriber {
@@ -58,9 +58,10 @@ static void accepted(void *state, int fd) {
     if (fd == -ECANCELED)
         fin_cont_end();
     struct subscriber *s = malloc(sizeof *s);
-    must(fd >= 0 && s, "a client");
+    BENCH_GOT(s);
+    bench_did(fd, "fin_accept_on", __FILE__, __LINE__);
     s->fd = fd;
-    must(fin_async_cont_beside(welcome, &s, sizeof s) != NULL, "a client");
+    BENCH_MUST(fin_async_cont_beside(welcome, &s, sizeof s) != NULL);
     fin_accept_on(&door.on, door.listener, 0, accepted, state, 0);
 }
 
@@ -73,13 +74,13 @@ static void client(void *unused) {
     (void)unused;
     struct quote quote;
     uint32_t price = 10000;
-    int fd = socket(AF_INET, SOCK_STREAM, 0), n = few(QUOTES);
+    int fd = (int)BENCH_SYS(socket(AF_INET, SOCK_STREAM, 0)), n = few(QUOTES);
     struct linger reset = {.l_onoff = 1};
-    must(fd >= 0 && fin_connect(fd, (struct sockaddr *)&address, sizeof address) == 0, "connect");
-    setsockopt(fd, SOL_SOCKET, SO_LINGER, &reset, sizeof reset);
-    must(fin_send(fd, &price, sizeof price, 0) == sizeof price, "send");
+    BENCH_DID(fin_connect(fd, (struct sockaddr *)&address, sizeof address));
+    BENCH_SYS(setsockopt(fd, SOL_SOCKET, SO_LINGER, &reset, sizeof reset));
+    BENCH_DID(fin_send(fd, &price, sizeof price, 0));
     while (n-- > 0)
-        must(fin_recv_all(fd, &quote, sizeof quote, 0, NULL) == 0, "recv");
+        BENCH_DID(fin_recv_all(fd, &quote, sizeof quote, 0, NULL));
     close(fd);
 }
 
@@ -93,13 +94,13 @@ static void clients(void *unused) {
 
 void quote_server(void *unused) {
     struct fin_thread_handle t;
-    must(raise_descriptors(2 * CLIENTS + 64) >= 2 * CLIENTS + 64, "descriptors");
-    door.listener = listen_on(&address);
-    must(door.listener >= 0, "listen");
+    if (raise_descriptors(2 * CLIENTS + OTHERS) < 2 * CLIENTS + OTHERS)
+        bench_failed("the process gets no descriptors for so many clients", __FILE__, __LINE__, EMFILE);
+    door.listener = (int)BENCH_SYS(listen_on(&address));
     fin_timer_slack(slack);
     fin_finish {
-        fin_async_cont(open_door, NULL, 0);
-        must(fin_thread_start(&t, clients, unused) == 0, "thread");
+        BENCH_MUST(fin_async_cont(open_door, NULL, 0) != NULL);
+        BENCH_DID(fin_thread_start(&t, clients, unused));
         fin_sem_wait_nc(&clients_done);
         fin_cancel();
     }

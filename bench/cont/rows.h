@@ -36,13 +36,6 @@ void lock_step_pause(void);
 void coroutines_wait(long n, int depth);
 void coroutines_wake(void);
 
-static inline void must(bool so, const char *what) {
-    if (!so) {
-        perror(what);
-        exit(1);
-    }
-}
-
 #ifdef __cplusplus
 }
 #endif

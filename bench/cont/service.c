@@ -36,10 +36,11 @@ static off_t place_of(long n) { return (off_t)(n * 2654435761u % RECORDS) * RECO
 static int begin_file(void) {
     char path[] = "/tmp/fin-service-XXXXXX", record[RECORD];
     int fd = mkstemp(path);
-    must(fd >= 0 && unlink(path) == 0, path);
+    if (fd < 0 || unlink(path) != 0)
+        bench_failed("no file", path, 0, errno);
     for (int i = 0; i < RECORDS; i++) {
         memset(record, i, sizeof record);
-        must(write(fd, record, sizeof record) == sizeof record, "a record");
+        BENCH_GOT(write(fd, record, sizeof record) == sizeof record);
     }
     fsync(fd);
     posix_fadvise(fd, 0, 0, POSIX_FADV_DONTNEED);
@@ -109,9 +110,9 @@ static void handle(struct fin_rpc *r, uint32_t id, void *request, size_t size, v
         return;
     }
     struct job *j = malloc(sizeof *j);
-    must(j != NULL, "malloc");
+    BENCH_GOT(j);
     *j = (struct job){.rpc = r, .id = id, .out = out};
-    must(fin_async_cont_beside(begin_job, &j, sizeof j) != NULL, "a job");
+    BENCH_MUST(fin_async_cont_beside(begin_job, &j, sizeof j) != NULL);
 }
 
 static void served(void *state, int result) {
@@ -130,14 +131,14 @@ static void begin_serving(void *state, int result) {
 #define BEGIN_SERVERS(n)                                                                                                    \
     for (int i = 0; i < (n); i++) {                                                                                         \
         struct end *s = &servers[i];                                                                                        \
-        fin_async_cont(i % 2 ? begin_serving : begin_accepting, &s, sizeof s);                                              \
+        BENCH_MUST(fin_async_cont(i % 2 ? begin_serving : begin_accepting, &s, sizeof s) != NULL);                          \
     }
 
 // ---- clients
 
 static void call(void *state, int n) {
     struct end *c = *(struct end **)state;
-    must(n >= 0 && (n == 0 || c->in == c->out + 1), "an answer");
+    BENCH_MUST(n >= 0 && (n == 0 || c->in == c->out + 1));
     if (c->left-- == 0)
         fin_cont_end();
     c->out = c->left;
@@ -149,7 +150,7 @@ static void call_all(int n) {
         for (int i = 0; i < n; i++) {
             struct end *c = &callers[i];
             c->left = few(CALLS);
-            fin_async_cont(call, &c, sizeof c);
+            BENCH_MUST(fin_async_cont(call, &c, sizeof c) != NULL);
         }
     }
 }
@@ -163,9 +164,9 @@ void rpc_service(void *unused) {
         for (int i = 0; i < CALLERS; i++) {
             struct fin_chan_options o = {0, FIN_CHAN_LOCAL};
             struct fin_chan *a, *b;
-            must(fin_chan_pair(&a, &b, &o) == 0 && fin_rpc_open(&callers[i].rpc, a, FIN_RPC_CLIENT) == 0 &&
-                     fin_rpc_open(&servers[i].rpc, b, 0) == 0,
-                 "rpc");
+            BENCH_DID(fin_chan_pair(&a, &b, &o));
+            BENCH_DID(fin_rpc_open(&callers[i].rpc, a, FIN_RPC_CLIENT));
+            BENCH_DID(fin_rpc_open(&servers[i].rpc, b, 0));
         }
         BEGIN_SERVERS(CALLERS)
         call_all(CALLERS);
@@ -187,22 +188,23 @@ static void serve_far(void) {
     struct fin_stats stats;
     struct fin_chan *c;
     file = begin_file();
-    for (int i = 0; i < FAR; i++)
-        must(fin_chan_take(&c, sockets[i][1], 0) == 0 && fin_rpc_open(&servers[i].rpc, c, 0) == 0, "rpc");
+    for (int i = 0; i < FAR; i++) {
+        BENCH_DID(fin_chan_take(&c, sockets[i][1], 0));
+        BENCH_DID(fin_rpc_open(&servers[i].rpc, c, 0));
+    }
     fin_stats_clear();
     fin_finish {
         BEGIN_SERVERS(FAR)
     }
     fin_stats(&stats);
-    must(write(counted[1], &stats, sizeof stats) == sizeof stats, "what was counted");
+    BENCH_GOT(write(counted[1], &stats, sizeof stats) == sizeof stats);
 }
 
 void service_begin(void) {
-    must(pipe(counted) == 0, "pipe");
+    BENCH_SYS(pipe(counted));
     for (int i = 0; i < FAR; i++)
-        must(socketpair(AF_UNIX, SOCK_SEQPACKET, 0, sockets[i]) == 0, "socketpair");
-    server = fork();
-    must(server >= 0, "fork");
+        BENCH_SYS(socketpair(AF_UNIX, SOCK_SEQPACKET, 0, sockets[i]));
+    server = (pid_t)BENCH_SYS(fork());
     for (int i = 0; i < FAR; i++)
         close(sockets[i][server != 0]);
     close(counted[server == 0 ? 0 : 1]);
@@ -215,13 +217,16 @@ void service_begin(void) {
 void rpc_clients(void *unused) {
     struct fin_chan *c;
     (void)unused;
-    for (int i = 0; i < FAR; i++)
-        must(fin_chan_offer(&c, sockets[i][0], NULL) == 0 && fin_rpc_open(&callers[i].rpc, c, FIN_RPC_CLIENT) == 0, "rpc");
+    for (int i = 0; i < FAR; i++) {
+        BENCH_DID(fin_chan_offer(&c, sockets[i][0], NULL));
+        BENCH_DID(fin_rpc_open(&callers[i].rpc, c, FIN_RPC_CLIENT));
+    }
     call_all(FAR);
     for (int i = 0; i < FAR; i++)
         fin_rpc_close(callers[i].rpc);
 }
 
-bool rpc_server(struct fin_stats *out) {
-    return read(counted[0], out, sizeof *out) == sizeof *out && waitpid(server, NULL, 0) == server;
+void rpc_server(struct fin_stats *out) {
+    BENCH_GOT(read(counted[0], out, sizeof *out) == sizeof *out);
+    BENCH_SYS(waitpid(server, NULL, 0));
 }

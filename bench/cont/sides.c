@@ -18,7 +18,7 @@ WAY void serve_two(struct end *s) {
 WAY void call_two(struct end *c) {
     for (c->out = 0; c->out < c->left; c->out++) {
         fin_chan_send(c->chan, &c->out, sizeof c->out);
-        must(fin_chan_recv(c->chan, &c->in, sizeof c->in) == sizeof c->in && c->in == c->out + 1, "an answer");
+        BENCH_MUST(fin_chan_recv(c->chan, &c->in, sizeof c->in) == sizeof c->in && c->in == c->out + 1);
     }
 }
 
@@ -37,7 +37,7 @@ WAY void call_one(struct end *c, bool pauses) {
         if (pauses)
             lock_step_pause();
         ssize_t n = fin_chan_send_recv(c->chan, &c->out, sizeof c->out, &c->in, sizeof c->in);
-        must(n == sizeof c->in && c->in == c->out + 1, "an answer");
+        BENCH_MUST(n == sizeof c->in && c->in == c->out + 1);
     }
 }
 
@@ -61,7 +61,7 @@ static void serve_in_two(void *state, int n) {
 
 static void call_in_two(void *state, int n) {
     struct end *c = *(struct end **)state;
-    must(n >= 0, "an answer");
+    BENCH_MUST(n >= 0);
     if (c->left-- == 0)
         fin_cont_end();
     c->out = c->left;
@@ -79,7 +79,7 @@ WAY void serve_again(struct end *s, int n, fin_cont *again, bool pauses) {
 }
 
 WAY void call_again(struct end *c, int n, fin_cont *again, bool pauses) {
-    must(n >= 0, "an answer");
+    BENCH_MUST(n >= 0);
     if (c->left-- == 0)
         fin_cont_end();
     if (pauses)
@@ -124,7 +124,7 @@ WAY void serve_set(struct end *s, int result, fin_cont *again, bool pauses) {
 }
 
 WAY void call_set(struct end *c, int result, fin_cont *again, bool pauses) {
-    must(result >= 0 && (c->got >= 0 || c->got == -EAGAIN) && waits_in_set(c), "an answer");
+    BENCH_MUST(result >= 0 && (c->got >= 0 || c->got == -EAGAIN) && waits_in_set(c));
     if (c->got != -EAGAIN) {
         if (c->left-- == 0)
             fin_cont_end();
@@ -137,7 +137,7 @@ WAY void call_set(struct end *c, int result, fin_cont *again, bool pauses) {
 }
 
 WAY void begin_set(struct end *s, fin_cont *first) {
-    must(waits_in_set(s), "a waitset");
+    BENCH_MUST(waits_in_set(s));
     fin_waitset_dispatch_on(s->set, &s->on, first, &s, sizeof s);
 }
 

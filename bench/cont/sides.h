@@ -35,7 +35,7 @@ extern const struct way stacks_behind, explicit_behind;
     do {                                                                                                                    \
         struct end *side = (of);                                                                                            \
         if (cont)                                                                                                           \
-            fin_async_cont(cont, &side, sizeof side);                                                                       \
+            BENCH_MUST(fin_async_cont(cont, &side, sizeof side) != NULL);                                                   \
         else                                                                                                                \
             fin_async_call(body, side);                                                                                     \
     } while (0)

@@ -72,10 +72,10 @@ static void begin_file(void *state, int result) {
 
 static void has_place(void *state, int result) {
     struct reader *r = spare;
-    must(result == 0, "a place");
+    bench_did(result, "fin_sem_wait_on", __FILE__, __LINE__);
     spare = r->next;
     r->path = paths[begun++];
-    must(fin_async_cont_beside(begin_file, &r, sizeof r) != NULL, "a file");
+    BENCH_MUST(fin_async_cont_beside(begin_file, &r, sizeof r) != NULL);
     if (begun == found)
         fin_cont_end();
     fin_sem_wait_on(&places, &waits, has_place, state, 0);
@@ -90,7 +90,7 @@ static int add(const char *path, const struct stat *st, int kind, struct FTW *wh
     (void)st;
     (void)where;
     if (kind == FTW_F && found < few(FILES))
-        must((paths[found++] = strdup(path)) != NULL, path);
+        BENCH_GOT(paths[found++] = strdup(path));
     return found == few(FILES);
 }
 
@@ -105,12 +105,12 @@ static void forget(const char *path) {
 
 void file_tree(void *unused) {
     static const char *const roots[] = {"/usr/include", "/usr/share", "/usr/lib"};
-    struct reader *readers = calloc(IN_FLIGHT, sizeof *readers);
+    struct reader *readers;
     (void)unused;
-    must(readers != NULL, "calloc");
+    BENCH_GOT(readers = calloc(IN_FLIGHT, sizeof *readers));
     for (size_t i = 0; i < BENCH_COUNT(roots); i++)
         nftw(roots[i], add, DESCRIPTORS, FTW_PHYS);
-    must(found > 0, "files");
+    BENCH_MUST(found > 0);
     for (int i = 0; i < found; i++)
         forget(paths[i]);
     for (int i = 0; i < IN_FLIGHT; i++) {
@@ -118,8 +118,9 @@ void file_tree(void *unused) {
         spare = &readers[i];
     }
     fin_finish {
-        fin_async_cont(begin_tree, NULL, 0);
+        BENCH_MUST(fin_async_cont(begin_tree, NULL, 0) != NULL);
     }
+    BENCH_MUST(unreadable < found);
     printf("\nFile tree: %d files, %.0f MB, %ld unreadable, sum %llu\n", found, (double)bytes / 1e6, unreadable,
            (unsigned long long)sum);
     for (int i = 0; i < found; i++)

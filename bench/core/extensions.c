@@ -24,6 +24,7 @@ static inline void sample(uint64_t start) {
 
 static struct statistics sum_up(void) {
     double sum = 0;
+    BENCH_MUST(taken > 0);
     for (int i = 0; i < taken; i++)
         sum += samples[i];
     bench_sort(samples, (size_t)taken);
@@ -93,8 +94,8 @@ PING_PONG(dispatched_timed, fin_yield_to_id_and_save, true)
 PING_PONG(undispatched_timed, fin_yield_to_id_and_save_no_dispatch, true)
 
 static void switches(void (*body)(void *), bool eager, long n) {
-    if (!ids[0] && (fin_awe_id_create(&ids[0]) != 0 || fin_awe_id_create(&ids[1]) != 0))
-        return;
+    for (int i = 0; i < 2 && !ids[i]; i++)
+        BENCH_DID(fin_awe_id_create(&ids[i]));
     left = n;
     left_at = bench_ticks_fenced();
     fin_finish {

@@ -39,6 +39,5 @@ int main(int argc, char **argv) {
     for (size_t i = 0; i < BENCH_COUNT(tables); i++)
         if (!bench_options.table || strcmp(tables[i].name, bench_options.table) == 0)
             tables[i].run();
-    bench_end();
-    return 0;
+    return bench_end();
 }

@@ -13,7 +13,7 @@
 #include "../memory.h"
 #include "rows.h"
 
-enum { ROUNDS = 3, QUICK_ROUNDS = 1, RIVALS = 5 };
+enum { ROUNDS = 3, QUICK_ROUNDS = 1, RIVALS = 5, SPAWNS = 100000 };
 
 static long peak_kib(void) { return memory_kib("VmHWM:"); }
 
@@ -27,9 +27,8 @@ static void waits(void *slot) { fin_suspend(slot); }
 
 // The program under its other names: prints what the rivals print.
 static int million_here(long n) {
-    struct fin_awe **slots = malloc((size_t)n * sizeof *slots);
-    if (!slots)
-        return 1;
+    struct fin_awe **slots;
+    BENCH_GOT(slots = malloc((size_t)n * sizeof *slots));
     long before = peak_kib(), peak = 0;
     double start = now_ns(), created = 0;
     fin_finish {
@@ -70,18 +69,6 @@ static const struct {
     {"Tokio", "tokio", "800", 1}, {"Boost.Asio coroutines", "asio", "", 2},
 };
 
-static long available_kib(void) {
-    char line[256];
-    long kib = 0;
-    FILE *f = fopen("/proc/meminfo", "r");
-    while (f && fgets(line, sizeof line, f))
-        if (strncmp(line, "MemAvailable:", 13) == 0)
-            kib = strtol(line + 13, NULL, 10);
-    if (f)
-        fclose(f);
-    return kib;
-}
-
 static double middle(double *values, int n) {
     bench_sort(values, (size_t)n);
     return bench_at(values, (size_t)n, 0.5);
@@ -99,42 +86,52 @@ static void print_million(const char *name, double values[3][ROUNDS], int rounds
     fflush(stdout);
 }
 
+// One that failed once is not run again.
+static char failed[RIVALS][100];
+
+static bool runs(int i, const char *what, long n, long kib, double *v, int count) {
+    const char *why = "not enough free memory";
+    if (failed[i][0])
+        return false;
+    if (memory_available_kib() > kib)
+        why = bench_rival(rivals[i].program, what, n, v, count);
+    snprintf(failed[i], sizeof failed[i], "%s", why ? why : "");
+    return !why;
+}
+
 static void million(void) {
     long n = bench_options.quick ? 100000 : 1000000;
     int rounds = bench_options.quick ? QUICK_ROUNDS : ROUNDS;
     static double values[RIVALS][3][ROUNDS];
-    bool ran[RIVALS] = {false};
+    memset(failed, 0, sizeof failed);
     for (int round = 0; round < rounds; round++)
         for (int i = 0; i < RIVALS; i++) {
             double v[3];
-            if (round > 0 && !ran[i])
-                continue;
-            ran[i] = available_kib() > n * rivals[i].kib && bench_rival(rivals[i].program, "million", n, v, 3);
-            for (int k = 0; k < 3 && ran[i]; k++)
+            bool ran = runs(i, "million", n, n * rivals[i].kib, v, 3);
+            for (int k = 0; k < 3 && ran; k++)
                 values[i][k][round] = v[k];
         }
     printf("\n%ld tasks created, blocked, and finished, on one thread; median of %d [million]\n", n, rounds);
     printf("  %-24s %10s %10s %10s %10s %12s\n", "", "create s", "finish s", "total s", "peak MiB", "bytes a task");
     for (int i = 0; i < RIVALS; i++)
-        if (ran[i])
-            print_million(rivals[i].name, values[i], rounds, n);
+        if (failed[i][0])
+            bench_skip(rivals[i].name, failed[i]);
         else
-            bench_skip(rivals[i].name, available_kib() > n * rivals[i].kib ? BENCH_NO_RIVAL : "not enough free memory");
+            print_million(rivals[i].name, values[i], rounds, n);
 }
 
 static void spawn(void) {
     int rounds = bench_options.quick ? QUICK_ROUNDS : ROUNDS;
     double values[RIVALS][ROUNDS];
-    bool ran[RIVALS] = {false};
+    memset(failed, 0, sizeof failed);
     for (int round = 0; round < rounds; round++)
         for (int i = 0; i < RIVALS; i++)
-            if (round == 0 || ran[i])
-                ran[i] = bench_rival(rivals[i].program, "spawn", 100000, &values[i][round], 1);
+            runs(i, "spawn", SPAWNS, 0, &values[i][round], 1);
     printf("\nSpawn and join of a task that does nothing: cycles; median of %d [spawn]\n", rounds);
     printf("  %-24s %10s   published\n", "", "cycles");
     for (int i = 0; i < RIVALS; i++) {
-        if (!ran[i]) {
-            bench_skip(rivals[i].name, BENCH_NO_RIVAL);
+        if (failed[i][0]) {
+            bench_skip(rivals[i].name, failed[i]);
             continue;
         }
         double cycles = middle(values[i], rounds) * bench_ticks_per_ns * BENCH_CYCLES_PER_TICK;

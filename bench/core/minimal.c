@@ -69,7 +69,7 @@ struct ring {
 static struct minimal *make_ring(long stacks, long colours) {
     char *p = mmap(NULL, (size_t)stacks * STACK, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
     if (p == MAP_FAILED)
-        abort();
+        bench_failed("mmap of the stacks", __FILE__, __LINE__, errno);
     madvise(p, (size_t)stacks * STACK, MADV_NOHUGEPAGE);
     struct minimal before = {0}, *first = NULL;
     maker = &before;

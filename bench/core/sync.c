@@ -113,8 +113,7 @@ double sync_round_trip_threads(long n) {
     left = n;
     fin_sem_init(&ping, 0);
     fin_sem_init(&pong, 0);
-    if (fin_thread_start(&other, answers, NULL) != 0)
-        return 0;
+    BENCH_DID(fin_thread_start(&other, answers, NULL));
     double result = asks(n);
     fin_thread_join_nc(&other);
     return result;
@@ -136,8 +135,7 @@ double sync_posix_round_trip_threads(long n) {
     left = n;
     sem_init(&posix_ping, 0, 0);
     sem_init(&posix_pong, 0, 0);
-    if (pthread_create(&other, NULL, posix_answers, NULL) != 0)
-        return 0;
+    BENCH_DID(-pthread_create(&other, NULL, posix_answers, NULL));
     uint64_t start = bench_ticks();
     for (long i = 0; i < n; i++) {
         sem_post(&posix_ping);
@@ -169,8 +167,7 @@ double sync_lock_threads(long n) {
     struct fin_thread_handle other;
     left = n / 2;
     uint64_t start = bench_ticks();
-    if (fin_thread_start(&other, locks_beside, NULL) != 0)
-        return 0;
+    BENCH_DID(fin_thread_start(&other, locks_beside, NULL));
     locks_beside(NULL);
     fin_thread_join_nc(&other);
     return bench_since(start, (double)n);
@@ -190,8 +187,7 @@ double sync_posix_lock_threads(long n) {
     pthread_t other;
     left = n / 2;
     uint64_t start = bench_ticks();
-    if (pthread_create(&other, NULL, posix_locks_beside, NULL) != 0)
-        return 0;
+    BENCH_DID(-pthread_create(&other, NULL, posix_locks_beside, NULL));
     posix_locks_beside(NULL);
     pthread_join(other, NULL);
     return bench_since(start, (double)n);

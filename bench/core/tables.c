@@ -63,8 +63,8 @@ static void *nothing(void *unused) { return unused; }
 void table_sync(void) {
     enum { N = 20000, FAR = 500 };
     pthread_t once; // from then on glibc takes the process for one with several threads
-    if (pthread_create(&once, NULL, nothing, NULL) == 0)
-        pthread_join(once, NULL);
+    BENCH_DID(-pthread_create(&once, NULL, nothing, NULL));
+    BENCH_DID(-pthread_join(once, NULL));
     struct bench_row rows[] = {
         {"lock and unlock, nobody waits, pthread_mutex", sync_posix_lock, N},
         {"lock and unlock, nobody waits, fin_mutex", sync_lock, N, .base = 1},
