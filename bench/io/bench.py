@@ -60,11 +60,18 @@ def run(bench, name):
     missing = [path for path in NEEDS[name] if not os.access(bench.program(path), os.X_OK)]
     if missing:
         print(f'  {name}: {", ".join(missing)}: not built in {bench.build}')
-    return not missing and PARTS[name].run(bench)
+    try:
+        return not missing and PARTS[name].run(bench)
+    except (RuntimeError, OSError) as e:
+        print(f'\n  {name}: {e}')
+        return False
 
 
 def main():
-    bench = Bench(options())
+    try:
+        bench = Bench(options())
+    except OSError as e:
+        sys.exit(f'bench.py: {e}')
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))  # as after ^C, no files are left
     wrong = unknown_servers(bench)
     if wrong:

@@ -1,7 +1,9 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """What the I/O benchmarks share: where programs are, which processor is whose, progress, medians, files of samples."""
 import csv
+import functools
 import os
+import signal
 import statistics
 import subprocess
 import sys
@@ -45,10 +47,49 @@ def output_of(command, timeout=120):
         done = subprocess.run(command, capture_output=True, text=True, timeout=timeout, check=False)
     except subprocess.TimeoutExpired:
         raise RuntimeError(f'does not end within {timeout} s: {" ".join(command)}') from None
+    except OSError as e:
+        raise RuntimeError(f'{command[0]}: {e.strerror}') from None
     if done.returncode != 0:
         lines = (done.stderr or done.stdout).strip().splitlines()
-        raise RuntimeError(lines[-1] if lines else f'{command[0]} ended with {done.returncode}')
+        raise RuntimeError(lines[-1] if lines else f'{how_it_ended(done.returncode)}: {" ".join(command)}')
     return done.stdout
+
+
+def how_it_ended(status):
+    """By what or with what a process did: -9 is a signal."""
+    return f'ended by {signal.Signals(-status).name}' if status < 0 else f'ended with status {status}'
+
+
+def numbers_of(text, count):
+    """The numbers that a program printed, all positive: nothing is measured that took no time."""
+    try:
+        numbers = [float(word) for word in text.split()]
+    except ValueError:
+        numbers = []
+    if len(numbers) != count or min(numbers) <= 0:
+        raise RuntimeError(f'it printed no {count} times: {text.strip()[:100]!r}')
+    return numbers
+
+
+CONFIDENCE = 0.9
+
+
+@functools.lru_cache(None)
+def ranks(first, last):
+    """{n: k}: of n independent samples the median lies between the one with k below it and the one with k above it. That
+    holds with the CONFIDENCE for all n from the first to the last together, so that one may stop at any of them because of
+    what one sees. Of few samples no two are so far apart, the least and the greatest of 4 only with 87.5%: no such n.
+
+    Each sample is below the median with probability 1/2, whatever their distribution is. `below` has the probabilities that
+    so many are, of those in which the median was between in each look so far; each look leaves out as many as it may."""
+    found, below = {}, [1.0]
+    for n in range(1, last + 1):
+        below = [(a + b) / 2 for a, b in zip([*below, 0], [0, *below])]
+        fitting = [k for k in range((n + 1) // 2) if n >= first and sum(below[k + 1:n - k]) >= CONFIDENCE]
+        if fitting:
+            found[n] = k = max(fitting)
+            below = [p if k < i < n - k else 0 for i, p in enumerate(below)]
+    return found
 
 
 class Progress:
@@ -80,10 +121,11 @@ class Progress:
 
 
 class Samples:
-    """Measurements as they come: rows of a CSV file, and their medians by key columns."""
+    """Measurements as they come: rows of a CSV file, and their medians by key columns. looks: after how many repetitions it
+    is first looked at them, to see whether they are enough, and after how many last; between, after each."""
 
-    def __init__(self, path, keys, values):
-        self.keys, self.values, self.rows = keys, values, {}
+    def __init__(self, path, keys, values, looks=(1, 1)):
+        self.keys, self.values, self.rows, self.looks = keys, values, {}, looks
         self.file = open(path, 'w', newline='', encoding='utf-8')
         self.writer = csv.writer(self.file)
         self.writer.writerow([*keys, 'repetition', *values])
@@ -126,10 +168,31 @@ class Samples:
         return statistics.median(ratios) if ratios else None
 
     def ratio_between(self, key, base, value):
-        """Where that median is with 90% confidence, whatever the ratios' distribution: two of them."""
+        """Two ratios between which the median of all that there might be is, with 90% confidence if repetitions are
+        independent; None: there are too few for that."""
         ratios = self.ratios(key, base, value)
-        outside = max(0, int((len(ratios) - 1.645 * len(ratios) ** 0.5) / 2))
-        return (ratios[outside], ratios[-1 - outside]) if ratios else (0, float('inf'))
+        outside = ranks(*self.looks).get(len(ratios))
+        return None if outside is None else (ratios[outside], ratios[-1 - outside])
+
+    def is_clear(self, key, base, value, target):
+        """Is it sure on which side of the target that median is?"""
+        between = self.ratio_between(key, base, value)
+        return between is not None and not between[0] < target < between[1]
+
+    def judged(self, key, base, value, target, least=False, of=''):
+        """The ratio, where its median is, `of` what it is, and whether the target is met, at most or at least that."""
+        between, ratio = self.ratio_between(key, base, value), self.ratio(key, base, value)
+        where = f' ({between[0]:.2f}-{between[1]:.2f})' if between else ''
+        sure = '' if self.is_clear(key, base, value, target) else '?'
+        said = verdict(ratio, at_least=target) if least else verdict(ratio, at_most=target)
+        return f'{ratio:.3f}{where} {of}({said}{sure})' if of else f'{ratio:.3f}{where} {said}{sure}'
+
+    def said_of_judged(self):
+        """What a table with that says of it."""
+        if ranks(*self.looks):
+            return f'in brackets where their median is with {CONFIDENCE:.0%} confidence, if repetitions are independent; ' \
+                   '?: on which side of the target is not sure'
+        return f'too few to say with {CONFIDENCE:.0%} confidence where their median is, nor which targets (?) are met'
 
 
 def in_turns(items, repetition):

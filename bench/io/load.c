@@ -3,7 +3,8 @@
 //
 // The processes are the server's: their CPU time is read when a measurement begins and when it ends. Commands on standard
 // input, one answer each:
-//   grow N         as many clients; "connected N lost N" when they are there and have begun
+//   grow N         as many clients; "connected N lost N errno N" when they are there and have begun; errno: of the first
+//                  that was lost, 0 if the server ended its connection
 //   measure MS     "seconds S cpu S done N late N median US p99 US worst US connected N"
 // It ends with its input.
 #define _GNU_SOURCE
@@ -33,8 +34,12 @@ static uint64_t server_cpu(const struct load *l) {
     for (int i = 0; i < MOST_PROCESSES && l->processes[i]; i++) {
         clockid_t clock;
         struct timespec t;
-        if (clock_getcpuclockid(l->processes[i], &clock) == 0 && clock_gettime(clock, &t) == 0)
-            sum += (uint64_t)t.tv_sec * 1000000000u + (uint64_t)t.tv_nsec;
+        int error = clock_getcpuclockid(l->processes[i], &clock);
+        if (error || clock_gettime(clock, &t) != 0) { // nobody is to take it for one that took no time
+            fprintf(stderr, "fin-load: CPU time of process %d: %s\n", l->processes[i], strerror(error ? error : errno));
+            exit(1);
+        }
+        sum += (uint64_t)t.tv_sec * 1000000000u + (uint64_t)t.tv_nsec;
     }
     return sum;
 }
@@ -136,7 +141,7 @@ static void go_on_growing(struct load *l) {
     }
     if (l->grown == l->wanted && l->subscribed == l->wanted) {
         l->growing = false;
-        printf("connected %d lost %d\n", l->connected, l->lost);
+        printf("connected %d lost %d errno %d\n", l->connected, l->lost, l->error);
     }
 }
 
@@ -153,6 +158,10 @@ static void run(struct load *l) {
         if (l->window.open && now >= l->window.end)
             report(l, now);
         int n = epoll_wait(l->epoll, events, EVENTS, timeout(l, l->growing ? now + 1000000 : next, now));
+        if (n < 0 && errno != EINTR) {
+            perror("fin-load: epoll_wait");
+            exit(1);
+        }
         for (int i = 0; i < n; i++)
             if (!handle(l, &events[i]))
                 return;
@@ -178,10 +187,12 @@ int main(int argc, char **argv) {
     raise_descriptors(1000000);
     l.epoll = epoll_create1(EPOLL_CLOEXEC);
     struct epoll_event commands = {.events = EPOLLIN, .data.u32 = (uint32_t)COMMANDS};
-    if (l.epoll < 0 || epoll_ctl(l.epoll, EPOLL_CTL_ADD, STDIN_FILENO, &commands) != 0 || l.kind->begin(&l) != 0) {
-        perror("fin-load");
+    if (l.epoll < 0 || epoll_ctl(l.epoll, EPOLL_CTL_ADD, STDIN_FILENO, &commands) != 0) {
+        perror("fin-load: epoll");
         return 1;
     }
+    if (l.kind->begin(&l) != 0)
+        return 1;
     run(&l);
     return 0;
 }

@@ -30,7 +30,7 @@ struct load {
     const struct kind *kind;
     struct sockaddr_in server;
     pid_t processes[MOST_PROCESSES]; // of the server, whose CPU time is asked for
-    int epoll, wanted, grown, begun, settled, connected, lost;
+    int epoll, wanted, grown, begun, settled, connected, lost, error; // of the first that was lost
     bool growing; // and not yet answered
     struct client *clients;
     int subscribed; // those up to here, and when the one at `spread_from` was
@@ -43,7 +43,7 @@ struct load {
 // What the clients do once they are connected.
 struct kind {
     const char *name;
-    int (*begin)(struct load *l); // before the first client; 0, or -1
+    int (*begin)(struct load *l); // before the first client; 0, or -1, and it has said why
     void (*grown)(struct load *l, int from);
     uint64_t (*tick)(struct load *l, uint64_t now); // returns when to be called next
     void (*ready)(struct load *l, struct client *c);
@@ -53,7 +53,7 @@ extern const struct kind load_quotes, load_http, load_echo;
 
 uint64_t load_now(void);
 void load_done(struct load *l, uint64_t took_ns, bool late);
-void load_lost(struct load *l, struct client *c); // the server has ended the connection
+void load_lost(struct load *l, struct client *c, int error); // 0: the server has ended the connection
 
 // load_connect.c
 int load_socket(struct load *l, int i, bool block); // a socket of the i-th client, bound to its address

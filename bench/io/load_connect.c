@@ -24,29 +24,38 @@ int load_socket(struct load *l, int i, bool block) {
     if (bind(fd, (struct sockaddr *)&own, sizeof own) == 0 &&
         (connect(fd, (struct sockaddr *)&l->server, sizeof l->server) == 0 || errno == EINPROGRESS))
         return fd;
+    int error = errno;
     close(fd);
+    errno = error;
     return -1;
 }
 
-void load_lost(struct load *l, struct client *c) {
+static void count_lost(struct load *l, int error) {
+    if (l->lost++ == 0)
+        l->error = error;
+}
+
+void load_lost(struct load *l, struct client *c, int error) {
     if (c->fd < 0)
         return;
     close(c->fd);
     c->fd = -1;
     l->settled += !c->connected;
     l->connected -= c->connected;
-    l->lost++;
+    count_lost(l, error);
 }
 
 void load_connected(struct load *l, struct client *c) {
     int error = 0;
     socklen_t size = sizeof error;
-    if (getsockopt(c->fd, SOL_SOCKET, SO_ERROR, &error, &size) != 0 || error != 0) {
-        load_lost(l, c);
+    struct epoll_event e = {.events = EPOLLIN, .data.u32 = (uint32_t)(c - l->clients)};
+    if (getsockopt(c->fd, SOL_SOCKET, SO_ERROR, &error, &size) != 0 ||
+        (error == 0 && epoll_ctl(l->epoll, EPOLL_CTL_MOD, c->fd, &e) != 0))
+        error = errno;
+    if (error != 0) {
+        load_lost(l, c, error);
         return;
     }
-    struct epoll_event e = {.events = EPOLLIN, .data.u32 = (uint32_t)(c - l->clients)};
-    epoll_ctl(l->epoll, EPOLL_CTL_MOD, c->fd, &e);
     c->connected = true;
     l->settled++;
     l->connected++;
@@ -59,8 +68,12 @@ void load_connect_more(struct load *l) {
         struct client *c = &l->clients[i];
         *c = (struct client){.fd = load_socket(l, i, false)};
         if (c->fd < 0 || epoll_ctl(l->epoll, EPOLL_CTL_ADD, c->fd, &e) != 0) {
+            int error = errno;
+            if (c->fd >= 0)
+                close(c->fd);
+            c->fd = -1;
             l->settled++;
-            l->lost++;
+            count_lost(l, error);
         }
     }
 }

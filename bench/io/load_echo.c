@@ -21,8 +21,9 @@ static void ask(struct load *l, struct client *c) {
     size_t size = http ? sizeof get - 1 : sizeof message;
     c->got = 0;
     c->since = load_now();
-    if (send(c->fd, data, size, MSG_NOSIGNAL | MSG_DONTWAIT) != (ssize_t)size)
-        load_lost(l, c);
+    ssize_t n = send(c->fd, data, size, MSG_NOSIGNAL | MSG_DONTWAIT);
+    if (n != (ssize_t)size)
+        load_lost(l, c, n < 0 ? errno : EMSGSIZE);
 }
 
 static int begin_echo(struct load *l) {
@@ -36,11 +37,13 @@ static int begin_http(struct load *l) {
     size_t have = 0;
     int fd = load_socket(l, 0, true);
     if (fd < 0 || send(fd, get, sizeof get - 1, MSG_NOSIGNAL) < 0) {
-        close(fd);
+        perror(fd < 0 ? "fin-load: the first connection" : "fin-load: the first request");
         return -1;
     }
     while (have < sizeof reply - 1 && l->reply == 0) {
         ssize_t n = recv(fd, reply + have, sizeof reply - 1 - have, 0);
+        if (n < 0)
+            perror("fin-load: the first answer");
         if (n <= 0)
             break;
         have += (size_t)n;
@@ -50,7 +53,11 @@ static int begin_http(struct load *l) {
             l->reply = (uint32_t)(blank + 4 - reply) + (uint32_t)strtoul(length + 17, NULL, 10);
     }
     close(fd);
-    return strncmp(reply, "HTTP/1.1 200", 12) == 0 && l->reply ? 0 : -1;
+    reply[have] = 0;
+    if (strncmp(reply, "HTTP/1.1 200", 12) == 0 && l->reply)
+        return 0;
+    fprintf(stderr, "fin-load: the first answer is not 200, or has no length: %.*s\n", (int)strcspn(reply, "\r\n"), reply);
+    return -1;
 }
 
 static void grown(struct load *l, int from) {
@@ -71,7 +78,7 @@ static void ready(struct load *l, struct client *c) {
     if (n < 0 && (errno == EAGAIN || errno == EINTR))
         return;
     if (n <= 0 || c->got + (size_t)n > l->reply) {
-        load_lost(l, c);
+        load_lost(l, c, n < 0 ? errno : n > 0 ? EBADMSG : 0);
         return;
     }
     c->got += (uint32_t)n;

@@ -22,7 +22,7 @@ static void subscribe(struct load *l, struct client *c, uint64_t now) {
     c->since = now;
     c->subscribed = true;
     if (c->fd >= 0 && send(c->fd, &price, sizeof price, MSG_NOSIGNAL) != sizeof price)
-        load_lost(l, c);
+        load_lost(l, c, errno);
 }
 
 static uint64_t tick(struct load *l, uint64_t now) {
@@ -43,7 +43,7 @@ static void ready(struct load *l, struct client *c) {
         if (n < 0 && (errno == EAGAIN || errno == EINTR))
             return;
         if (n <= 0) {
-            load_lost(l, c);
+            load_lost(l, c, n < 0 ? errno : 0);
             return;
         }
         size_t whole = (c->got + (size_t)n) / sizeof *quotes;
@@ -51,7 +51,7 @@ static void ready(struct load *l, struct client *c) {
         for (size_t i = 0; i < whole; i++) {
             uint64_t due = c->since + c->number * quote_period();
             if (c->got == 0 && quotes[i].number != c->number) {
-                load_lost(l, c);
+                load_lost(l, c, EBADMSG);
                 return;
             }
             c->number++;

@@ -10,14 +10,14 @@ import resource
 import statistics
 import time
 
-from common import Progress, Samples, in_turns, print_losses, verdict
+from common import Progress, Samples, in_turns, print_losses
 from servers import BARE, Load, Running, servers_for
 
 SPARE = 200  # descriptors that are not clients
 BYTES_EACH = 24 << 10  # of memory that a client takes at most here: two sockets, and a stack in the server
 ENOUGH_TICKS = 20
 FIN, STACKLESS, HAND = 'Fin', 'Fin without stacks', 'io_uring callbacks'
-MORE_CPU = 1.05  # target: of the callbacks' CPU time at most
+MORE_CPU, BEST_MANAGED = 1.05, 0.5  # targets: of the callbacks' CPU time at most, of the best managed runtime's
 SATURATED = 0.5  # a server that serves fewer on time gets no more clients
 VALUES = ['connected', 'serviced_per_s', 'on_time_per_s', 'cpu_ms_per_s', 'median_us', 'p99_us', 'memory_per_client',
           'user_ticks', 'system_ticks']
@@ -64,11 +64,13 @@ class Processes:
             running.stop()
             raise
         self.pairs.append((running, load))
-        load.grow(1, 20)
+        grown = load.grow(1, 20)
+        if grown['lost']:
+            raise RuntimeError('the first client got no connection, or lost it: ' + load.why_lost([grown]))
         self.base += running.memory()
 
     def grow(self, clients, timeout):
-        """How many clients got no connection, or lost it."""
+        """How many clients got no connection, or lost it, and why the first."""
         while len(self.pairs) * self.limit < clients:
             self.add()
         answers = []
@@ -76,7 +78,7 @@ class Processes:
             load.send(f'grow {max(1, min(self.limit, clients - i * self.limit))}')
         for _, load in self.pairs:
             answers.append(load.answer(timeout))
-        return sum(a['lost'] for a in answers)
+        return sum(a['lost'] for a in answers), Load.why_lost(answers)
 
     def measure(self, seconds):
         before = [running.modes() for running, _ in self.pairs]
@@ -87,6 +89,8 @@ class Processes:
         all_of['seconds'] /= len(answers)
         all_of['median'] = statistics.median(a['median'] for a in answers)
         all_of['p99'] = max(a['p99'] for a in answers)
+        if all_of['cpu'] <= 0:
+            raise RuntimeError('the server took no CPU time: nothing is measured')
         after = [running.modes() for running, _ in self.pairs]
         all_of['user'], all_of['system'] = (sum(a[k] - b[k] for a, b in zip(after, before)) for k in (0, 1))
         return all_of
@@ -120,10 +124,14 @@ class Quotes:
         limits = system_limits()
         most = min(limits.values())
         self.counts = [n for n in counts if n <= most]
+        if not self.counts:
+            raise RuntimeError(f'there is room for {most} clients only')
+        if self.limit < 1:
+            raise RuntimeError(f'a process gets {self.limit + SPARE} descriptors (ulimit -Hn), and needs {SPARE} and more')
         print('  clients that there is room for: ' + ', '.join(f'{n} {why}' for why, n in limits.items()))
         if self.counts != counts:
             print(f'  clients: {", ".join(str(n) for n in counts if n not in self.counts)} are left out')
-        if self.counts and max(self.counts) > self.limit:
+        if max(self.counts) > self.limit:
             print(f'  a process gets {self.limit + SPARE} descriptors (ulimit -Hn): each server is several processes, '
                   f'of {self.limit} clients each')
         self.ended = {}  # why a server gets no more than so many clients
@@ -149,12 +157,12 @@ class Quotes:
             self.ended[server.name] = (n, f'the system allows about {server.most} threads')
             return False
         try:
-            lost = processes.grow(n, 30 + n / 1000)
+            lost, why = processes.grow(n, 30 + n / 1000)
         except TimeoutError:
             self.ended[server.name] = (n, 'saturated: it does not accept them in time')
             return False
         if lost:
-            self.ended[server.name] = (n, f'{lost:.0f} of {n} clients got no connection, or lost it')
+            self.ended[server.name] = (n, f'{lost:.0f} of {n} clients got no connection, or lost it: {why}')
             return False
         time.sleep(0.3)
         m = processes.measure(self.seconds)
@@ -169,7 +177,8 @@ class Quotes:
     def run(self):
         servers = servers_for(self.bench, 'quotes')
         self.ours = [name for name in (FIN, STACKLESS) if name in [s.name for s in servers]] or [FIN]
-        samples = Samples(os.path.join(self.bench.out, 'quotes.csv'), ['server', 'clients'], VALUES)
+        samples = Samples(os.path.join(self.bench.out, 'quotes.csv'), ['server', 'clients'], VALUES,
+                          (self.repetitions, self.most))
         progress = Progress('quotes', self.repetitions * len(servers) * len(self.counts))
         for repetition in range(self.repetitions):
             for server in in_turns(servers, repetition):
@@ -189,8 +198,7 @@ class Quotes:
 
     def clear(self, samples, n):
         """Is it sure on which side of the target ours are?"""
-        between = [samples.ratio_between((name, n), (HAND, n), 'cpu_ms_per_s') for name in self.ours]
-        return not any(low < MORE_CPU < high for low, high in between)
+        return all(samples.is_clear((name, n), (HAND, n), 'cpu_ms_per_s', MORE_CPU) for name in self.ours)
 
     def settle(self, servers, samples):
         """Ours and the callbacks again, by turns, with as many clients as it is not sure for."""
@@ -263,7 +271,8 @@ class Quotes:
 
     def print_targets(self, samples, servers):
         managed = [s.name for s in servers if s.managed]
-        print('\n  targets: Fin within 5% of the callbacks\' CPU time, at most half of the best managed runtime\'s')
+        print('\n  targets: Fin within 5% of the callbacks\' CPU time, at most half of the best managed runtime\'s; ratios: '
+              + samples.said_of_judged())
         for n in self.counts:
             bests = [self.print_target(samples, ours, n, managed) for ours in self.ours]
             self.print_floor(samples, n, bests[0])
@@ -278,10 +287,10 @@ class Quotes:
         best = max(ratios, key=ratios.get) if ratios else None
         line = f'  {n:>8} clients: {ours}'
         if hand:
-            low, high = samples.ratio_between(key, (HAND, n), 'cpu_ms_per_s')
-            line += f' {hand:.3f} ({low:.2f}-{high:.2f}) times the callbacks\' ({verdict(hand, at_most=MORE_CPU)})'
+            line += ' ' + samples.judged(key, (HAND, n), 'cpu_ms_per_s', MORE_CPU, of="times the callbacks' ")
         if best:
-            line += f'{"," if hand else ""} {ratios[best]:.3f} times {best}\'s ({verdict(ratios[best], at_most=0.5)})'
+            of = f"times {best}'s "
+            line += f'{"," if hand else ""} ' + samples.judged(key, (best, n), 'cpu_ms_per_s', BEST_MANAGED, of=of)
         if hand or best:
             print(line)
         return best

@@ -6,7 +6,7 @@ import os
 import shutil
 import statistics
 
-from common import Progress, Samples, in_turns, output_of, print_losses, verdict
+from common import Progress, Samples, in_turns, numbers_of, output_of, print_losses
 
 FIN, EXPLICIT, HAND, SYNC, FIO = 'Fin', 'Fin, no stacks', 'io_uring callbacks', 'pread', 'fio'
 OURS = FIN, EXPLICIT
@@ -38,7 +38,7 @@ class Reads:
         """Reads a second, and microseconds of CPU a read."""
         if who == FIO:
             return self.one_fio(block, depth, direct)
-        n, seconds, cpu = (float(x) for x in output_of(self.command(who, block, depth, reads, direct)).split())
+        n, seconds, cpu = numbers_of(output_of(self.command(who, block, depth, reads, direct)), 3)
         return n / seconds, cpu / n * 1e6
 
     def one_fio(self, block, depth, direct):
@@ -66,8 +66,8 @@ class Reads:
     @staticmethod
     def clear(samples, key, base):
         """Is it sure which targets are met?"""
-        rate, cpu = (samples.ratio_between(key, base, value) for value in ('reads_per_s', 'cpu_us'))
-        return not rate[0] < MORE_THROUGHPUT < rate[1] and not cpu[0] < MORE_CPU < cpu[1]
+        return all(samples.is_clear(key, base, value, target)
+                   for value, target in (('reads_per_s', MORE_THROUGHPUT), ('cpu_us', MORE_CPU)))
 
     def measure(self, samples, mode, block, depth, progress):
         direct = mode == 'direct'
@@ -89,7 +89,7 @@ class Reads:
 
     def run(self):
         samples = Samples(os.path.join(self.bench.out, 'reads.csv'), ['mode', 'block', 'depth', 'program'],
-                          ['reads_per_s', 'cpu_us'])
+                          ['reads_per_s', 'cpu_us'], (self.least, self.most))
         try:
             output_of([self.bench.program('examples/reads'), '--make', *self.files, '--size', str(self.size)])
             self.leave_out()
@@ -156,7 +156,7 @@ class Reads:
     def print_table(self, samples, mode, block):
         fio = f', of fio {self.fio_times} after them' if self.fio else ''
         print(f'\nRandom reads of {block} bytes, {mode}, {2 * self.size >> 20} MiB; medians of {self.least} to '
-              f'{self.most}{fio}; ratios of repetitions side by side, and where they are with 90% confidence [reads]')
+              f'{self.most}{fio}; ratios of repetitions side by side, {samples.said_of_judged()} [reads]')
         print(f'  {"in flight":>9}  {"":20}{"reads/s":>11}{"spread":>8}{"MB/s":>8}{"CPU us":>9}   Fin: throughput, CPU')
         for depth in self.depths:
             for name in (*OURS, HAND, SYNC, FIO):
@@ -173,10 +173,8 @@ class Reads:
 
     @staticmethod
     def compared(samples, key, base):
-        rate, cpu = samples.ratio(key, base, 'reads_per_s'), samples.ratio(key, base, 'cpu_us')
-        (low, high), (less, more) = (samples.ratio_between(key, base, value) for value in ('reads_per_s', 'cpu_us'))
-        return f'   {rate:.3f} ({low:.2f}-{high:.2f}) {verdict(rate, at_least=MORE_THROUGHPUT)}, ' \
-               f'{cpu:.3f} ({less:.2f}-{more:.2f}) {verdict(cpu, at_most=MORE_CPU)}'
+        return '   ' + samples.judged(key, base, 'reads_per_s', MORE_THROUGHPUT, least=True) + ', ' + \
+            samples.judged(key, base, 'cpu_us', MORE_CPU)
 
 
 def run(bench):

@@ -8,6 +8,8 @@ import subprocess
 import sys
 import time
 
+from common import how_it_ended
+
 NGINX = '''daemon off;
 master_process off;
 worker_processes 1;
@@ -137,10 +139,14 @@ class Running:
     """A server that listens."""
 
     def __init__(self, bench, server, kind):
-        self.port = free_port()
+        self.port, self.name = free_port(), server.name
         self.log = open(os.path.join(bench.out, 'server.log'), 'w+', encoding='utf-8', errors='replace')
-        self.process = subprocess.Popen(bench.measured(server.command(kind, self.port)), stdin=subprocess.DEVNULL,
-                                        stdout=self.log, stderr=self.log)
+        try:
+            self.process = subprocess.Popen(bench.measured(server.command(kind, self.port)), stdin=subprocess.DEVNULL,
+                                            stdout=self.log, stderr=self.log)
+        except BaseException:
+            self.log.close()
+            raise
         self.pid = self.process.pid  # setpriv and taskset become it
         end = time.monotonic() + 20
         while True:
@@ -148,9 +154,11 @@ class Running:
                 socket.create_connection(('127.0.0.1', self.port), 1).close()
                 return
             except OSError:
-                if self.process.poll() is not None or time.monotonic() > end:
+                status = self.process.poll()
+                if status is not None or time.monotonic() > end:
                     self.stop()
-                    raise RuntimeError(f'{server.name} does not listen: {self.complaint()}') from None
+                    how = 'does not listen' if status is None else how_it_ended(status)
+                    raise RuntimeError(f'{server.name}: {how}: {self.complaint()}') from None
                 time.sleep(0.02)
 
     def complaint(self):
@@ -158,8 +166,15 @@ class Running:
             lines = f.read().strip().splitlines()
         return lines[-1] if lines else 'it says nothing'
 
+    def check(self):
+        """It runs: what is known of a process that has ended is 0."""
+        status = self.process.poll()
+        if status is not None:
+            raise RuntimeError(f'{self.name}: {how_it_ended(status)}: {self.complaint()}')
+
     def memory(self):
         """Bytes: resident, with page tables."""
+        self.check()
         kib = 0
         with open(f'/proc/{self.pid}/status', encoding='ascii') as f:
             for line in f:
@@ -169,6 +184,7 @@ class Running:
 
     def cpu(self):
         """Seconds of CPU time, of all threads: the kernel's clock id for another process."""
+        self.check()
         return time.clock_gettime((~self.pid << 3) | 2)
 
     def modes(self):
@@ -200,8 +216,11 @@ class Load:
         self.rest = b''
 
     def send(self, line):
-        self.process.stdin.write(line.encode() + b'\n')
-        self.process.stdin.flush()
+        try:
+            self.process.stdin.write(line.encode() + b'\n')
+            self.process.stdin.flush()
+        except BrokenPipeError:
+            raise RuntimeError('the load generator ended: ' + self.process.stderr.read().decode().strip()) from None
 
     def answer(self, timeout):
         """To the first command that has none yet, as a dictionary; TimeoutError."""
@@ -221,6 +240,12 @@ class Load:
     def grow(self, clients, timeout):
         self.send(f'grow {clients}')
         return self.answer(timeout)
+
+    @staticmethod
+    def why_lost(answers):
+        """Of the answers to grow: what the first one of a lost client was lost by."""
+        error = next((int(a['errno']) for a in answers if a['lost']), 0)
+        return os.strerror(error) if error else 'the server ended the connection'
 
     def measure(self, seconds):
         self.send(f'measure {int(seconds * 1000)}')

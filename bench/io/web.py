@@ -22,13 +22,14 @@ class Web:
 
     def with_load(self, running, kind, connections):
         with Load(self.bench, running, kind) as load:
-            if load.grow(connections, 20)['lost']:
-                raise RuntimeError('connections were lost')
+            grown = load.grow(connections, 20)
+            if grown['lost']:
+                raise RuntimeError(f'{grown["lost"]:.0f} connections were lost: {load.why_lost([grown])}')
             time.sleep(0.3)
             m = load.measure(self.seconds)
         if m['connected'] != connections:
             raise RuntimeError('connections were lost')
-        return [m['done'] / m['seconds'], m['done'] / max(m['cpu'], 1e-9), m['median'], m['p99']]
+        return per_second(m['done'], m['seconds'], m['cpu']) + [m['median'], m['p99']]
 
     def with_wrk(self, running, connections):
         before = running.cpu()
@@ -37,8 +38,11 @@ class Web:
         cpu = running.cpu() - before
         if 'Non-2xx' in text or 'Socket errors' in text:
             raise RuntimeError('wrk met errors: ' + text.strip().splitlines()[-1])
-        done, seconds = (float(x) for x in re.search(r'(\d+) requests in ([\d.]+)s', text).groups())
-        return [done / seconds, done / cpu, microseconds(text, '50%'), microseconds(text, '99%')]
+        counted = re.search(r'(\d+) requests in ([\d.]+)s', text)
+        if not counted:
+            raise RuntimeError('wrk counted nothing: ' + text.strip()[-100:])
+        done, seconds = (float(x) for x in counted.groups())
+        return per_second(done, seconds, cpu) + [microseconds(text, '50%'), microseconds(text, '99%')]
 
     def one(self, server, kind, loads, repetition, samples, progress):
         try:
@@ -101,10 +105,19 @@ class Web:
                   f'{m["median_us"]:11.0f}{m["p99_us"]:9.0f}')
 
 
+def per_second(done, seconds, cpu):
+    """Requests a second, and a CPU second."""
+    if not done or cpu <= 0:
+        raise RuntimeError(f'{done:.0f} answers in {cpu:.3f} s of CPU time: nothing is measured')
+    return [done / seconds, done / cpu]
+
+
 def microseconds(text, quantile):
     """One of wrk's latencies, as in '  99%    1.20ms'."""
     found = re.search(r'^\s*' + re.escape(quantile) + r'\s+([\d.]+)(us|ms|s)', text, re.MULTILINE)
-    return float(found.group(1)) * {'us': 1, 'ms': 1e3, 's': 1e6}[found.group(2)] if found else 0
+    if not found:
+        raise RuntimeError(f'wrk says no latency of {quantile}')
+    return float(found.group(1)) * {'us': 1, 'ms': 1e3, 's': 1e6}[found.group(2)]
 
 
 def run(bench):
