@@ -209,8 +209,11 @@ def verdict(ratio, at_least=None, at_most=None):
     return 'met' if met else 'MISSED'
 
 
-def print_losses(what, losses):
-    """What others did better, worst first: (how many times Fin's cost theirs is less, text)."""
+def print_losses(what, losses, others):
+    """What others did better, worst first: (how many times Fin's cost theirs is less, text). others: those that ran."""
+    if not others:
+        print(f'\n  {what}: nobody ran to compare Fin with')
+        return
     if not losses:
         print(f'\n  {what}: nobody did better than Fin')
         return

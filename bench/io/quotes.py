@@ -236,10 +236,10 @@ class Quotes:
 
     def print_losses(self, samples):
         """Who serves as many with less, among those that serve nearly all on time; and who serves all where Fin does not."""
-        losses = []
-        for name, n in samples.rows:
+        losses, others = [], [key for key in samples.rows if not key[0].startswith((FIN, BARE))]
+        for name, n in others:
             key, fin = (name, n), (self.ours[0], n)
-            if name.startswith((FIN, BARE)) or not self.all_on_time(samples, key):
+            if not self.all_on_time(samples, key):
                 continue
             if fin not in samples.rows or not self.all_on_time(samples, fin):
                 losses.append((9, f'{name}, {n} clients: serves them on time, and {fin[0]} does not'))
@@ -252,7 +252,7 @@ class Quotes:
                                f'{self.each(samples, fin) - self.each(samples, key):+.2f} us a quote'))
             if less < more:
                 losses.append((1, f'{name}, {n} clients: Fin takes {more:.0f} bytes a client, it {less:.0f}'))
-        print_losses('quotes', losses)
+        print_losses('quotes', losses, others)
         print('    a blocked AWE keeps a page of its stack, callbacks what they need, "Fin without stacks" little more')
 
     def all_on_time(self, samples, key):

@@ -148,7 +148,7 @@ class Reads:
                 losses.append((max(cpu - 1, 1 - rate),
                                f'{HAND}, {mode} {block} bytes, {depth} in flight: {name} has {rate:.3f} of the throughput, '
                                f'{cpu:.3f} of the CPU time, {ns:+.0f} ns a read; spread {noise:.0f}%'))
-        print_losses('reads (targets: 0.97 and 1.05)', losses)
+        print_losses('reads (targets: 0.97 and 1.05)', losses, [HAND])
         for (name, depth), ns in extra.items():
             print(f'    {name}, {depth} in flight: {statistics.median(ns):+.0f} ns of CPU time a read, {min(ns):+.0f} to '
                   f'{max(ns):+.0f} over block sizes and modes')

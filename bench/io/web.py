@@ -88,9 +88,11 @@ class Web:
                 spread = samples.spread(key, 'requests_per_cpu_s')
                 losses.append((ratio, f'{name}, {kind}, {connections} connections, {load}: {ratio:.3f} times the requests '
                                f'of a CPU second (spread {spread:.0f}%), {us[0] - us[1]:+.2f} us each'))
-        print_losses('http and echo', losses)
+        print_losses('http and echo', losses, [key for key in samples.rows if key[3] != 'Fin'])
 
     def print_table(self, samples, servers, kind, load, connections):
+        if not any((kind, load, connections, server.name) in samples.rows for server in servers):
+            return
         print(f'\n{kind}, {connections} connections, load from {load}; medians of {self.repetitions} times '
               f'{self.seconds} s; ratios of repetitions side by side [http]')
         print(f'  {"":20}{"requests/s":>12}{"per CPU second":>16}{"spread":>8}{"of Fin":>8}{"median us":>11}{"99% us":>9}')

@@ -3,6 +3,7 @@
 #ifndef FIN_RIVAL_H
 #define FIN_RIVAL_H
 
+#include <errno.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -20,6 +21,16 @@ static inline uint64_t now_ns(void) {
 __attribute__((noreturn)) static inline void die(const char *what) {
     perror(what);
     exit(1);
+}
+
+// Is there something to accept after this error? What cannot be accepted, for want of descriptors, is no server's speed.
+static inline bool accept_again(int error) {
+    if (error == EAGAIN)
+        return false;
+    errno = error;
+    if (error != EINTR && error != ECONNABORTED)
+        die("accept");
+    return true;
 }
 
 static inline void *allocate(size_t size) {

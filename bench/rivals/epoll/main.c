@@ -77,7 +77,9 @@ static void on_client_ready(struct client *c, unsigned events) {
 static void on_listener_ready(struct client *listener, unsigned events) {
     int fd;
     (void)events;
-    while ((fd = accept4(listener->fd, NULL, NULL, SOCK_CLOEXEC | SOCK_NONBLOCK)) >= 0) {
+    while ((fd = accept4(listener->fd, NULL, NULL, SOCK_CLOEXEC | SOCK_NONBLOCK)) >= 0 || accept_again(errno)) {
+        if (fd < 0)
+            continue;
         struct client *c = allocate(sizeof *c);
         *c = (struct client){.ready = on_client_ready, .fd = fd};
         watch(c, EPOLLIN, EPOLL_CTL_ADD);
@@ -105,12 +107,15 @@ int main(int argc, char **argv) {
         return 2;
     }
     struct client listener = {.ready = on_listener_ready, .fd = rival_listen(argv[2])};
-    events_fd = epoll_create1(EPOLL_CLOEXEC);
+    if ((events_fd = epoll_create1(EPOLL_CLOEXEC)) < 0)
+        die("epoll_create1");
     fcntl(listener.fd, F_SETFL, O_NONBLOCK);
     watch(&listener, EPOLLIN | EPOLLET, EPOLL_CTL_ADD);
     for (;;) {
         struct epoll_event events[EVENTS];
         int n = epoll_wait(events_fd, events, EVENTS, serve_due());
+        if (n < 0 && errno != EINTR)
+            die("epoll_wait");
         for (int i = 0; i < n; i++) {
             struct client *c = events[i].data.ptr;
             c->ready(c, events[i].events);

@@ -36,7 +36,9 @@ int main(int argc, char **argv) {
     for (;;) {
         pthread_t thread;
         int fd = accept(listener, NULL, NULL);
-        if (fd >= 0 && pthread_create(&thread, &attr, serve, (void *)(intptr_t)fd) != 0)
+        if (fd < 0)
+            accept_again(errno);
+        else if (pthread_create(&thread, &attr, serve, (void *)(intptr_t)fd) != 0)
             close(fd); // the system gives no more threads
     }
 }

@@ -61,12 +61,17 @@ static void reap(void) {
 }
 
 void uring_run(int64_t ns) {
+    int r;
     if (ns < 0) {
-        io_uring_submit_and_wait(&ring, 1);
+        r = io_uring_submit_and_wait(&ring, 1);
     } else {
         struct __kernel_timespec t = {.tv_sec = ns / 1000000000, .tv_nsec = ns % 1000000000};
         struct io_uring_cqe *c;
-        io_uring_submit_and_wait_timeout(&ring, &c, 1, &t, NULL);
+        r = io_uring_submit_and_wait_timeout(&ring, &c, 1, &t, NULL);
+    }
+    if (r < 0 && r != -ETIME && r != -EINTR && r != -EAGAIN && r != -EBUSY) {
+        errno = -r;
+        die("io_uring_enter");
     }
     reap();
 }
@@ -87,6 +92,8 @@ static void on_accept(struct operation *o, int result, unsigned flags) {
     (void)o;
     if (result >= 0)
         acceptor.accepted(result);
+    else
+        accept_again(-result);
     if (!(flags & IORING_CQE_F_MORE))
         accept_more();
 }
