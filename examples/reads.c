@@ -3,7 +3,7 @@
 // flight. Beside it the same with calls that block.
 //
 //   reads [--short]                                     makes two files, and reads them with 1 to 1024 in flight
-//   reads FILE FILE [--sync | --explicit] [--block 4096] [--depth 1] [--reads 100000] [--direct]
+//   reads FILE FILE [--sync | --explicit | --fixed] [--block 4096] [--depth 1] [--reads 100000] [--direct]
 //                                                       one run: reads, seconds, CPU seconds
 //   reads --make FILE FILE [--size BYTES]               makes the files
 #define _GNU_SOURCE
@@ -28,6 +28,35 @@ static FIN_BLOCKING void read_all(struct raid *r, char *buffers, int depth) {
             fin_async { read_some(r, buffers + (size_t)i * r->block); };
         }
     }
+}
+
+// ---- with Fin, files and memory registered
+
+static FIN_BLOCKING void read_some_fixed(struct raid *r, struct fin_memory *m, char *buffer) {
+    struct place p;
+    while (next_read(r, &p)) {
+        ssize_t n = fin_pread_fixed(p.fd, m, buffer, r->block, p.offset);
+        check_read(r, &p, buffer, n);
+    }
+}
+
+// Registered numbers stand for the files meanwhile.
+static FIN_BLOCKING void read_all_fixed(struct raid *r, char *buffers, int depth) {
+    struct fin_memory *m;
+    const int fd[2] = {r->fd[0], r->fd[1]};
+    EXPECT(fin_memory_register(&m, buffers, (size_t)depth * r->block) == 0);
+    for (int i = 0; i < 2; i++)
+        EXPECT((r->fd[i] = fin_file_register(fd[i])) >= 0);
+    fin_finish {
+        for (int i = 0; i < depth; i++) {
+            fin_async { read_some_fixed(r, m, buffers + (size_t)i * r->block); };
+        }
+    }
+    for (int i = 0; i < 2; i++) {
+        EXPECT(fin_file_unregister(r->fd[i]) == 0);
+        r->fd[i] = fd[i];
+    }
+    EXPECT(fin_memory_unregister(m) == 0);
 }
 
 // ---- with Fin, each loop without a stack while it waits
@@ -86,7 +115,7 @@ struct run {
     size_t block;
     int depth;
     uint64_t reads;
-    bool direct, sync, explicit;
+    bool direct, sync, explicit, fixed;
 };
 
 // 0, or -errno where there are no such reads.
@@ -95,11 +124,15 @@ static FIN_BLOCKING int measure(const struct run *run, struct cost *cost) {
     int error = open_raid(&raid, run->paths, run->block, run->reads, 2 * (uint64_t)run->depth, run->direct);
     if (error == 0) {
         char *buffers = read_buffers(&raid, run->depth);
-        fin_io_backend(); // the ring, or what stands for it, is made now
-        if (run->sync)
+        bool ring = strncmp(fin_io_backend(), "io_uring", 8) == 0; // the ring, or what stands for it, is made now
+        if (run->fixed && !ring)
+            error = -EOPNOTSUPP; // they would be plain reads
+        else if (run->sync)
             read_all_blocking(&raid, buffers);
         else if (run->explicit)
             read_all_explicit(&raid, buffers, run->depth);
+        else if (run->fixed)
+            read_all_fixed(&raid, buffers, run->depth);
         else
             read_all(&raid, buffers, run->depth);
         *cost = raid.cost;
@@ -113,7 +146,10 @@ static FIN_BLOCKING void print_run(const struct run *run) {
     struct cost cost;
     int error = measure(run, &cost);
     char name[32];
-    const char *how = run->sync ? "pread" : run->explicit ? "Fin, no stacks, %d" : "Fin, %d in flight";
+    const char *how = run->sync       ? "pread"
+                      : run->explicit ? "Fin, no stacks, %d"
+                      : run->fixed    ? "Fin, registered, %d"
+                                      : "Fin, %d in flight";
     snprintf(name, sizeof name, how, run->depth);
     printf("  %6zu bytes, %-8s %-22s ", run->block, run->direct ? "direct," : "cached,", name);
     if (error)
@@ -143,6 +179,9 @@ static FIN_BLOCKING void show(struct run run, bool brief) {
             run.explicit = true;
             print_run(&run);
             run.explicit = false;
+            run.fixed = true;
+            print_run(&run);
+            run.fixed = false;
         }
     }
 }
@@ -182,14 +221,16 @@ FIN_BLOCKING int main(int argc, char **argv) {
     if (make)
         only_options(argc, argv, 4, OPTIONS("--size="));
     else
-        only_options(argc, argv, 3, OPTIONS("--sync", "--explicit", "--direct", "--block=", "--depth=", "--reads="));
+        only_options(argc, argv, 3,
+                     OPTIONS("--sync", "--explicit", "--fixed", "--direct", "--block=", "--depth=", "--reads="));
     struct run run = {.paths = {argv[1 + make], argc > 3 || !make ? argv[2 + make] : NULL},
                       .block = (size_t)option_within(argc, argv, "--block", PAGE, PAGE, STRIPE),
                       .depth = (int)option_within(argc, argv, "--depth", 1, 1, 1000000),
                       .reads = (uint64_t)option_within(argc, argv, "--reads", 100000, 1, 1L << 40),
                       .direct = has_option(argc, argv, "--direct"),
                       .sync = has_option(argc, argv, "--sync"),
-                      .explicit = has_option(argc, argv, "--explicit")};
+                      .explicit = has_option(argc, argv, "--explicit"),
+                      .fixed = has_option(argc, argv, "--fixed")};
     EXPECT(run.paths[1]);
     if (make) {
         write_raid(run.paths, (uint64_t)option_within(argc, argv, "--size", 256 << 20, STRIPE, 1L << 40));

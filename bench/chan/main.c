@@ -97,6 +97,7 @@ static void table_stream(void) {
         {"the same in place: reserve, commit, peek, release", stream_in_place, 50000, NULL, 1},
         {"bare: a ring of 256 KiB, by hand", stream_bare_wide, 200000},
         {"fin_chan of 256 KiB", stream_chan_wide, 200000, NULL, 4, 0, 20},
+        {"fin_chan of 16 KiB", stream_chan_narrow, 200000},
         {"pipe, 64 bytes", stream_pipe, 2000},
         {"Unix socket, 64 bytes", stream_socket, 2000},
         {NULL},

@@ -249,6 +249,14 @@ static double stream_wide(size_t size, long n) {
     return two_sides(send_all, recv_all, &size, n);
 }
 
+double stream_chan_narrow(long n) {
+    static struct fin_chan *kept[2];
+    size_t size = MESSAGE;
+    count = n;
+    use(kept, 0, BENCH_NARROW);
+    return two_sides(send_all, recv_all, &size, n);
+}
+
 double stream_chan_wide(long n) { return stream_wide(MESSAGE, n); }
 double stream_large_wide(long n) { return stream_wide(LARGE, n); }
 

@@ -18,7 +18,8 @@ void unpin(void);
 void bench_pin(int n); // the calling thread, to the nth processor that we may use
 void bench_pause(uint64_t ns);
 
-enum { MESSAGE = 56, LARGE = 4096, BENCH_WIDE = 256 << 10 }; // bytes; the last: of a wide channel's ring
+// Bytes; the last two: of the rings of a narrow and of a wide channel.
+enum { MESSAGE = 56, LARGE = 4096, BENCH_NARROW = 16 << 10, BENCH_WIDE = 256 << 10 };
 
 // Round trips.
 double trip_bare(long n);
@@ -58,6 +59,7 @@ static inline void bench_sum(const void *bytes) {
 // Messages one way.
 double stream_chan(long n);
 double stream_chan_wide(long n);
+double stream_chan_narrow(long n);
 double stream_in_place(long n);
 double stream_large(long n);
 double large_in_and_out(long n);

@@ -57,7 +57,7 @@ STEPS = [
     Step('chan', 'Channels and RPC', './run chan', '--quick', 150, 80, ['bench/chan/fin-bench-chan']),
     Step('relay', 'The dispatch loop (ac-extensions 6.1)', './run relay', '', 2, 2, ['examples/relay']),
     Step('commit', 'Two-phase commit between processes (ac 5.2)', './run commit', '', 20, 20, ['examples/commit']),
-    io('reads', 'Random reads (ac figure 11)', '--repetitions 1', 80, 40),
+    io('reads', 'Random reads (ac figure 11)', '--repetitions 1', 180, 60),
     io('quotes', 'Stock-quote server (ac figure 12)', '--repetitions 1 --clients 1000', 240, 40),
     Step('crowd', '200,000 clients of the stock-quote server', f'./run io quotes {CROWD}', '--clients 20000', 100, 20,
          ['bench/io/bench.py', '--build', '{build}', 'quotes', '--repetitions', '1', *shlex.split(CROWD),

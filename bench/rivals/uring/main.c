@@ -7,6 +7,13 @@ enum { ENTRIES = 1024, COMPLETIONS = 16384 };
 
 struct io_uring ring;
 
+static void must(int result, const char *what) {
+    if (result >= 0)
+        return;
+    errno = -result;
+    die(what);
+}
+
 void uring_begin(void) {
     struct io_uring_params p = {.flags = IORING_SETUP_CQSIZE | IORING_SETUP_SUBMIT_ALL | IORING_SETUP_COOP_TASKRUN |
                                          IORING_SETUP_TASKRUN_FLAG | IORING_SETUP_SINGLE_ISSUER | IORING_SETUP_DEFER_TASKRUN,
@@ -16,10 +23,7 @@ void uring_begin(void) {
         p = (struct io_uring_params){.flags = IORING_SETUP_CQSIZE, .cq_entries = COMPLETIONS};
         r = io_uring_queue_init_params(ENTRIES, &ring, &p);
     }
-    if (r < 0) {
-        errno = -r;
-        die("io_uring");
-    }
+    must(r, "io_uring");
     io_uring_register_ring_fd(&ring);
 }
 
@@ -49,6 +53,18 @@ void uring_pread(struct operation *o, int fd, void *buffer, size_t size, off_t o
     io_uring_sqe_set_data(e, o);
 }
 
+void uring_register(const int *fds, unsigned count, void *memory, size_t size) {
+    must(io_uring_register_files(&ring, fds, count), "io_uring_register_files");
+    must(io_uring_register_buffers(&ring, &(struct iovec){memory, size}, 1), "io_uring_register_buffers");
+}
+
+void uring_pread_fixed(struct operation *o, int fd, void *buffer, size_t size, off_t offset) {
+    struct io_uring_sqe *e = entry();
+    io_uring_prep_read_fixed(e, fd, buffer, (unsigned)size, (uint64_t)offset, 0);
+    io_uring_sqe_set_flags(e, IOSQE_FIXED_FILE);
+    io_uring_sqe_set_data(e, o);
+}
+
 static void reap(void) {
     struct io_uring_cqe *c;
     unsigned head, n = 0;
@@ -69,10 +85,8 @@ void uring_run(int64_t ns) {
         struct io_uring_cqe *c;
         r = io_uring_submit_and_wait_timeout(&ring, &c, 1, &t, NULL);
     }
-    if (r < 0 && r != -ETIME && r != -EINTR && r != -EAGAIN && r != -EBUSY) {
-        errno = -r;
-        die("io_uring_enter");
-    }
+    if (r != -ETIME && r != -EINTR && r != -EAGAIN && r != -EBUSY)
+        must(r, "io_uring_enter");
     reap();
 }
 

@@ -12,12 +12,13 @@ struct request {
 };
 
 static int in_flight;
+static void (*read_at)(struct operation *, int fd, void *, size_t, off_t) = uring_pread;
 
 static void start(struct request *q) {
     if (!next_read(q->raid, &q->place))
         return;
     in_flight++;
-    uring_pread(&q->operation, q->place.fd, q->buffer, q->raid->block, q->place.offset);
+    read_at(&q->operation, q->place.fd, q->buffer, q->raid->block, q->place.offset);
 }
 
 static void on_read(struct operation *o, int result, unsigned flags) {
@@ -28,7 +29,16 @@ static void on_read(struct operation *o, int result, unsigned flags) {
     start(q);
 }
 
-// reads FILE FILE [--block N] [--depth N] [--reads N] [--direct]
+// Numbers of registered files stand for the files from now on.
+static void use_registered(struct raid *raid, char *buffers, int depth) {
+    uring_register(raid->fd, 2, buffers, (size_t)depth * raid->block);
+    close_raid(raid);
+    raid->fd[0] = 0;
+    raid->fd[1] = 1;
+    read_at = uring_pread_fixed;
+}
+
+// reads FILE FILE [--fixed] [--block N] [--depth N] [--reads N] [--direct]
 int reads(int argc, char **argv) {
     const char *const paths[2] = {argv[2], argv[3]};
     int depth = (int)option_value(argc, argv, "--depth", 1);
@@ -44,6 +54,9 @@ int reads(int argc, char **argv) {
     struct request *requests = allocate((size_t)depth * sizeof *requests);
     char *buffers = read_buffers(&raid, depth);
     uring_begin();
+    bool fixed = has_option(argc, argv, "--fixed");
+    if (fixed)
+        use_registered(&raid, buffers, depth);
     for (int i = 0; i < depth; i++) {
         requests[i] = (struct request){{on_read}, &raid, {0}, buffers + (size_t)i * raid.block};
         start(&requests[i]);
@@ -51,7 +64,8 @@ int reads(int argc, char **argv) {
     while (in_flight)
         uring_run(-1);
     printf("%llu %.9f %.9f\n", (unsigned long long)count, raid.cost.seconds, raid.cost.cpu);
-    close_raid(&raid);
+    if (!fixed)
+        close_raid(&raid);
     free(buffers);
     free(requests);
     return 0;

@@ -18,6 +18,9 @@ void uring_begin(void);
 void uring_recv(struct operation *o, int fd, void *buffer, size_t size);
 void uring_send(struct operation *o, int fd, const void *data, size_t size);
 void uring_pread(struct operation *o, int fd, void *buffer, size_t size, off_t offset);
+// The same with files and memory that are registered: fd is the number of a file in their order.
+void uring_register(const int *fds, unsigned count, void *memory, size_t size);
+void uring_pread_fixed(struct operation *o, int fd, void *buffer, size_t size, off_t offset);
 // Waits, until ns are over at the latest where they are not negative, and runs the callbacks of what has completed.
 void uring_run(int64_t ns);
 // Calls accepted(fd) for every connection to come.
