@@ -105,6 +105,7 @@ void table_quiet(void) {
     const char *wish = getenv("FIN_DOZE");
     char *kept = wish ? strdup(wish) : NULL;
     int ways = fin_arch_doze_kind() == FIN_DOZE_NOT ? WAYS / 2 : WAYS, runs = bench_options.quick ? QUICK_RUNS : RUNS;
+    unpin(); // the children would have this thread's one processor for both sides
     for (int k = 0; k < runs; k++)
         for (int way = 0; way < ways; way++)
             run(way, k);
