@@ -230,6 +230,8 @@ void bench_begin(const char *program) {
            bench_options.quick ? BENCH_QUICK : BENCH_REPETITIONS);
     printf("5-95%%: nine in ten of the repetitions or more; where a table says that it has less than twenty, all of them\n");
     fflush(stdout);
+    if (getenv("FIN_IO"))
+        printf("FIN_IO=%s: what Fin's rows run on\n", getenv("FIN_IO"));
     if (!bench_options.csv)
         return;
     csv = fopen(bench_options.csv, "w");

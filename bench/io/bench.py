@@ -77,6 +77,8 @@ def main():
     if wrong:
         sys.exit(wrong)
     print(f'  {machine()}; measured on CPU {bench.cpu}, load from CPU {bench.other_cpu}')
+    if os.environ.get('FIN_IO'):
+        print(f'  FIN_IO={os.environ["FIN_IO"]}: what Fin\'s rows run on')
     if bench.cpu == bench.other_cpu:
         print('  one processor for both: rates mean little here, CPU times still do')
     wanted = [name for name in PARTS if not bench.options.parts or name in bench.options.parts]

@@ -123,6 +123,10 @@ class Reads:
             if why:
                 print(f'  {hand}: skipped: {why}: nothing to compare with')
                 self.hands.remove(hand)
+        why = self.refused(FIXED, False) if HAND_FIXED in self.hands else None
+        if why:
+            print(f'  {FIXED}: skipped: {why}')
+            self.hands.remove(HAND_FIXED)
         why = self.refused(FIO, False) if self.fio else 'not installed'
         if why:
             print(f'  fio: skipped: {why}')
