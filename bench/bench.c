@@ -29,7 +29,7 @@ bool bench_option(char **argv, int *i) {
     return true;
 }
 static FILE *csv;
-static long retaken;
+static long retaken, disturbed; // repetitions; the latter count all the same
 
 void bench_failed(const char *what, const char *file, int line, long error) {
     const char *name = line ? strrchr(file, '/') : NULL; // else it is no file
@@ -89,7 +89,9 @@ static double undisturbed(const struct bench_row *row) {
     for (int attempts = 0;; attempts++) {
         long before = bench_preemptions();
         double result = run(row);
-        if (attempts == ATTEMPTS || bench_preemptions() == before)
+        bool quiet = bench_preemptions() == before;
+        disturbed += attempts == ATTEMPTS && !quiet;
+        if (attempts == ATTEMPTS || quiet)
             return result;
         retaken++;
     }
@@ -255,6 +257,8 @@ static bool written(FILE *f, const char *name) {
 int bench_end(void) {
     if (retaken)
         printf("\n%ld repetitions were taken again, because the system ran something else meanwhile\n", retaken);
+    if (disturbed)
+        printf("%ld repetitions were disturbed each of %d times, the last of which counts\n", disturbed, ATTEMPTS + 1);
     bool good = !csv || written(csv, bench_options.csv);
     if (csv)
         fclose(csv);
@@ -288,7 +292,7 @@ const char *bench_rival(const char *program, const char *what, long n, double *v
     FILE *f = popen(command, "r");
     BENCH_GOT(f);
     int got = 0;
-    while (got < count && fscanf(f, "%lf", &values[got]) == 1)
+    while (got < count && fscanf(f, "%lf", &values[got]) == 1 && values[got] > 0) // times and memory: 0 is none
         got++;
     int status = pclose(f);
     free(command);
@@ -297,7 +301,8 @@ const char *bench_rival(const char *program, const char *what, long n, double *v
     if (WIFSIGNALED(status) || WEXITSTATUS(status) > 128)
         snprintf(why, sizeof why, "ended by signal %d", WIFSIGNALED(status) ? WTERMSIG(status) : WEXITSTATUS(status) - 128);
     else
-        snprintf(why, sizeof why, "it ended with status %d and printed %d of %d numbers", WEXITSTATUS(status), got, count);
+        snprintf(why, sizeof why, "it ended with status %d and printed %d of %d numbers above 0", WEXITSTATUS(status), got,
+                 count);
     if (!program)
         bench_failed(why, what, 0, 0);
     return why;

@@ -170,7 +170,8 @@ void table_idle(void) {
     int rounds = bench_options.quick ? 1 : ROUNDS;
     measure_all(of, rounds);
     printf("\nIdle work: bytes each, ns to make one, ns to wake one (million each, or as said; in a receive 100,000, of "
-           "connections as many as may be open)\n");
+           "connections as many as may be open%s)\n",
+           bench_options.quick ? "; all of it a tenth as many" : "");
     printf("  %-38s%10s%10s%10s%11s  target\n", "", "bytes", "make", "wake", "of a stack");
     for (size_t i = 0; i < BENCH_COUNT(rows); i++) {
         if (failed[i][0]) {
