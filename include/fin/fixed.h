@@ -41,8 +41,7 @@ FIN_BLOCKING ssize_t fin_pwrite_fixed_nc(int fd, struct fin_memory *m, const voi
 // As fin_send, without a copy of the data if the socket can do that (TCP, UDP): the kernel sends from the buffer, and the
 // call returns when the kernel needs the buffer no more. With TCP that is when the peer has acknowledged all, which may take
 // as long as the peer likes; once the kernel has taken over data the call is not cancelled any more, and a thread that ends
-// in the middle of it waits for that, too. Worth it from about 10 KB, as the kernel says of
-// MSG_ZEROCOPY. Blocking.
+// in the middle of it waits for that, too. Worth it from about 10 KB, as the kernel says of MSG_ZEROCOPY. Blocking.
 FIN_BLOCKING ssize_t fin_send_zc(int fd, const void *data, size_t size, int flags);
 FIN_BLOCKING ssize_t fin_send_zc_nc(int fd, const void *data, size_t size, int flags);
 FIN_BLOCKING ssize_t fin_sendmsg_zc(int fd, const struct msghdr *message, int flags);
