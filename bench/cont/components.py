@@ -13,12 +13,14 @@ often as it ever does before that, and what the looks of a waitset cost its row 
 Then those with recognition beside those without, by the aim: 30% fewer instructions."""
 import collections
 import functools
-import pathlib
+import os
 import re
 import shutil
 import subprocess
 import sys
-import tempfile
+
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), '..'))
+from callgrind import plus, processes  # noqa: E402
 
 FEW, MANY, FEW_ASLEEP, MANY_ASLEEP = 1000, 3000, 80, 320
 EVENTS = ['Instructions of a null call, by component [instructions]', 'Loads of a null call, by component [loads]',
@@ -53,8 +55,8 @@ ROWS = not CHECK and sys.argv[2:] or [
     f'{HERE}, fin_rpc_call, served', f'{HERE}, fin_rpc_call_on, served',
     *IN_STEP, f'{FAR}, 8 callers, with stacks', f'{FAR}, 8 callers, explicit', *ASLEEP]
 LOOKS = 'looks'
-# Of stacks; what they call to look is not in their own cost. Whether the second jumps there or calls, the compiler chooses.
-LOOKING = 'look_awhile', 'came_message'
+# Of stacks; what they call to look, where it is not inlined, is not in their own cost, and calls nothing.
+LOOKING, LOOKED_WITH = ('look_awhile', 'came_message'), ('fin_ump_arrived', 'other_work')
 COMPONENTS = [
     (LOOKS, r'^(fin_ump_spin|look_awhile|came_|fin_ump_give_turn|fin_now|sched_yield|give_turn_to|await_turn|'
             r'clock_gettime|syscall|lock_step_|usleep|clock_nanosleep|nanosleep|fin_ump_doze|__vdso)'),
@@ -74,58 +76,21 @@ COMPONENTS = [
 ]
 
 
-class Counted:
-    """What callgrind wrote of one process: of each function its own cost, and {(caller, called): [calls, cost]}, where that
-    is with what it called itself."""
-
-    def __init__(self, file):
-        zeros = [0] * len(EVENTS)
-        self.own, self.calls = collections.defaultdict(lambda: zeros), collections.defaultdict(lambda: [0, zeros])
-        names, caller, called, times, self.total = {}, '', '', None, None
-        with open(file) as f:
-            for line in f:
-                name = re.match(r'(c?)fn=(\(\d+\)) ?(.*)', line)
-                if name:
-                    names.setdefault(name[2], re.match(r"[^.']*", name[3])[0])
-                    caller, called = (caller, names[name[2]]) if name[1] else (names[name[2]], called)
-                elif line.startswith('events:'):
-                    at = [line.split().index(event) for event in ('Ir', 'Dr', 'Dw')]  # behind the position of a cost
-                elif line.startswith('totals:'):
-                    self.total = [int(line.split()[i]) for i in at]
-                elif line.startswith('calls='):
-                    times = int(line[6:].split()[0])
-                elif re.match(r'[\d+*-]', line):
-                    n = (line.split() + ['0'] * max(at))
-                    n = [int(n[i]) for i in at]
-                    if times is None:
-                        self.own[caller] = plus(self.own[caller], n)
-                    else:
-                        before, cost = self.calls[caller, called]
-                        self.calls[caller, called], times = [before + times, plus(cost, n)], None
-
-
-def plus(a, b, times=1):
-    return [x + times * y for x, y in zip(a, b)]
-
-
 def counted(bench, row, calls, each):
     """{function: [instructions, loads, stores]}, and how often turns were given. Of what looks call, those are looks."""
     zeros = [0] * len(EVENTS)
     found, turns = collections.defaultdict(lambda: zeros), 0
-    with tempfile.TemporaryDirectory() as out:
-        subprocess.run(['valgrind', '--tool=callgrind', '--cache-sim=yes', f'--callgrind-out-file={out}/%p', bench,
-                        '--lock-step', str(each), '--only', row, str(calls)],
-                       check=True, capture_output=True, timeout=300)
-        for file in pathlib.Path(out).iterdir():
-            process = Counted(file)
-            if process.total is None or any(sum(n) != m for n, m in zip(zip(*process.own.values()), process.total)):
-                sys.exit(f'{row}: the functions have not all that callgrind counted')
-            for name, n in process.own.items():
-                found[name] = plus(found[name], n)
-            for (caller, called), (times, n) in process.calls.items():
-                turns += times if called == 'sched_yield' else 0
-                if caller in LOOKING and called == 'fin_ump_arrived':
-                    found[called], found[caller] = plus(found[called], n, -1), plus(found[caller], n)
+    try:
+        parts = processes([bench, '--lock-step', str(each), '--only', row, str(calls)], ('Ir', 'Dr', 'Dw'))
+    except RuntimeError as e:
+        sys.exit(f'{row}: {e}')
+    for process in parts:
+        for name, n in process.own.items():
+            found[name] = plus(found[name], n)
+        for (caller, called), (times, n) in process.calls.items():
+            turns += times if called == 'sched_yield' else 0
+            if caller in LOOKING and called in LOOKED_WITH:
+                found[called], found[caller] = plus(found[called], n, -1), plus(found[caller], n)
     return found, turns
 
 

@@ -2,37 +2,23 @@
 """Instructions of a read outside the kernel, and what of them misses a first-level cache, counted by callgrind: each program
 is run with some reads and with more, and the difference is taken, without what Fin tells valgrind alone."""
 import os
-import re
 import shutil
-import tempfile
+import sys
 
-from common import output_of
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), '..'))
+from callgrind import processes  # noqa: E402
 
 CACHE = '32768,8,64'  # bytes, ways, bytes of a line
 ONLY_UNDER_VALGRIND = 'fin_uring_written', 'fin_track_written'
 
 
-def costs(path):
-    """[instructions, misses] of all functions themselves, of what callgrind wrote."""
-    sums, names, function, skip = [0, 0], {}, '', False
-    with open(path, encoding='utf-8', errors='replace') as f:
-        for line in f:
-            name = re.match(r'fn=(\(\d+\)) ?(.*)', line)
-            if name:
-                function = names.setdefault(name[1], name[2].split("'")[0])
-            elif re.match(r'cfn=', line):
-                called = re.match(r'cfn=(\(\d+\)) ?(.*)', line)
-                names.setdefault(called[1], called[2].split("'")[0])
-            elif line.startswith('events:'):
-                events = line.split()[1:]
-            elif line.startswith('calls='):
-                skip = True  # the line behind it is of what was called
-            elif re.match(r'[\d+*-]', line):
-                if not skip and function not in ONLY_UNDER_VALGRIND:
-                    cost = dict(zip(events, map(int, line.split()[1:])))
-                    sums[0] += cost.get('Ir', 0)
-                    sums[1] += cost.get('D1mr', 0) + cost.get('D1mw', 0)
-                skip = False
+def costs(command):
+    """[instructions, misses] of all functions themselves."""
+    sums = [0, 0]
+    for process in processes(command, ('Ir', 'D1mr', 'D1mw'), '--D1=' + CACHE):
+        for function, (instructions, *misses) in process.own.items():
+            if function not in ONLY_UNDER_VALGRIND:
+                sums = [sums[0] + instructions, sums[1] + sum(misses)]
     return sums
 
 
@@ -40,14 +26,7 @@ def of_a_read(command, few):
     """command(reads): the program's, to be run."""
     if not shutil.which('valgrind'):
         raise RuntimeError('valgrind is not installed')
-    sums = []
-    for reads in (few, 3 * few):
-        with tempfile.TemporaryDirectory() as directory:
-            out = os.path.join(directory, 'out')
-            output_of(['valgrind', '--tool=callgrind', '--cache-sim=yes', '--D1=' + CACHE, '--callgrind-out-file=' + out,
-                       *command(reads)])
-            sums.append(costs(out))
-    found = [(b - a) / (2 * few) for a, b in zip(*sums)]
+    found = [(b - a) / (2 * few) for a, b in zip(costs(command(few)), costs(command(3 * few)))]
     if found[0] <= 0:
         raise RuntimeError('more reads took no more instructions')
     return found
