@@ -78,7 +78,7 @@ static void client(void *unused) {
     struct linger reset = {.l_onoff = 1};
     BENCH_DID(fin_connect(fd, (struct sockaddr *)&address, sizeof address));
     BENCH_SYS(setsockopt(fd, SOL_SOCKET, SO_LINGER, &reset, sizeof reset));
-    BENCH_DID(fin_send(fd, &price, sizeof price, 0));
+    BENCH_MUST(BENCH_DID(fin_send(fd, &price, sizeof price, 0)) == sizeof price);
     while (n-- > 0)
         BENCH_DID(fin_recv_all(fd, &quote, sizeof quote, 0, NULL));
     close(fd);
