@@ -347,6 +347,10 @@ bool fin_io_of_file(const struct io *io, const struct call *c, ino_t *file);
 FIN_BLOCKING int fin_io_poll(int fd, int events, bool nc); // as fin_poll
 // Before what no event tells of is tried again.
 static inline FIN_BLOCKING int fin_io_pause(bool nc) { return nc ? fin_sleep_nc(FIN_MS) : fin_sleep(FIN_MS); }
+// A Unix socket in non-blocking mode is told so when its peer has too many to accept; nothing tells when that changes.
+static inline bool fin_io_too_many_to_accept(const struct call *c, int result) {
+    return result == -EAGAIN && c->op == IORING_OP_CONNECT && ((const struct sockaddr *)c->addr)->sa_family == AF_UNIX;
+}
 
 // splice.c
 bool fin_io_splices_file(const struct call *c);

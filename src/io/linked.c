@@ -164,18 +164,13 @@ static bool goes_on(const struct call *c, int done) {
     return c->op == IORING_OP_SEND && !(c->flags & MSG_DONTWAIT) && done > 0 && (uint32_t)done < c->len;
 }
 
-// Where fin_connect would ask again: connect_to() in socket.c.
-static bool too_many_to_accept(const struct call *c, int result) {
-    return result == -EAGAIN && c->op == IORING_OP_CONNECT && ((const struct sockaddr *)c->addr)->sa_family == AF_UNIX;
-}
-
 static FIN_BLOCKING int connect_later(struct io *io, const struct call *c) {
     int r;
     do {
         r = fin_io_pause(c->nc);
         if (r == 0)
             r = fin_io_closed(c) ? -EBADF : io->backend->run(io, c);
-    } while (too_many_to_accept(c, r));
+    } while (fin_io_too_many_to_accept(c, r));
     return r;
 }
 
@@ -190,7 +185,7 @@ static FIN_BLOCKING int run_step(struct io *io, const struct call *c, int done) 
         }
         fin_io_let_others_run(io);
         r = fin_io_closed(c) ? -EBADF : io->backend->run(io, &rest);
-        if (too_many_to_accept(c, r))
+        if (fin_io_too_many_to_accept(c, r))
             r = connect_later(io, c);
         done += r > 0 ? r : 0;
     } while (r > 0 && goes_on(c, done));
@@ -215,7 +210,7 @@ static FIN_BLOCKING int run_each(struct io *io, const struct call *calls, struct
 // A step ends where its function would try again.
 static bool again(struct step *s, const struct call *c, int result) {
     int is = result; // or -EBADF, as its descriptor was closed, which run_each() says
-    return fin_uring_next(&s->request, c, &is) != FIN_OVER || is != result || too_many_to_accept(c, result);
+    return fin_uring_next(&s->request, c, &is) != FIN_OVER || is != result || fin_io_too_many_to_accept(c, result);
 }
 
 // Of `all` steps, of which the first ones were the chain. Behind one that failed ECANCELED says that it was not begun.

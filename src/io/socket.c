@@ -103,12 +103,11 @@ static FIN_BLOCKING int accept_it(int fd, struct sockaddr *address, socklen_t *s
 TWICE(int, fin_accept, (int fd, struct sockaddr *address, socklen_t *size), accept_it, fd, address, size, 0)
 TWICE(int, fin_accept4, (int fd, struct sockaddr *address, socklen_t *size, int flags), accept_it, fd, address, size, flags)
 
-// A Unix socket in non-blocking mode is told so when its peer has too many to accept; nothing tells when that changes.
 static FIN_BLOCKING int connect_to(int fd, const struct sockaddr *address, socklen_t size, bool nc) {
     struct call c = {
         .op = IORING_OP_CONNECT, .fd = fd, .addr = address, .off = size, .nc = nc, .since = fin_closes_now()};
     int plain = fin_io_descriptor(fd), r;
-    while ((r = (int)run_again(c)) == -EAGAIN && address->sa_family == AF_UNIX) {
+    while (fin_io_too_many_to_accept(&c, r = (int)run_again(c))) {
         c.fd = plain; // whatever becomes of a registered number meanwhile
         r = rest(FIN_MS, nc);
         if (r != 0)
