@@ -7,6 +7,8 @@ import subprocess
 import sys
 import tempfile
 
+from stand_in import program
+
 # Stand for the programs that are measured.
 READS = '''#!/bin/sh
 [ "$1" != --make ] || { : >"$2"; : >"$3"; exit; }
@@ -21,14 +23,6 @@ SAID = ['direct reads: skipped: ', 'reads: Invalid argument',
         'io_uring callbacks: skipped: io_uring: Operation not permitted', 'fio: skipped: io_uring: Operation not permitted',
         '1  Fin  ', '1  pread  ']
 SAID_OF_FIXED = ['Fin, registered: skipped: reads: Operation not supported', '1  io_uring callbacks  ', '1  Fin  ']
-
-
-def program(directory, path, text):
-    at = os.path.join(directory, path)
-    os.makedirs(os.path.dirname(at), exist_ok=True)
-    with open(at, 'w', encoding='ascii') as f:
-        f.write(text)
-    os.chmod(at, 0o755)
 
 
 def case(programs, expected):

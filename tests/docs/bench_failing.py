@@ -7,19 +7,13 @@ import subprocess
 import sys
 import tempfile
 
+from stand_in import program
+
 # Stand for the programs that are measured.
 FULL = '#!/bin/sh\necho "$2: the disk is full" >&2\nexit 1\n'
 NOTHING = '#!/bin/sh\n[ "$1" != --make ] || { : >"$2"; : >"$3"; exit; }\necho 1000 0 0\n'
 KILLED = '#!/bin/sh\nkill -9 $$\n'
 LOAD = '#!/bin/sh\nexit\n'
-
-
-def program(directory, path, text):
-    at = os.path.join(directory, path)
-    os.makedirs(os.path.dirname(at), exist_ok=True)
-    with open(at, 'w', encoding='ascii') as f:
-        f.write(text)
-    os.chmod(at, 0o755)
 
 
 def few_descriptors():
