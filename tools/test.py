@@ -28,8 +28,7 @@ CORE = ['-Drooms=core', *ALONE]  # where only what the compiler does to the call
 THC = ['-Drooms=core,thc', *ALONE]  # and to THC's, which expand to those of the core: not at each level
 # Debug information of lines only, which is what a report needs: a quarter of the compilers' work less.
 LINES = ['-Dc_args=-g1', '-Dcpp_args=-g1']
-# Of what is optimized one build with each compiler is enough, where it does not matter to the call sites: a third of the
-# compilers' work less.
+# Scenarios that are not about what is compiled into a program: one build with each compiler optimizes them.
 AS_WRITTEN = ['-Doptimize_scenarios=false']
 # Half the work of binutils' other linker, which the build gcc has, as users do.
 GOLD = ['-Dc_link_args=-fuse-ld=gold', '-Dcpp_link_args=-fuse-ld=gold']
