@@ -38,27 +38,33 @@ static const char *in_table(const struct file *f, const ElfW(Shdr) *table, const
     return NULL;
 }
 
-// What addresses in the file are less than in memory, where its first segment begins in the page at `base`.
-static uintptr_t moved_by(const struct file *f, const ElfW(Ehdr) *e, uintptr_t base) {
-    const ElfW(Phdr) *p = part(f, e->e_phoff, (uint64_t)e->e_phnum * sizeof *p);
-    if (e->e_type == ET_EXEC)
+static const ElfW(Ehdr) *header(const struct file *f) {
+    const ElfW(Ehdr) *e = part(f, 0, sizeof *e);
+    return e && memcmp(e->e_ident, ELFMAG, SELFMAG) == 0 ? e : NULL;
+}
+
+// What addresses in a file are less than in memory, where its first page, in which its headers are, is at `base`.
+static uintptr_t moved_by(const void *base) {
+    size_t page = fin_host_page_size();
+    const struct file first_page = {base, page};
+    const ElfW(Ehdr) *e = header(&first_page);
+    const ElfW(Phdr) *p = e ? part(&first_page, e->e_phoff, (uint64_t)e->e_phnum * sizeof *p) : NULL;
+    if (p && e->e_type == ET_EXEC)
         return 0;
     for (int i = 0; p && i < e->e_phnum; i++)
         if (p[i].p_type == PT_LOAD)
-            return base - (p[i].p_vaddr & ~((uintptr_t)fin_host_page_size() - 1));
-    return base;
+            return (uintptr_t)base - (p[i].p_vaddr & ~((uintptr_t)page - 1));
+    return (uintptr_t)base;
 }
 
-static const char *in_file(const struct file *f, uintptr_t base, uintptr_t ip) {
-    const ElfW(Ehdr) *e = part(f, 0, sizeof *e);
-    if (!e || memcmp(e->e_ident, ELFMAG, SELFMAG) != 0 || e->e_shentsize != sizeof(ElfW(Shdr)))
+static const char *in_file(const struct file *f, uintptr_t at) {
+    const ElfW(Ehdr) *e = header(f);
+    if (!e || e->e_shentsize != sizeof(ElfW(Shdr)))
         return NULL;
     const ElfW(Shdr) *sections = part(f, e->e_shoff, (uint64_t)e->e_shnum * sizeof *sections);
-    for (int i = 0; sections && i < e->e_shnum; i++) {
-        if (sections[i].sh_type != SHT_SYMTAB || sections[i].sh_link >= e->e_shnum)
-            continue;
-        return in_table(f, &sections[i], &sections[sections[i].sh_link], ip - moved_by(f, e, base));
-    }
+    for (int i = 0; sections && i < e->e_shnum; i++)
+        if (sections[i].sh_type == SHT_SYMTAB && sections[i].sh_link < e->e_shnum)
+            return in_table(f, &sections[i], &sections[sections[i].sh_link], at);
     return NULL;
 }
 
@@ -69,7 +75,7 @@ static const char *path_of(const Dl_info *d) {
     return program ? "/proc/self/exe" : d->dli_fname;
 }
 
-static bool from_file(const Dl_info *d, const void *ip, char *buffer, size_t size) {
+static bool from_file(const Dl_info *d, uintptr_t at, char *buffer, size_t size) {
     struct stat s;
     struct file f;
     const char *name = NULL;
@@ -80,7 +86,7 @@ static bool from_file(const Dl_info *d, const void *ip, char *buffer, size_t siz
         f.size = (size_t)s.st_size;
         f.start = mmap(NULL, f.size, PROT_READ, MAP_PRIVATE, fd, 0);
         if (f.start != MAP_FAILED) {
-            name = in_file(&f, (uintptr_t)d->dli_fbase, (uintptr_t)ip);
+            name = in_file(&f, at);
             if (name && !fin_cxx_name(name, buffer, size)) // without what compilers make of it: .cold, .part.0, .lto_priv.0
                 snprintf(buffer, size, "%.*s", (int)strcspn(name, "."), name);
             munmap((void *)f.start, f.size);
@@ -92,15 +98,16 @@ static bool from_file(const Dl_info *d, const void *ip, char *buffer, size_t siz
 
 const char *fin_symbol_at(const void *ip, char *buffer, size_t size) {
     Dl_info d;
-    if (!dladdr(ip, &d) || !d.dli_fname)
+    if (!dladdr(ip, &d) || !d.dli_fname) {
         snprintf(buffer, size, "%p", ip);
-    else if (from_file(&d, ip, buffer, size))
         return buffer;
-    else if (d.dli_sname && fin_cxx_name(d.dli_sname, buffer, size))
+    }
+    uintptr_t at = (uintptr_t)ip - moved_by(d.dli_fbase);
+    if (from_file(&d, at, buffer, size) || (d.dli_sname && fin_cxx_name(d.dli_sname, buffer, size)))
         return buffer;
-    else if (d.dli_sname)
+    if (d.dli_sname)
         snprintf(buffer, size, "%s", d.dli_sname);
     else
-        snprintf(buffer, size, "%s+%#zx", d.dli_fname, (size_t)((const char *)ip - (const char *)d.dli_fbase));
+        snprintf(buffer, size, "%s+%#zx", d.dli_fname, (size_t)at);
     return buffer;
 }

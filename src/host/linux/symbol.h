@@ -5,9 +5,9 @@
 
 #include <stddef.h>
 
-// Writes the name of the function at `ip`, a static one's too where the file has not been stripped; else file and offset. A
-// C++ name is written as in the program, without parameters. Returns buffer. Allocates nothing; may be called from a signal
-// handler of a fault in the program's own code.
+// Writes the name of the function at `ip`, a static one's too where the file has not been stripped; else the file and what
+// addr2line wants to know, the address there. A C++ name is written as in the program, without parameters. Returns buffer.
+// Allocates nothing; may be called from a signal handler of a fault in the program's own code.
 const char *fin_symbol_at(const void *ip, char *buffer, size_t size);
 
 #endif
