@@ -39,9 +39,9 @@ def case(programs, expected):
 
 
 def main():
-    fio = 'bin/fio', DENIED
-    case((('examples/reads', READS), ('bench/io/rival-uring', DENIED), fio), SAID)
-    case((('examples/reads', REGISTERS), ('bench/io/rival-uring', CALLBACKS), fio), SAID_OF_FIXED)
+    left_out = ('bin/fio', DENIED), ('bin/valgrind', DENIED)  # the instructions of a stand-in tell nothing
+    case((('examples/reads', READS), ('bench/io/rival-uring', DENIED), *left_out), SAID)
+    case((('examples/reads', REGISTERS), ('bench/io/rival-uring', CALLBACKS), *left_out), SAID_OF_FIXED)
 
 
 if __name__ == '__main__':
