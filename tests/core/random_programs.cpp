@@ -144,7 +144,8 @@ void block(State &s, int depth) {
 } // namespace
 
 int main(int argc, char **argv) {
-    unsigned first = argc > 1 ? atoi(argv[1]) : 1, count = argc > 2 ? atoi(argv[2]) : FIN_SANITIZED ? 1000 : 20000;
+    const unsigned programs = FIN_SANITIZED ? 1000 : getenv("FIN_FEW") ? 5000 : 20000;
+    unsigned first = argc > 1 ? atoi(argv[1]) : 1, count = argc > 2 ? atoi(argv[2]) : programs;
     long bodies = 0;
     for (unsigned seed = first; seed < first + count; seed++) {
         State s;

@@ -96,11 +96,12 @@ static bool round_of(int turns, bool looks) {
 int main(void) {
     if (ON_TSAN)
         SKIP("TSan takes AWEs that wait for threads, and is not for a child of several");
+    const int step = getenv("FIN_FEW") ? 4 : 1;
     dns_open(&server);
     for (int looks = 0; looks < 2; looks++) {
         int turns = 0;
         while (round_of(turns, looks))
-            turns++;
+            turns += step;
         CHECK(turns > 0);
     }
     return 0;

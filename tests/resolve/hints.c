@@ -52,11 +52,14 @@ static void numbers(void) {
     static const int families[] = {AF_UNSPEC, AF_INET, AF_INET6};
     static const int types[] = {0, SOCK_STREAM, SOCK_DGRAM, SOCK_RAW, SOCK_SEQPACKET, 77};
     static const int protocols[] = {0, IPPROTO_TCP, IPPROTO_UDP, IPPROTO_ICMP, IPPROTO_SCTP, 255};
+    const bool few = getenv("FIN_FEW");
     for (size_t h = 0; h < sizeof hosts / sizeof *hosts; h++)
         for (size_t s = 0; s < sizeof services / sizeof *services; s++)
             for (size_t f = 0; f < 3; f++)
                 for (size_t t = 0; t < 6; t++)
                     for (size_t p = 0; p < 6; p++) {
+                        if (few && (h + s + f + t + p) % 5 > 0)
+                            continue;
                         struct addrinfo hints = {
                             .ai_family = families[f], .ai_socktype = types[t], .ai_protocol = protocols[p]};
                         as_libc(hosts[h], services[s], &hints);
