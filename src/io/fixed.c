@@ -240,19 +240,44 @@ int fin_memory_unregister(struct fin_memory *m) {
     return 0;
 }
 
-static FIN_BLOCKING ssize_t transfer(struct fin_memory *m, struct call c, off_t offset) {
+// In the ring, of which the thread is: the words of the call go on in registers.
+static inline FIN_BLOCKING ssize_t in_ring(struct io *io, struct call c) {
+    uint64_t head = (uint64_t)(uint32_t)c.fd << 32 | (uint32_t)c.sqe_flags << 8 | c.op;
+    return fin_uring_quick_fixed(io, head, c.off, (uintptr_t)c.addr, c.len, c.nc, c.buf_index);
+}
+
+static inline FIN_BLOCKING ssize_t in_ring_of_number(struct io *io, struct call c) {
+    struct files *f = io->files;
+    unsigned slot = (unsigned)c.fd % FILES;
+    if (FIN_UNLIKELY(!f || !f->in_ring || f->slot[slot].number != c.fd))
+        return run_checked(io, &(struct call){.op = c.op, .fd = c.fd, .off = c.off, .addr = c.addr, .len = c.len,
+                                              .nc = c.nc, .buf_index = c.buf_index});
+    c.fd = (int)slot;
+    c.sqe_flags = IOSQE_FIXED_FILE;
+    f->slot[slot].users++;
+    ssize_t n = in_ring(io, c);
+    fin_fixed_done(io, (int)slot);
+    return n;
+}
+
+static inline FIN_BLOCKING ssize_t transfer(struct fin_memory *m, struct call c, off_t offset) {
     size_t at = (uintptr_t)c.addr - (uintptr_t)m->base;
+    ssize_t n;
     if (!fin_owned_here(&m->owned))
         return -EXDEV;
     if (at > m->size || c.len > m->size - at || offset < 0)
         return -EINVAL;
+    struct io *io = m->owned.io;
     c.off = (uint64_t)offset;
-    if (m->slot != NO_SLOT) {
+    m->users++;
+    if (m->slot == NO_SLOT) {
+        n = run_checked(io, &(struct call){
+                                .op = c.op, .fd = c.fd, .off = c.off, .addr = c.addr, .len = c.len, .nc = c.nc});
+    } else {
         c.op = c.op == IORING_OP_READ ? IORING_OP_READ_FIXED : IORING_OP_WRITE_FIXED;
         c.buf_index = (uint16_t)m->slot;
+        n = c.fd >= FIXED ? in_ring_of_number(io, c) : in_ring(io, c);
     }
-    m->users++;
-    ssize_t n = run_checked(m->owned.io, &c);
     m->users--;
     return n;
 }

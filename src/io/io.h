@@ -291,6 +291,9 @@ void fin_io_offload_end(struct io *io); // own thread, at its end: nothing uses 
 FIN_BLOCKING long fin_uring_quick(struct io *io, uint64_t head, uint64_t off, uint64_t addr, uint64_t tail, bool nc);
 // Of IORING_OP_SEND.
 FIN_BLOCKING long fin_uring_quick_send(struct io *io, uint64_t head, uint64_t off, uint64_t addr, uint64_t tail, bool nc);
+// Of memory that is registered as number `index`.
+FIN_BLOCKING long fin_uring_quick_fixed(struct io *io, uint64_t head, uint64_t off, uint64_t addr, uint64_t tail, bool nc,
+                                        uint16_t index);
 // addr is that of the header in a struct message.
 FIN_BLOCKING long fin_uring_quick_message(struct io *io, uint64_t head, uint64_t off, uint64_t addr, uint64_t tail, bool nc);
 

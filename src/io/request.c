@@ -24,6 +24,7 @@ SAME(off, off);
 SAME(addr, addr);
 SAME(len, len);
 SAME(flags, rw_flags);
+_Static_assert(offsetof(struct call, buf_index) == 4 * sizeof(uint64_t), "the fifth begins with it");
 _Static_assert(SAME_SIZE == 4 * sizeof(uint64_t), "it is four words");
 
 // A ring that waits for room for a datagram of a Unix socket goes on where the first attempt stopped taking its data, at the
@@ -217,7 +218,8 @@ static __attribute__((noinline)) FIN_BLOCKING int not_yet(struct frame *f) {
 // Words go from registers to the frame and to the entry: fields that were just stored could be loaded as words only when
 // they have reached the cache, and the frame is seldom there.
 static inline FIN_BLOCKING __attribute__((always_inline)) long
-quick(struct io *io, uint64_t head, uint64_t off, uint64_t addr, uint64_t tail, bool nc, bool message, uint64_t more) {
+quick(struct io *io, uint64_t head, uint64_t off, uint64_t addr, uint64_t tail, bool nc, bool message, uint64_t more,
+      uint16_t index) {
     FRAME_HERE_(f);
     struct request *r = &f->request;
     struct fin_runtime *rt = io->rt;
@@ -233,7 +235,7 @@ quick(struct io *io, uint64_t head, uint64_t off, uint64_t addr, uint64_t tail, 
     e[2] = c[2] = addr;
     c[3] = tail;
     e[3] = tail | more;
-    e[5] = c[4] = 0;
+    e[5] = c[4] = index;
     e[6] = c[5] = 0;
     e[7] = 0;
     f->call.since = fin_closes_now();
@@ -268,7 +270,7 @@ static __attribute__((noinline)) FIN_BLOCKING long read_file(struct io *io, uint
     if (nc || !block_cancelled(written_block(io->rt->thread.current)))
         r = fin_io_read_cached(io, (int)(head >> 32), (void *)(uintptr_t)addr, (uint32_t)tail, off, (uint32_t)(tail >> 32));
     if (r < 0)
-        return quick(io, head, off, addr, tail, nc, false, 0);
+        return quick(io, head, off, addr, tail, nc, false, 0, 0);
     fin_io_let_others_run(io);
     return r;
 }
@@ -276,15 +278,20 @@ static __attribute__((noinline)) FIN_BLOCKING long read_file(struct io *io, uint
 long fin_uring_quick(struct io *io, uint64_t head, uint64_t off, uint64_t addr, uint64_t tail, bool nc) {
     if ((uint32_t)head == IORING_OP_READ) // and no flags
         return read_file(io, head, off, addr, tail, nc);
-    return quick(io, head, off, addr, tail, nc, false, 0);
+    return quick(io, head, off, addr, tail, nc, false, 0, 0);
 }
 
 long fin_uring_quick_message(struct io *io, uint64_t head, uint64_t off, uint64_t addr, uint64_t tail, bool nc) {
-    return quick(io, head, off, addr, tail, nc, true, 0);
+    return quick(io, head, off, addr, tail, nc, true, 0, 0);
 }
 
 long fin_uring_quick_send(struct io *io, uint64_t head, uint64_t off, uint64_t addr, uint64_t tail, bool nc) {
     if (FIN_UNLIKELY(tail >> 32 & MSG_WAITALL))
         return fin_io_run_words(head, off, addr, tail, nc);
-    return quick(io, head, off, addr, tail, nc, false, (uint64_t)MSG_DONTWAIT << 32);
+    return quick(io, head, off, addr, tail, nc, false, (uint64_t)MSG_DONTWAIT << 32, 0);
+}
+
+long fin_uring_quick_fixed(struct io *io, uint64_t head, uint64_t off, uint64_t addr, uint64_t tail, bool nc,
+                           uint16_t index) {
+    return quick(io, head, off, addr, tail, nc, false, 0, index);
 }
