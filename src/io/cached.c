@@ -9,8 +9,7 @@
 #include <sys/stat.h>
 #include <sys/uio.h>
 
-#include "core/dispatch.h"
-#include "io/io.h"
+#include "io/cached.h"
 #include "io/libc.h"
 
 enum { MOST_SKIPPED = 255, MOST_BYTES = 64 << 10, LOOKS = 64 };
@@ -56,13 +55,8 @@ static int read_it(struct io *io, const struct file_read *f) {
     return got >= 0 && is_all(f, got) ? (int)got : -EAGAIN;
 }
 
-static bool is_alone(const struct io *io) {
-    const struct io_uring_sq *sq = &io->uring.ring.sq;
-    return sq->sqe_tail == *sq->khead && fin_link_empty(&io->rt->queue) && !pending_of(io->rt->thread.current);
-}
-
 static bool is_to_try(struct io *io, const struct file_read *f) {
-    if (f->at > INT64_MAX || f->size > MOST_BYTES || !is_alone(io))
+    if (f->at > INT64_MAX || f->size > MOST_BYTES)
         return false;
     bool skip = io->skipped > 0;
     io->skipped -= skip;

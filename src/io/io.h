@@ -289,6 +289,8 @@ void fin_io_offload_end(struct io *io); // own thread, at its end: nothing uses 
 // request.c: a call in registers, the first four words of an entry. Pre: io has a ring that knows the operation; no
 // descriptor comes of it.
 FIN_BLOCKING long fin_uring_quick(struct io *io, uint64_t head, uint64_t off, uint64_t addr, uint64_t tail, bool nc);
+// Of IORING_OP_READ at a position: perhaps from the page cache.
+FIN_BLOCKING long fin_uring_quick_read(struct io *io, uint64_t head, uint64_t off, uint64_t addr, uint64_t tail, bool nc);
 // Of IORING_OP_SEND.
 FIN_BLOCKING long fin_uring_quick_send(struct io *io, uint64_t head, uint64_t off, uint64_t addr, uint64_t tail, bool nc);
 // Of memory that is registered as number `index`.
@@ -304,11 +306,6 @@ static inline FIN_BLOCKING void fin_io_let_others_run(struct io *io) {
     if (FIN_UNLIKELY(++io->calls % AT_ONCE == 0))
         fin_let_others_run();
 }
-
-// cached.c
-bool fin_io_is_cached(struct io *io, int fd); // do its reads and writes go to the page cache?
-// Its length, or -EAGAIN: it is to be asked for.
-int fin_io_read_cached(struct io *io, int fd, void *buffer, uint32_t size, uint64_t at, uint32_t flags);
 
 // direct.c
 int fin_io_direct(const struct call *c);                              // the system call itself; may block the thread

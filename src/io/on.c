@@ -7,6 +7,7 @@
 
 #include "core/cont.h"
 #include "io/buffers.h"
+#include "io/cached.h"
 #include "io/call.h"
 #include "io/message.h"
 
@@ -312,22 +313,21 @@ static inline FIN_LEAVES_FRAME __attribute__((always_inline)) int quick(struct f
         const struct call copy = c; // so that nobody has the address of c, and it is words in registers below
         return wait_for(FIN_FOR_IO, storage, &copy, cont, state, size);
     }
-    int got = c.op == IORING_OP_READ ? fin_io_read_cached(io, c.fd, (void *)(uintptr_t)c.addr, c.len, c.off, c.flags) : -1;
+    int got = c.op == IORING_OP_READ ? fin_io_read_alone(io, c.fd, (void *)(uintptr_t)c.addr, c.len, c.off, c.flags) : -1;
     if (got >= 0)
         return fin_cont_call(cont, state, size, got);
     struct on *on = prepare(io, storage, c, nothing);
-    struct request *r = &on->request;
-    entry_word *words = fin_uring_submit(r, io, fin_uring_place(io), TO_REQUEST);
+    entry_word *words = fin_uring_submit(&on->request, io, fin_uring_place(io), TO_REQUEST);
     words[0] = (uint64_t)(uint32_t)c.fd << 32 | c.op;
     words[1] = c.off;
     words[2] = (uint64_t)(uintptr_t)c.addr;
     words[3] = (uint64_t)(c.flags | (c.op == IORING_OP_SEND ? MSG_DONTWAIT : 0)) << 32 | c.len;
     words[5] = words[6] = words[7] = 0;
-    r->call = &on->call;
-    r->pending = RESULT;
+    on->request.call = &on->call;
+    on->request.pending = RESULT;
     on->awe = awe_of(e);
     set_plain(e, cont, state, size);
-    let_cancel(e, cancelled_by(&r->waiter, fin_uring_cancel, r));
+    let_cancel(e, cancelled_by(&on->request.waiter, fin_uring_cancel, &on->request));
     expose_as(rt, e, FIN_AWE_BUSY);
     fin_cont_leave_to_next(rt, (struct fin_body *)rt->thread.current - 1, FIN_FOR_IO);
     return 0;

@@ -7,7 +7,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "core/dispatch.h"
+#include "io/cached.h"
 #include "io/fixed.h"
 #include "io/linked.h"
 #include "io/message.h"
@@ -270,14 +270,16 @@ static __attribute__((noinline)) FIN_BLOCKING long read_file(struct io *io, uint
     if (nc || !block_cancelled(written_block(io->rt->thread.current)))
         r = fin_io_read_cached(io, (int)(head >> 32), (void *)(uintptr_t)addr, (uint32_t)tail, off, (uint32_t)(tail >> 32));
     if (r < 0)
-        return quick(io, head, off, addr, tail, nc, false, 0, 0);
+        return fin_uring_quick(io, head, off, addr, tail, nc);
     fin_io_let_others_run(io);
     return r;
 }
 
+long fin_uring_quick_read(struct io *io, uint64_t head, uint64_t off, uint64_t addr, uint64_t tail, bool nc) {
+    return (fin_io_is_alone(io) ? read_file : fin_uring_quick)(io, head, off, addr, tail, nc);
+}
+
 long fin_uring_quick(struct io *io, uint64_t head, uint64_t off, uint64_t addr, uint64_t tail, bool nc) {
-    if ((uint32_t)head == IORING_OP_READ) // and no flags
-        return read_file(io, head, off, addr, tail, nc);
     return quick(io, head, off, addr, tail, nc, false, 0, 0);
 }
 

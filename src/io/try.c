@@ -16,7 +16,7 @@
 #include <sys/uio.h>
 #include <unistd.h>
 
-#include "io/io.h"
+#include "io/cached.h"
 #include "io/libc.h"
 
 // Calls that have no flag for it, nor another way, are made on a descriptor that does not block for the moment. The flag

@@ -274,10 +274,12 @@ static inline void dispatch_one(struct io *io, uint64_t data, int result, uint32
     struct request *r = (struct request *)(uintptr_t)data;
     io->uring.in_flight -= !(flags & IORING_CQE_F_MORE);
     if (data & TO_TAG || flags & (IORING_CQE_F_MORE | IORING_CQE_F_NOTIF) || FIN_UNLIKELY(!r || io->ending) ||
-        FIN_UNLIKELY(r->cancelled || fin_on_valgrind)) {
+        FIN_UNLIKELY(r->cancelled)) {
         dispatch_any(io, data, result, flags);
         return;
     }
+    if (FIN_UNLIKELY(fin_on_valgrind))
+        fin_uring_written(r->call, result);
     r->flags = flags;
     r->pending = 0;
     fin_io_resume(io, &r->waiter, result);
