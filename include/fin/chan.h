@@ -98,9 +98,10 @@ FIN_BLOCKING int fin_chan_take(struct fin_chan **out, int fd, unsigned flags);
 FIN_BLOCKING int fin_chan_take_nc(struct fin_chan **out, int fd, unsigned flags);
 
 // Sends a message of 0 bytes or more; waits while there is no room for it. Returns 0; -EMSGSIZE if it is longer than
-// fin_chan_most; -EPIPE if the other end is gone (a message sent before this was noticed is lost); -EPROTO. That a process
-// was killed is noticed by whatever receives at this end, by a send for which the other one would have to be woken, and
-// where there is no room. So who only sends, to one that was killed while it ran, is told when the ring is full.
+// fin_chan_most; -EPIPE if the other end is gone, and has not taken this message (others that it had not taken by then are
+// lost, too); -EPROTO. The next send notices that the other end was closed. That a process was killed is noticed by whatever
+// receives at this end, by a send for which the other one would have to be woken, and where there is no room. So who only
+// sends, to one that was killed while it ran, is told when the ring is full.
 FIN_BLOCKING int fin_chan_send(struct fin_chan *c, const void *data, size_t size);
 FIN_BLOCKING int fin_chan_send_nc(struct fin_chan *c, const void *data, size_t size);
 int fin_chan_try_send(struct fin_chan *c, const void *data, size_t size); // -EAGAIN instead of waiting. Not cancelled
@@ -151,7 +152,8 @@ ssize_t fin_chan_try_recv_fds(struct fin_chan *c, void *buffer, size_t size, int
 FIN_BLOCKING int fin_chan_reserve(struct fin_chan *c, size_t size, void **room);
 FIN_BLOCKING int fin_chan_reserve_nc(struct fin_chan *c, size_t size, void **room);
 int fin_chan_try_reserve(struct fin_chan *c, size_t size, void **room); // -EAGAIN instead of waiting. Not cancelled
-int fin_chan_commit(struct fin_chan *c, size_t used); // 0; -EINVAL if `used` is more than was reserved, or nothing was
+// Returns 0; -EINVAL if `used` is more than was reserved, or nothing was; -EPIPE as fin_chan_send.
+int fin_chan_commit(struct fin_chan *c, size_t used);
 void fin_chan_abandon(struct fin_chan *c);
 
 // Receiving without a copy: the length of the next message, and in *bytes where its bytes lie until fin_chan_release, which

@@ -68,9 +68,9 @@ struct fin_spawn {
 };
 
 // Starts a program. Returns 0 when it runs; or a negative errno: that of execve (-ENOENT, -EACCES ...), of a step before it
-// (-EBADF: a descriptor in `fds`; -ENOENT: the directory), -EAGAIN if there may be no more processes, -ENOSYS if the system
-// has no pidfds; -EINVAL: `how` is not as above; -ECANCELED in a cancelled block. No process is left then, and the handle is
-// as one that has been waited for. Stops the thread, not only the AWE, until the program has been loaded: some hundred
+// (-EBADF: a descriptor in `fds`; -ENOENT: the directory), -EAGAIN if there may be no more processes, -EMFILE or -ENFILE (it
+// needs three descriptors, of which it keeps one), -ENOSYS if the system has no pidfds; -EINVAL: `how` is not as above;
+// -ECANCELED in a cancelled block. No process is left then, and the handle is as one that has been waited for. Stops the thread, not only the AWE, until the program has been loaded: some hundred
 // microseconds if its file is in memory; with ASan or TSan, which need a copy of the memory as fork(2) makes it, some
 // milliseconds, and tens in a large program. From any thread.
 int fin_spawn(struct fin_process *p, const struct fin_spawn *how);
@@ -78,7 +78,7 @@ int fin_spawn_nc(struct fin_process *p, const struct fin_spawn *how);
 
 // Waits until the process has ended, and reaps it: the handle is used up. *status is as waitpid's: WIFEXITED(*status) ... ;
 // it may be NULL. Returns 0; -ECANCELED, and the process has not been reaped; -ECHILD if it has ended and somebody else
-// reaped it; -EBUSY if another AWE waits for the same handle. Blocking. From any thread.
+// reaped it, or the handle is used up; -EBUSY if another AWE waits for the same handle. Blocking. From any thread.
 FIN_BLOCKING int fin_wait(struct fin_process *p, int *status);
 FIN_BLOCKING int fin_wait_nc(struct fin_process *p, int *status);
 
@@ -87,7 +87,8 @@ FIN_BLOCKING int fin_wait_nc(struct fin_process *p, int *status);
 // before it has been waited for; until then no other group has that number.)
 int fin_kill(const struct fin_process *p, int signal);
 
-// Uses up the handle without waiting: the process goes on, and a thread of the library reaps it when it ends. Returns 0;
+// Uses up the handle without waiting: the process goes on, and a thread of the library reaps it when it ends. That thread,
+// with a descriptor, is there from the first call to the end of this process. Returns 0, also for a handle that is used up;
 // -EBUSY if an AWE waits for the same handle; or -EAGAIN, -EMFILE, -ENFILE, -ENOMEM, -ENOSPC (epoll_ctl(2)). After an error
 // the handle is still the caller's. Does not block. From any thread.
 int fin_abandon(struct fin_process *p);

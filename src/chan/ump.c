@@ -35,6 +35,13 @@ void fin_ump_no_receiver(struct ump_tx *tx, int why) {
     tx->limit = 0;
 }
 
+// A receiver that takes no more has said before how far it came. One that was killed has not: what it took last, it is said
+// not to have taken.
+static bool has_taken_all(const struct ump_tx *tx) {
+    __atomic_thread_fence(__ATOMIC_ACQUIRE); // behind `armed`
+    return __atomic_load_n(&tx->peer->consumed, __ATOMIC_RELAXED) == tx->head;
+}
+
 int fin_ump_ring(struct ump_tx *tx, uint64_t armed) {
     if (armed != UMP_CLOSED && armed & UMP_FENCES) {
         __atomic_thread_fence(__ATOMIC_SEQ_CST);
@@ -49,7 +56,7 @@ int fin_ump_ring(struct ump_tx *tx, uint64_t armed) {
         fin_ump_no_receiver(tx, -EPIPE);
     else
         fin_bell_ring_message(tx);
-    return fin_host_denied(tx->end) ? tx->end : 0;
+    return tx->end == -EPIPE && has_taken_all(tx) ? 0 : tx->end;
 }
 
 // Lines that were sent may be fetched ahead; others would be taken away from the sender. A hint: it may just be writing
@@ -288,6 +295,7 @@ int fin_ump_await_room(struct ump_tx *tx, uint32_t lines, bool nc) {
 // The end of the socket comes after what is written here.
 void fin_ump_end(struct ump_tx *tx, struct ump_rx *rx) {
     __atomic_store_n(&tx->own->closed, 1, __ATOMIC_RELEASE);
+    __atomic_store_n(&rx->own->consumed, rx->tail, __ATOMIC_RELAXED);
     __atomic_store_n(&rx->own->armed, UMP_CLOSED, __ATOMIC_RELEASE);
     fin_bell_end(tx, rx);
 }

@@ -174,7 +174,7 @@ static inline void ump_copy_line(void *to, const void *from, size_t n) {
 
 static inline bool ump_room(const struct ump_tx *tx, uint32_t lines) { return tx->head + lines < tx->limit; }
 
-int fin_ump_ring(struct ump_tx *tx, uint64_t armed); // what is in `armed`; 0, or what denies to wake the sleeper
+int fin_ump_ring(struct ump_tx *tx, uint64_t armed); // what is in `armed`; 0, -EPIPE, or what denies to wake the sleeper
 
 // A line that is written soon begins to come here. Not one that the receiver is looking at: it would come twice.
 static inline void ump_fetch(const char *line) {

@@ -184,7 +184,6 @@ static void ends(void) {
     }
     fin_finish
         ENDS_WITH(fin_chan_recv_on(b, room, 10, &on, ends_with, &want, sizeof want), -ESHUTDOWN);
-    fin_chan_try_send(b, "", 0); // may be lost: from now on it has been noticed
     fin_finish
         ENDS_WITH(fin_chan_send_on(b, data, 1, &on, ends_with, &want, sizeof want), -EPIPE);
     fin_finish

@@ -139,7 +139,7 @@ static void handle(struct fin_rpc *r, uint32_t id, void *request, size_t size, v
         fin_yield();
     }
     x[0] = answer_to(x[0]);
-    CHECK_EQ(fin_rpc_reply(r, id, x, size), 0);
+    CHECK_EQ(fin_rpc_reply(r, id, x, size), caller ? 0 : -EPIPE);
 }
 
 static void served(void *state, int result) {
@@ -193,6 +193,7 @@ static void loop(enum kind kind, bool cancelled) {
             fin_cancel_as(all); // it may have been taken: then its handler hears of it
         } else {
             CHECK_EQ(fin_rpc_close(caller), 0); // its handler has not begun yet
+            caller = NULL;
             fin_event_advance(&go, 1);
         }
     }

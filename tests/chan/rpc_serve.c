@@ -18,7 +18,7 @@ static void handle(struct fin_rpc *r, uint32_t id, void *request, size_t size, v
         CHECK_EQ(fin_rpc_call(r, &down, sizeof down, &sum, sizeof sum), sizeof sum);
         x[0] += sum;
     }
-    CHECK_EQ(fin_rpc_reply(r, id, x, size), 0);
+    CHECK_EQ(fin_rpc_reply(r, id, x, size), caller ? 0 : -EPIPE);
 }
 
 static uint64_t to_sum(struct fin_rpc *r, uint64_t x) {
@@ -79,6 +79,7 @@ int main(void) {
             uint32_t id;
             CHECK_EQ(fin_rpc_send(caller, &x, sizeof x, &id), 0);
             CHECK_EQ(fin_rpc_close(caller), 0); // its handler has not begun yet
+            caller = NULL;
         }
         CHECK_EQ(ended, 1);
         CHECK_EQ(fin_rpc_close(server), 0);

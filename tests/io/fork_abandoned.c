@@ -17,8 +17,8 @@ static int epolls(void) {
     return n;
 }
 
-// And waits until that has been reaped, by a thread which then sleeps: a child would wait for ever for what GCC 12's ASan has
-// locked while a thread begins.
+// And waits until that has been reaped, by a thread which then sleeps: a child would wait for ever for what GCC 12's ASan
+// has locked while a thread begins.
 static void abandon_one(void) {
     struct fin_process p;
     siginfo_t ended;
