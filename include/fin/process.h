@@ -67,12 +67,13 @@ struct fin_spawn {
     unsigned flags;
 };
 
-// Starts a program. Returns 0 when it runs; or a negative errno: that of execve (-ENOENT, -EACCES ...), of a step before it
-// (-EBADF: a descriptor in `fds`; -ENOENT: the directory), -EAGAIN if there may be no more processes, -EMFILE or -ENFILE (it
-// needs three descriptors, of which it keeps one), -ENOSYS if the system has no pidfds; -EINVAL: `how` is not as above;
-// -ECANCELED in a cancelled block. No process is left then, and the handle is as one that has been waited for. Stops the thread, not only the AWE, until the program has been loaded: some hundred
-// microseconds if its file is in memory; with ASan or TSan, which need a copy of the memory as fork(2) makes it, some
-// milliseconds, and tens in a large program. From any thread.
+// Starts a program. Returns 0 when it runs; or a negative errno: that of execve (-ENOENT, -EACCES ...), of a step before
+// it (-EBADF: a descriptor in `fds`; -ENOENT: the directory), -EAGAIN if there may be no more processes, -EMFILE or
+// -ENFILE (it needs three descriptors, of which it keeps one), -ENOSYS if the system has no pidfds; -EINVAL: `how` is not
+// as above; -ECANCELED in a cancelled block. No process is left then, and the handle is as one that has been waited for.
+// Stops the thread, not only the AWE, until the program has been loaded: some hundred microseconds if its file is in
+// memory; with ASan or TSan, which need a copy of the memory as fork(2) makes it, some milliseconds, and tens in a large
+// program. From any thread.
 int fin_spawn(struct fin_process *p, const struct fin_spawn *how);
 int fin_spawn_nc(struct fin_process *p, const struct fin_spawn *how);
 

@@ -14,8 +14,8 @@
 // restarted (signal(7)), such as poll(2) and nanosleep(2). A thread that blocks a signal does not take it; if all threads
 // block it, the signal waits until one no longer does. What is sent to one thread (pthread_kill) is read like the rest.
 //
-// Real-time signals that several threads take may be read in another order than they were sent, as each thread notes its own:
-// where the order matters, all threads but one have to block them.
+// Real-time signals that several threads take may be read in another order than they were sent, as each thread notes its
+// own: where the order matters, all threads but one have to block them.
 //
 // Like the system, a set keeps one of each ordinary signal until it is read: a reader has to look at everything that the
 // signal may stand for. Of real-time signals each is kept, up to 1,024 in an open set; those beyond are counted by
