@@ -35,8 +35,8 @@ void fin_ump_no_receiver(struct ump_tx *tx, int why) {
     tx->limit = 0;
 }
 
-// A receiver that takes no more has said before how far it came. One that was killed has not: what it took last, it is said
-// not to have taken.
+// Who closes its end says before that how far it came. Who was killed did not: it is told of as if it had not taken what it
+// took last.
 static bool has_taken_all(const struct ump_tx *tx) {
     __atomic_thread_fence(__ATOMIC_ACQUIRE); // behind `armed`
     return __atomic_load_n(&tx->peer->consumed, __ATOMIC_RELAXED) == tx->head;

@@ -240,22 +240,31 @@ int fin_memory_unregister(struct fin_memory *m) {
     return 0;
 }
 
-// In the ring, of which the thread is: the words of the call go on in registers.
-static inline FIN_BLOCKING ssize_t in_ring(struct io *io, struct call c) {
-    uint64_t head = (uint64_t)(uint32_t)c.fd << 32 | (uint32_t)c.sqe_flags << 8 | c.op;
-    return fin_uring_quick_fixed(io, head, c.off, (uintptr_t)c.addr, c.len, c.nc, c.buf_index);
+// The words of a call, and the number of its memory, go on in registers: to the ring, of which the thread is, or ...
+typedef FIN_BLOCKING long words_fn(struct io *io, uint64_t head, uint64_t off, uint64_t addr, uint64_t tail, bool nc,
+                                   uint16_t index);
+// ... where there is more to it.
+static __attribute__((noinline)) FIN_BLOCKING long run_words(struct io *io, uint64_t head, uint64_t off, uint64_t addr,
+                                                             uint64_t tail, bool nc, uint16_t index) {
+    struct call c = fin_io_of_words(head, off, addr, tail, nc);
+    c.buf_index = index;
+    return run_checked(io, &c);
 }
 
-static inline FIN_BLOCKING ssize_t in_ring_of_number(struct io *io, struct call c) {
+static inline FIN_BLOCKING ssize_t run_by(words_fn *run, struct io *io, struct call c) {
+    uint64_t head = (uint64_t)(uint32_t)c.fd << 32 | (uint32_t)c.sqe_flags << 8 | c.op;
+    return run(io, head, c.off, (uintptr_t)c.addr, c.len, c.nc, c.buf_index);
+}
+
+static inline FIN_BLOCKING ssize_t of_number(struct io *io, struct call c) {
     struct files *f = io->files;
     unsigned slot = (unsigned)c.fd % FILES;
     if (FIN_UNLIKELY(!f || !f->in_ring || f->slot[slot].number != c.fd))
-        return run_checked(io, &(struct call){.op = c.op, .fd = c.fd, .off = c.off, .addr = c.addr, .len = c.len,
-                                              .nc = c.nc, .buf_index = c.buf_index});
+        return run_by(run_words, io, c);
     c.fd = (int)slot;
     c.sqe_flags = IOSQE_FIXED_FILE;
     f->slot[slot].users++;
-    ssize_t n = in_ring(io, c);
+    ssize_t n = run_by(fin_uring_quick_fixed, io, c);
     fin_fixed_done(io, (int)slot);
     return n;
 }
@@ -271,12 +280,11 @@ static inline FIN_BLOCKING ssize_t transfer(struct fin_memory *m, struct call c,
     c.off = (uint64_t)offset;
     m->users++;
     if (m->slot == NO_SLOT) {
-        n = run_checked(io, &(struct call){
-                                .op = c.op, .fd = c.fd, .off = c.off, .addr = c.addr, .len = c.len, .nc = c.nc});
+        n = run_by(run_words, io, c);
     } else {
         c.op = c.op == IORING_OP_READ ? IORING_OP_READ_FIXED : IORING_OP_WRITE_FIXED;
         c.buf_index = (uint16_t)m->slot;
-        n = c.fd >= FIXED ? in_ring_of_number(io, c) : in_ring(io, c);
+        n = c.fd >= FIXED ? of_number(io, c) : run_by(fin_uring_quick_fixed, io, c);
     }
     m->users--;
     return n;
