@@ -58,7 +58,7 @@ static inline void until_open_descriptors(int n) {
 // The number that stays for a while.
 static inline int settled_descriptors(void) {
     int n = open_descriptors();
-    for (int same = 0; same < 200; same++) {
+    for (int same = 0; same < 1000; same++) { // a thread of the library may have to wait for its turn
         usleep(100);
         if (open_descriptors() != n) {
             n = open_descriptors();

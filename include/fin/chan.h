@@ -152,7 +152,7 @@ ssize_t fin_chan_try_recv_fds(struct fin_chan *c, void *buffer, size_t size, int
 FIN_BLOCKING int fin_chan_reserve(struct fin_chan *c, size_t size, void **room);
 FIN_BLOCKING int fin_chan_reserve_nc(struct fin_chan *c, size_t size, void **room);
 int fin_chan_try_reserve(struct fin_chan *c, size_t size, void **room); // -EAGAIN instead of waiting. Not cancelled
-// Returns 0; -EINVAL if `used` is more than was reserved, or nothing was; -EPIPE as fin_chan_send.
+// Sends it. Returns 0; -EINVAL if `used` is more than was reserved, or nothing was; -EPIPE as fin_chan_send.
 int fin_chan_commit(struct fin_chan *c, size_t used);
 void fin_chan_abandon(struct fin_chan *c);
 

@@ -102,8 +102,9 @@ static inline int thc_channel_is_live(struct thc_channel *chnl) { return !chnl->
 static inline int thc_channel_is_dead(struct thc_channel *chnl) { return chnl->dead; }
 static inline void thc_channel_mark_dead(struct thc_channel *chnl) { fin_thc_channel_dead_(chnl); }
 
-// Requests and answers. 0, or a negative errno; -EPIPE: the channel is dead. A message that could not be sent stays the
-// program's; only thc_ipc_call, after which nobody knows whether it was, has taken it then, too.
+// Requests and answers. 0, or a negative errno; -EPIPE: the channel is dead, or, of one that sends, its other end is
+// gone: what came from there before can still be received. A message that could not be sent stays the program's; only
+// thc_ipc_call, after which nobody knows whether it was, has taken it then, too.
 FIN_BLOCKING int fin_thc_send_(struct thc_channel *chnl, struct fipc_message *msg, uint32_t *cookie);
 FIN_BLOCKING int fin_thc_recv_(struct thc_channel *chnl, uint32_t cookie, struct fipc_message **out);
 FIN_BLOCKING int fin_thc_poll_(struct thc_channel *chnl, struct fipc_message **out);

@@ -387,6 +387,7 @@ void fin_bell_drop_fds(struct ump_rx *rx, struct unwanted *u) {
 
 void fin_bell_stop(struct ump_rx *rx) {
     rx->gone = true;
+    __atomic_store_n(&rx->own->consumed, rx->tail, __ATOMIC_RELEASE); // what it takes no more, the other side can tell
     if (rx->meeting) {
         fin_event_advance(&rx->meeting->message, 1);
         if (rx->alone)

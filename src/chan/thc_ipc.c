@@ -103,6 +103,12 @@ static int result(struct thc_channel *chnl, struct fin_rpc *rpc, ssize_t n) {
     return over ? -EPIPE : n < 0 ? (int)n : 0;
 }
 
+// The same of what was sent: where the other end is gone, answers and requests that it sent before can be received still,
+// and who receives hears that the channel is dead.
+static int result_of_sending(struct thc_channel *chnl, struct fin_rpc *rpc, ssize_t n) {
+    return n == -EPIPE && !rpc->left ? -EPIPE : result(chnl, rpc, n);
+}
+
 static struct on_wire to_wire(const struct fipc_message *msg) {
     struct on_wire w = {msg->flags, 0, {0}};
     memcpy(w.regs, msg->regs, sizeof w.regs);
@@ -124,7 +130,7 @@ int fin_thc_send_(struct thc_channel *chnl, struct fipc_message *msg, uint32_t *
     thc_set_msg_type(msg, msg_type_request);
     struct on_wire w = to_wire(msg);
     q->rpc = chnl->rpc;
-    int error = result(chnl, q->rpc, fin_rpc_send_nc(q->rpc, &w, sizeof w, &q->id));
+    int error = result_of_sending(chnl, q->rpc, fin_rpc_send_nc(q->rpc, &w, sizeof w, &q->id));
     if (error != 0) {
         free(q);
         return error;
@@ -190,7 +196,7 @@ int fin_thc_reply_(struct thc_channel *chnl, uint32_t cookie, struct fipc_messag
     thc_set_msg_type(msg, msg_type_response);
     struct on_wire w = to_wire(msg);
     struct fin_rpc *rpc = chnl->rpc;
-    int error = result(chnl, rpc, fin_rpc_reply_nc(rpc, cookie, &w, sizeof w));
+    int error = result_of_sending(chnl, rpc, fin_rpc_reply_nc(rpc, cookie, &w, sizeof w));
     if (error == 0)
         fin_thc_message_end_(msg);
     return error;

@@ -35,8 +35,13 @@ void fin_ump_no_receiver(struct ump_tx *tx, int why) {
     tx->limit = 0;
 }
 
-// Who closes its end says before that how far it came. Who was killed did not: it is told of as if it had not taken what it
-// took last.
+// A receiver that slept as it was rung for, and was gone then: had it woken up before? It may have taken the message.
+static bool has_gone_on(const struct ump_tx *tx, uint64_t armed) {
+    uint64_t now = __atomic_load_n(&tx->peer->armed, __ATOMIC_RELAXED);
+    return armed != UMP_CLOSED && (now & ~UMP_FENCES) != (armed & ~UMP_FENCES);
+}
+
+// Who closes its end says before that how far it came.
 static bool has_taken_all(const struct ump_tx *tx) {
     __atomic_thread_fence(__ATOMIC_ACQUIRE); // behind `armed`
     return __atomic_load_n(&tx->peer->consumed, __ATOMIC_RELAXED) == tx->head;
@@ -56,7 +61,7 @@ int fin_ump_ring(struct ump_tx *tx, uint64_t armed) {
         fin_ump_no_receiver(tx, -EPIPE);
     else
         fin_bell_ring_message(tx);
-    return tx->end == -EPIPE && has_taken_all(tx) ? 0 : tx->end;
+    return tx->end == -EPIPE && (has_gone_on(tx, armed) || has_taken_all(tx)) ? 0 : tx->end;
 }
 
 // Lines that were sent may be fetched ahead; others would be taken away from the sender. A hint: it may just be writing
@@ -294,8 +299,8 @@ int fin_ump_await_room(struct ump_tx *tx, uint32_t lines, bool nc) {
 
 // The end of the socket comes after what is written here.
 void fin_ump_end(struct ump_tx *tx, struct ump_rx *rx) {
-    __atomic_store_n(&tx->own->closed, 1, __ATOMIC_RELEASE);
-    __atomic_store_n(&rx->own->consumed, rx->tail, __ATOMIC_RELAXED);
+    __atomic_store_n(&rx->own->consumed, rx->tail, __ATOMIC_RELEASE);
     __atomic_store_n(&rx->own->armed, UMP_CLOSED, __ATOMIC_RELEASE);
+    __atomic_store_n(&tx->own->closed, 1, __ATOMIC_RELEASE); // who has received that sends nothing in vain
     fin_bell_end(tx, rx);
 }

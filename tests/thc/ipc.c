@@ -197,6 +197,39 @@ static void death(void) {
     }
 }
 
+// The other end answers and goes. Who cannot send any more to it has its answers all the same, and hears of the end then.
+static void last_answers(void) {
+    enum { ANSWERS = 3 };
+    struct fin_chan *ring[2];
+    struct thc_channel near, far;
+    struct fipc_message *msg;
+    uint32_t cookie[ANSWERS], none;
+    CHECK_EQ(fin_chan_pair(&ring[0], &ring[1], NULL), 0);
+    CHECK_EQ(thc_channel_init(&near, ring[0]), 0);
+    CHECK_EQ(thc_channel_init(&far, ring[1]), 0);
+    for (int i = 0; i < ANSWERS; i++)
+        CHECK_EQ(thc_ipc_send_request(&near, new_message(&near, ADD_1, (uint64_t)i), &cookie[i]), 0);
+    for (int i = 0; i < ANSWERS; i++) {
+        CHECK_EQ(thc_ipc_poll_recv(&far, &msg), 0);
+        CHECK_EQ(thc_ipc_reply(&far, thc_get_request_cookie(msg), msg), 0);
+    }
+    CHECK_EQ(thc_channel_dec_ref(&far), 1);
+    msg = new_message(&near, ADD_1, 0);
+    CHECK_EQ(thc_ipc_send_request(&near, msg, &none), -EPIPE);
+    fipc_recv_msg_end(ring[0], msg);
+    for (int i = 0; i < ANSWERS; i++) {
+        CHECK_EQ(thc_ipc_recv_response(&near, cookie[i], &msg), 0);
+        CHECK_EQ(take(&near, msg), i);
+    }
+    waits_for_the_dead(&near);
+    int r;
+    while ((r = thc_ipc_poll_recv(&near, &msg)) == -EWOULDBLOCK) {
+    }
+    CHECK_EQ(r, -EPIPE);
+    CHECK(thc_channel_is_dead(&near));
+    CHECK_EQ(thc_channel_dec_ref(&near), 1);
+}
+
 // A message's type and id, by hand: two bits of its flags, and nothing that is the program's.
 static void fields(void) {
     struct fipc_message m;
@@ -253,6 +286,7 @@ int main(void) {
     CHECK_EQ(fin_thread_join(&t3), 0);
     CHECK_EQ(thc_channel_dec_ref(&to_2), 1);
     death();
+    last_answers();
     too_long();
     thc_done();
     thc_global_fini();

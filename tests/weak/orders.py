@@ -32,7 +32,6 @@ REDUNDANT = (
     ('src/chan/bell.c', 'bool gone = ', 'fin_bell_empty looks again'),
     ('src/chan/recv_on.c', 'closed, __ATOMIC_ACQUIRE)', 'the same'),
     ('src/chan/waitset.c', '&w->users', 'here nobody waits in a set that is closed'),
-    ('src/chan/ump.c', 'UMP_CLOSED, __ATOMIC_RELEASE', 'who sends does not look behind it'),
 )
 
 
