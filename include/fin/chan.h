@@ -98,10 +98,11 @@ FIN_BLOCKING int fin_chan_take(struct fin_chan **out, int fd, unsigned flags);
 FIN_BLOCKING int fin_chan_take_nc(struct fin_chan **out, int fd, unsigned flags);
 
 // Sends a message of 0 bytes or more; waits while there is no room for it. Returns 0; -EMSGSIZE if it is longer than
-// fin_chan_most; -EPIPE if the other end is gone, and has not taken this message (others that it had not taken by then are
-// lost, too); -EPROTO. The next send notices that the other end was closed. That a process was killed is noticed by whatever
-// receives at this end, by a send for which the other one would have to be woken, and where there is no room. So who only
-// sends, to one that was killed while it ran, is told when the ring is full.
+// fin_chan_most; -EPIPE if the other end is gone, and has not taken this message (a process that ended without closing it
+// may have; others that were not taken by then are lost, too); -EPROTO. The next send notices that the other end was
+// closed. That a process was killed is noticed by whatever receives at this end, by a send for which the other one would
+// have to be woken, and where there is no room. So who only sends, to one that was killed while it ran, is told when the
+// ring is full.
 FIN_BLOCKING int fin_chan_send(struct fin_chan *c, const void *data, size_t size);
 FIN_BLOCKING int fin_chan_send_nc(struct fin_chan *c, const void *data, size_t size);
 int fin_chan_try_send(struct fin_chan *c, const void *data, size_t size); // -EAGAIN instead of waiting. Not cancelled
