@@ -28,8 +28,7 @@
 // That is so for descriptors below 1048576.
 //
 // The child of a fork begins I/O of its own. In the child, calls that AWEs of the parent were waiting in do not end, unless
-// the parent had cancelled them, or they are cancelled there, of which the parent hears nothing. Calls that the pool had
-// begun never end in the child.
+// the parent had cancelled them, or they are cancelled there, of which the parent hears nothing.
 //
 // All functions may block and may be called from any thread, also outside any finish block. A call that need not wait lets
 // others run now and then all the same: who reads from a peer that sends without end keeps nobody from running, and hears

@@ -21,8 +21,9 @@ extern "C" {
 // leaves it ends the program, by std::terminate: fin.hpp has fin::offload). It may call Fin; but where all threads of the
 // pool run functions that wait for the pool themselves (fin_offload, or calls of fin/file.h that are made there) none of
 // them goes on. Signals are blocked there, except those of faults. A thread that ends waits for the calls that the pool has
-// begun for it. The child of a fork has a pool of its own: what its parent had begun or queued does not go on there. A
-// child that fn itself has forked ends when fn returns there.
+// begun for it. The child of a fork has a pool of its own: what its parent had begun or queued does not go on there, and
+// -ECANCELED is what a cancel makes of it in the child, also where fn had begun. A child that fn itself has forked ends when
+// fn returns there.
 FIN_BLOCKING int fin_offload(void (*fn)(void *), void *arg);
 FIN_BLOCKING int fin_offload_nc(void (*fn)(void *), void *arg);
 

@@ -90,6 +90,14 @@ void fin_drain_until(struct fin_runtime *rt, const struct fin_awe *woken) {
     }
 }
 
+bool fin_take_lost(struct fin_runtime *rt, struct fin_awe *a) {
+    fin_drain_inbox(rt);
+    if ((fin_state(a) & FIN_AWE_KIND) != FIN_AWE_WOKEN)
+        return false;
+    a->owner = rt;
+    return true;
+}
+
 static void sample_stacks(struct fin_runtime *rt) {
     uint64_t used = fin_stacks_used(rt);
     rt->stats.stacks_sum += used;

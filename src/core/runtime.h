@@ -185,6 +185,9 @@ static inline struct fin_runtime *fin_here(void) { return (struct fin_runtime *)
 void fin_continue_pending(struct fin_runtime *rt, struct fin_finish_block *p); // never returns
 void fin_queue_pending(struct fin_runtime *rt, struct fin_finish_block *from);
 void fin_drain_inbox(struct fin_runtime *rt);
+// In the child of a fork, of an AWE of its thread: whether another thread, which is not there, had claimed it and not put it
+// into the inbox. The caller makes it run.
+bool fin_take_lost(struct fin_runtime *rt, struct fin_awe *a);
 void fin_look(struct fin_runtime *rt); // at other threads' and the kernel's events. Resumes nobody
 void fin_look_now(struct fin_runtime *rt); // the same where nobody is queued, and the thread does not sleep next
 bool fin_serves_alert(struct fin_runtime *rt); // does the running AWE?

@@ -41,7 +41,7 @@ static void look(struct fin_poller *p, bool wait) {
         ns = -1;
         if (FIN_UNLIKELY(fin_host_stuck))
             io->rt->expects = fin_timers_first(io) || io->backend->expects(io) ? FIN_EXPECTS_MORE
-                              : fin_io_offload_expects(io)                     ? FIN_EXPECTS_POOL
+                              : !fin_link_empty(&io->jobs)                     ? FIN_EXPECTS_POOL
                                                                                : FIN_EXPECTS_NOTHING;
         struct fin_timer *first = fin_timers_first(io);
         if (first) {
@@ -211,7 +211,6 @@ static struct io *of_parents; // what a process has from before its fork: frames
 static void forget_parent(void) {
     fin_try_forked();
     fin_reaper_forked();
-    fin_offload_forked();
     fin_position_forked();
     struct io *here = fin_self ? (struct io *)fin_rt(fin_self)->poller : NULL;
     if (here)
@@ -227,6 +226,7 @@ static void forget_parent(void) {
         io->next = of_parents;
         of_parents = io;
     }
+    fin_offload_forked(here);
     if (here && here->backend == &fin_io_uring)
         fin_uring_cancelled_in_child(here);
     if (here)

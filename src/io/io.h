@@ -137,8 +137,8 @@ struct io {
     struct fin_link owned;    // objects of the program
     struct fin_link chains;   // in the ring (linked.c)
     struct held held, opened; // opened: by the pool, under its lock
-    struct fin_link jobs;     // in the pool's queue, and how many it runs: under its lock
-    unsigned jobs_begun;
+    struct fin_link jobs;     // of the pool's, for which AWEs wait
+    unsigned jobs_begun;      // under the pool's lock
     struct message *message;  // one that nobody uses, or NULL
     struct files *files;      // registered ones, or NULL
     union {
@@ -280,10 +280,9 @@ int fin_io_connect_failed(const struct io *io, const struct call *c, int error);
 
 // offload.c
 FIN_BLOCKING int fin_io_offload(struct io *io, void (*fn)(void *), void *arg, bool nc);
-bool fin_io_offload_expects(struct io *io);         // a job of this thread waits or runs
 uint32_t fin_io_hold_opened(struct io *io, int fd); // any thread
 void fin_io_take_opened(struct io *io, uint32_t place);
-void fin_offload_forked(void); // in the child
+void fin_offload_forked(struct io *here); // in the child: the caller's, from before, or NULL
 void fin_io_offload_end(struct io *io); // own thread, at its end: nothing uses its memory any more
 
 // request.c: a call in registers, the first four words of an entry. Pre: io has a ring that knows the operation; no

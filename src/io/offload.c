@@ -18,8 +18,9 @@ enum { DEFAULT_THREADS = 32, MOST_THREADS = 4096, IDLE_SECONDS = 5 };
 struct job {
     struct waiter waiter;
     struct fin_link link;   // next is NULL once it is not in the queue
-    struct fin_link beside; // those of its thread that are
-    unsigned process;     // whose queue that is, by pool.process
+    struct fin_link beside; // those of its thread whose callers wait: that thread alone looks at these
+    unsigned process;       // whose queue that is, by pool.process
+    bool cancelled;         // after it had begun, where it is still waited for
     struct io *io;
     void (*fn)(void *);
     void *arg;
@@ -44,15 +45,27 @@ static struct {
 static void lock(void) { pthread_mutex_lock(&pool.lock); }
 static void unlock(void) { pthread_mutex_unlock(&pool.lock); }
 
-// The threads are the parent's, and may have been at the queue. What waits in it was not begun here, and never will be, but
-// can be cancelled.
-void fin_offload_forked(void) {
+// A parent's, which no thread of its pool has made go on: in the child none will.
+static bool is_left(const struct job *job) { return (fin_state(job->waiter.awe) & FIN_AWE_KIND) == FIN_AWE_BUSY; }
+
+// The threads are the parent's, and may have been at the queue, or about to make somebody go on. What they had begun, or
+// would have, is not done here, but can be cancelled: or ends at once, where that has been.
+void fin_offload_forked(struct io *here) {
     fin_link_init(&pool.queue);
     pool.process++;
     pool.idle = NULL;
     pool.threads = pool.leaving = 0;
     pthread_mutex_init(&pool.lock, NULL);
     pthread_cond_init(&pool.served, NULL);
+    if (!here)
+        return;
+    for (struct fin_link *l = here->jobs.next; l != &here->jobs; l = l->next) {
+        struct job *job = FIN_OF(struct job, beside, l);
+        if (fin_take_lost(here->rt, job->waiter.awe))
+            fin_io_resume(here, &job->waiter, job->waiter.result);
+        else if (job->cancelled && is_left(job))
+            fin_io_resume(here, &job->waiter, -ECANCELED);
+    }
 }
 
 // With the lock.
@@ -100,7 +113,6 @@ static bool wait_for_call(struct worker *w) {
 
 static void leave_queue(struct job *job) {
     fin_link_remove(&job->link);
-    fin_link_remove(&job->beside);
     job->link.next = NULL;
 }
 
@@ -179,12 +191,12 @@ static void submit(void *arg) {
 static void cancel(void *arg) {
     struct job *job = arg;
     lock();
-    bool waits = job->link.next != NULL;
-    if (waits && job->process == pool.process)
+    bool ours = job->process == pool.process, ends = ours ? job->link.next != NULL : is_left(job);
+    if (ours && ends)
         leave_queue(job);
-    job->link.next = NULL;
     unlock();
-    if (waits)
+    job->cancelled = !ends;
+    if (ends)
         fin_io_resume(job->io, &job->waiter, -ECANCELED);
 }
 
@@ -197,6 +209,7 @@ int fin_io_offload(struct io *io, void (*fn)(void *), void *arg, bool nc) {
     }
     io->rt->stats.blocks[FIN_FOR_IO].with_stack++;
     fin_await_then(&job.waiter.awe, submit, &job);
+    fin_link_remove(&job.beside);
     if (!nc)
         fin_cancel_remove(&job.waiter.item);
     return job.waiter.result;
@@ -213,6 +226,7 @@ _Static_assert(sizeof(struct offload_on) <= sizeof(struct fin_on), "room for a w
 static FIN_INNER void served(void *state, int unused) {
     struct offload_on *w = *(struct offload_on **)state;
     (void)unused;
+    fin_link_remove(&w->job.beside);
     fin_cont_tell(&w->kept, w->job.waiter.result);
 }
 
@@ -233,13 +247,6 @@ int fin_offload_on(struct fin_on *on, void (*fn)(void *), void *arg, fin_cont *c
     return fin_cont_suspend(FIN_FOR_IO, served, &w, sizeof w, &w->job.waiter.item, submit_on, &w->job);
 }
 
-bool fin_io_offload_expects(struct io *io) {
-    lock();
-    bool found = io->jobs_begun > 0 || !fin_link_empty(&io->jobs);
-    unlock();
-    return found;
-}
-
 uint32_t fin_io_hold_opened(struct io *io, int fd) {
     lock();
     uint32_t place = fin_hold(&io->opened, fd);
@@ -255,8 +262,11 @@ void fin_io_take_opened(struct io *io, uint32_t place) {
 
 void fin_io_offload_end(struct io *io) {
     lock();
-    while (!fin_link_empty(&io->jobs))
-        leave_queue(FIN_OF(struct job, beside, io->jobs.next));
+    for (struct fin_link *l = io->jobs.next; l != &io->jobs; l = l->next) {
+        struct job *job = FIN_OF(struct job, beside, l);
+        if (job->link.next)
+            leave_queue(job);
+    }
     pool.leaving++;
     while (io->jobs_begun > 0)
         pthread_cond_wait(&pool.served, &pool.lock);
