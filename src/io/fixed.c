@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <sys/socket.h>
 
+#include "io/cached.h"
 #include "io/fixed.h"
 
 enum { MEMORIES = 64, NO_SLOT = -1 };
@@ -269,23 +270,29 @@ static inline FIN_BLOCKING ssize_t of_number(struct io *io, struct call c) {
     return n;
 }
 
+// Where the thread has nothing else to do, what the page cache has is read as by fin_pread: it takes less time than by the
+// ring, also by one that knows the file and the memory.
+static inline FIN_BLOCKING ssize_t by_slot(struct fin_memory *m, struct call c) {
+    struct io *io = m->owned.io;
+    if (c.op == IORING_OP_READ && fin_io_is_alone(io)) {
+        int n = fin_uring_read_alone(io, fin_io_descriptor(c.fd), (uintptr_t)c.addr, c.len, c.off, 0, c.nc);
+        if (n >= 0)
+            return n;
+    }
+    c.op = c.op == IORING_OP_READ ? IORING_OP_READ_FIXED : IORING_OP_WRITE_FIXED;
+    c.buf_index = (uint16_t)m->slot;
+    return c.fd >= FIXED ? of_number(io, c) : run_by(fin_uring_quick_fixed, io, c);
+}
+
 static inline FIN_BLOCKING ssize_t transfer(struct fin_memory *m, struct call c, off_t offset) {
     size_t at = (uintptr_t)c.addr - (uintptr_t)m->base;
-    ssize_t n;
     if (!fin_owned_here(&m->owned))
         return -EXDEV;
     if (at > m->size || c.len > m->size - at || offset < 0)
         return -EINVAL;
-    struct io *io = m->owned.io;
     c.off = (uint64_t)offset;
     m->users++;
-    if (m->slot == NO_SLOT) {
-        n = run_by(run_words, io, c);
-    } else {
-        c.op = c.op == IORING_OP_READ ? IORING_OP_READ_FIXED : IORING_OP_WRITE_FIXED;
-        c.buf_index = (uint16_t)m->slot;
-        n = c.fd >= FIXED ? of_number(io, c) : run_by(fin_uring_quick_fixed, io, c);
-    }
+    ssize_t n = m->slot == NO_SLOT ? run_by(run_words, m->owned.io, c) : by_slot(m, c);
     m->users--;
     return n;
 }

@@ -264,15 +264,19 @@ quick(struct io *io, uint64_t head, uint64_t off, uint64_t addr, uint64_t tail, 
     return result;
 }
 
-static __attribute__((noinline)) FIN_BLOCKING long read_file(struct io *io, uint64_t head, uint64_t off, uint64_t addr,
-                                                             uint64_t tail, bool nc) {
+int fin_uring_read_alone(struct io *io, int fd, uint64_t addr, uint32_t size, uint64_t off, uint32_t flags, bool nc) {
     int r = -EAGAIN;
     if (nc || !block_cancelled(written_block(io->rt->thread.current)))
-        r = fin_io_read_cached(io, (int)(head >> 32), (void *)(uintptr_t)addr, (uint32_t)tail, off, (uint32_t)(tail >> 32));
-    if (r < 0)
-        return fin_uring_quick(io, head, off, addr, tail, nc);
-    fin_io_let_others_run(io);
+        r = fin_io_read_cached(io, fd, (void *)(uintptr_t)addr, size, off, flags);
+    if (r >= 0)
+        fin_io_let_others_run(io);
     return r;
+}
+
+static __attribute__((noinline)) FIN_BLOCKING long read_file(struct io *io, uint64_t head, uint64_t off, uint64_t addr,
+                                                             uint64_t tail, bool nc) {
+    int r = fin_uring_read_alone(io, (int)(head >> 32), addr, (uint32_t)tail, off, (uint32_t)(tail >> 32), nc);
+    return r < 0 ? fin_uring_quick(io, head, off, addr, tail, nc) : r;
 }
 
 long fin_uring_quick_read(struct io *io, uint64_t head, uint64_t off, uint64_t addr, uint64_t tail, bool nc) {

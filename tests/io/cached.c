@@ -5,6 +5,7 @@
 #include <fcntl.h>
 #include <unistd.h>
 
+#include <fin/fixed.h>
 #include <fin/stats.h>
 
 #include "net.h"
@@ -54,6 +55,31 @@ static void from_the_page_cache(int fd) {
     uint64_t before = entered();
     all_of_it(fd);
     CHECK(on_epoll() || entered() - before < MANY / 10); // 1,200 otherwise
+}
+
+// Files and memory that the ring knows are no reason to go there.
+static void registered(int fd) {
+    int number = fin_file_register(fd);
+    struct fin_memory *m;
+    uint64_t before = entered();
+    CHECK(number > 0);
+    CHECK_EQ(fin_memory_register(&m, got, sizeof got), 0);
+    for (int i = 0; i < MANY; i++) {
+        for (int k = 0; k < 2; k++) {
+            memset(got, 0x55, sizeof got);
+            CHECK_EQ(fin_pread_fixed(k ? number : fd, m, got, 2 * PAGE, 7 * PAGE + 50), PAGE + 50);
+            CHECK(memcmp(got, data + 7 * PAGE + 50, PAGE + 50) == 0 && got[PAGE + 50] == 0x55);
+        }
+    }
+    CHECK(on_epoll() || entered() - before < MANY / 10); // 600 otherwise
+    fin_finish {
+        fin_cancel();
+        CHECK_EQ(fin_pread_fixed(number, m, got, PAGE, 0), -ECANCELED);
+        CHECK_EQ(fin_pread_fixed_nc(number, m, got, PAGE, 0), PAGE);
+    }
+    CHECK_EQ(fin_file_unregister(number), 0);
+    CHECK_EQ(fin_pread_fixed(number, m, got, PAGE, 0), -EBADF);
+    CHECK_EQ(fin_memory_unregister(m), 0);
 }
 
 // Some of the pages are not there: a part is not taken for all. What has gone is read again, whoever reads it.
@@ -152,6 +178,7 @@ int main(void) {
     int fd = make_file();
     fin_finish {
         from_the_page_cache(fd);
+        registered(fd);
         partly_cached(fd);
         direct(fd);
         no_file();
