@@ -27,8 +27,8 @@
 // be tried again with the number ends with -EBADF. (A close in another thread, in the same moment, may be seen too late.)
 // That is so for descriptors below 1048576.
 //
-// The child of a fork begins I/O of its own. In the child, calls that AWEs of the parent were waiting in do not end, unless
-// the parent had cancelled them, or they are cancelled there, of which the parent hears nothing.
+// The child of a fork begins I/O of its own. In the child, calls that AWEs of the parent were in do not end, unless the
+// parent had cancelled them, or they are cancelled there, of which the parent hears nothing.
 //
 // All functions may block and may be called from any thread, also outside any finish block. A call that need not wait lets
 // others run now and then all the same: who reads from a peer that sends without end keeps nobody from running, and hears

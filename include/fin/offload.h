@@ -22,8 +22,9 @@ extern "C" {
 // pool run functions that wait for the pool themselves (fin_offload, or calls of fin/file.h that are made there) none of
 // them goes on. Signals are blocked there, except those of faults. A thread that ends waits for the calls that the pool has
 // begun for it. The child of a fork has a pool of its own: what its parent had begun or queued does not go on there, and
-// -ECANCELED is what a cancel makes of it in the child, also where fn had begun. A child that fn itself has forked ends when
-// fn returns there.
+// -ECANCELED is what a cancel makes of it in the child, also where fn had begun. A child that fn itself has forked ends,
+// by exit(3), when fn has returned there and the threads are over that it has made; one of the child's pool is idle for some
+// seconds first.
 FIN_BLOCKING int fin_offload(void (*fn)(void *), void *arg);
 FIN_BLOCKING int fin_offload_nc(void (*fn)(void *), void *arg);
 

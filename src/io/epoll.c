@@ -53,6 +53,8 @@ static int watch_of(struct epoll *e, int fd, struct watch **out) {
 // Each report ends the registration, so each wait renews it; a descriptor may have been closed and be another file by now.
 static int arm(struct io *io, int fd, struct watch *w) {
     struct epoll_event event = {.events = w->events | EPOLLONESHOT, .data.fd = fd};
+    if (FIN_UNLIKELY(io->parents))
+        return 0;
     if (epoll_ctl(io->fd, EPOLL_CTL_MOD, fd, &event) == 0)
         return 0;
     if (errno != ENOENT)
@@ -104,7 +106,14 @@ int fin_epoll_watch(struct ready_waiter *r, int fd) {
     return error == -EPERM ? always_ready(fd) : error;
 }
 
-// 0: it may be ready.
+static FIN_BLOCKING int wait_once(struct ready_waiter *r, int fd) {
+    int error = fin_epoll_watch(r, fd);
+    if (error == 0)
+        fin_io_suspend(&r->waiter);
+    return error;
+}
+
+// 0: it may be ready. In the child of a fork what was is the parent's.
 static FIN_BLOCKING int wait_ready(struct io *io, int fd, uint32_t events, bool looks, bool nc) {
     struct ready_waiter r = {.io = io, .events = events, .looks = looks};
     if (!nc) {
@@ -112,9 +121,13 @@ static FIN_BLOCKING int wait_ready(struct io *io, int fd, uint32_t events, bool 
         if (fin_cancel_item_ran(&r.waiter.item))
             return -ECANCELED;
     }
-    int error = fin_epoll_watch(&r, fd);
-    if (error == 0)
-        fin_io_suspend(&r.waiter);
+    int error = wait_once(&r, fd);
+    while (error == 0 && FIN_UNLIKELY(io->parents) && r.waiter.result == 0) {
+        if (!nc && fin_cancel_item_ran(&r.waiter.item))
+            r.waiter.result = -ECANCELED;
+        else
+            error = wait_once(&r, fd);
+    }
     if (!nc)
         fin_cancel_remove(&r.waiter.item);
     if (error > 0)

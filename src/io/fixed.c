@@ -26,7 +26,7 @@ static FIN_BLOCKING int run_fixed(struct io *io, struct call *c) {
     if (slot < 0)
         return slot;
     fin_io_let_others_run(io);
-    int r = fin_io_closed(c) ? -EBADF : io->backend->run(io, c);
+    int r = fin_io_closed(c) ? -EBADF : fin_io_by_backend(io, c);
     fin_fixed_done(io, slot);
     return r;
 }
@@ -38,7 +38,7 @@ static FIN_BLOCKING int run_checked(struct io *io, struct call *c) {
     fin_io_let_others_run(io);
     if (FIN_UNLIKELY(fin_io_closed(c)))
         return -EBADF;
-    return io->backend->run(io, c);
+    return fin_io_by_backend(io, c);
 }
 
 // A close needs no more than the system call. Were it refused to a thread for which there is no descriptor left, none would
@@ -121,7 +121,7 @@ static int slot_of(int file) {
 
 static void free_slot(struct io *io, int slot) {
     int none = -1;
-    if (io->files->in_ring && !io->uring.forked) // the parent's
+    if (io->files->in_ring && !io->parents)
         io_uring_register_files_update(&io->uring.ring, (unsigned)slot, &none, 1);
 }
 

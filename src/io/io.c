@@ -41,7 +41,7 @@ static void look(struct fin_poller *p, bool wait) {
         ns = -1;
         if (FIN_UNLIKELY(fin_host_stuck))
             io->rt->expects = fin_timers_first(io) || io->backend->expects(io) ? FIN_EXPECTS_MORE
-                              : !fin_link_empty(&io->jobs)                     ? FIN_EXPECTS_POOL
+                              : !fin_link_empty(&io->awaited)                  ? FIN_EXPECTS_POOL
                                                                                : FIN_EXPECTS_NOTHING;
         struct fin_timer *first = fin_timers_first(io);
         if (first) {
@@ -65,7 +65,7 @@ static void write_wake(int fd) {
 // (models/sleep.pml)
 static void wake(struct fin_poller *p) {
     struct io *io = (struct io *)p;
-    if (__atomic_exchange_n(&io->woken, 1, __ATOMIC_SEQ_CST) == 0)
+    if (__atomic_exchange_n(&io->woken, 1, __ATOMIC_SEQ_CST) == 0 && !io->parents)
         write_wake(io->wake_fd);
 }
 
@@ -221,6 +221,7 @@ static void forget_parent(void) {
             fin_uring_forked(io);
         close(io->wake_fd);
         close(io->fd);
+        io->parents = true;
         io->rt->kept = NULL;
         ios = io->next;
         io->next = of_parents;
@@ -232,6 +233,8 @@ static void forget_parent(void) {
     if (here)
         fin_timers_forked(here);
 }
+
+int fin_io_stay(bool nc) { return nc ? fin_sleep_until_nc(UINT64_MAX) : fin_sleep_until(UINT64_MAX); }
 
 int fin_io_watch_forks(void) {
     static bool watched;
@@ -257,6 +260,7 @@ static int begin(struct fin_runtime *rt) {
     fin_link_init(&io->owned);
     fin_link_init(&io->chains);
     fin_link_init(&io->jobs);
+    fin_link_init(&io->awaited);
     error = choose(io);
     if (error != 0) {
         close_wake(io);

@@ -81,7 +81,6 @@ struct uring {
     uint64_t wake_value;
     uint64_t in_flight; // completions to come
     bool wake_armed;
-    bool forked; // it is the parent's
     uint16_t groups; // of buffers: the next number to try
     bool has_slots;  // for registered memory; a bit each where used
     uint64_t slots;
@@ -130,6 +129,7 @@ struct io {
     uint64_t slack; // how long the thread sleeps on when a timer is due
     bool small;  // with queues that are full at once
     bool ending; // no AWE will run any more
+    bool parents; // in the child of a fork: what waits there stays as it is until it is cancelled
     uint8_t calls;           // that may have been made at once, counted
     uint8_t misses, skipped; // of reads from the page cache
     struct known known[4];
@@ -137,8 +137,9 @@ struct io {
     struct fin_link owned;    // objects of the program
     struct fin_link chains;   // in the ring (linked.c)
     struct held held, opened; // opened: by the pool, under its lock
-    struct fin_link jobs;     // of the pool's, for which AWEs wait
-    unsigned jobs_begun;      // under the pool's lock
+    struct fin_link jobs;     // in the pool's queue, and how many it runs: under its lock
+    unsigned jobs_begun;
+    struct fin_link awaited; // of the pool's, those for which AWEs wait
     struct message *message;  // one that nobody uses, or NULL
     struct files *files;      // registered ones, or NULL
     union {
@@ -238,6 +239,11 @@ static inline void fin_io_take(struct io *io, uint32_t place) { fin_take(&io->he
 static inline void fin_io_count_wait(struct fin_runtime *rt) {
     rt->stats.blocks[rt->waits_for].with_stack++;
     rt->waits_for = FIN_FOR_IO;
+}
+// In the child of a fork an AWE may be in a call that its parent has begun, and of which nothing is under way now.
+FIN_BLOCKING int fin_io_stay(bool nc);
+static inline FIN_BLOCKING int fin_io_by_backend(struct io *io, const struct call *c) {
+    return FIN_UNLIKELY(io->parents) ? fin_io_stay(c->nc) : io->backend->run(io, c);
 }
 static inline FIN_BLOCKING void fin_io_suspend(struct waiter *w) {
     fin_io_count_wait(fin_rt(fin_self));

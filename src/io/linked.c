@@ -169,7 +169,7 @@ static FIN_BLOCKING int connect_later(struct io *io, const struct call *c) {
     do {
         r = fin_io_pause(c->nc);
         if (r == 0)
-            r = fin_io_closed(c) ? -EBADF : io->backend->run(io, c);
+            r = fin_io_closed(c) ? -EBADF : fin_io_by_backend(io, c);
     } while (fin_io_too_many_to_accept(c, r));
     return r;
 }
@@ -184,7 +184,7 @@ static FIN_BLOCKING int run_step(struct io *io, const struct call *c, int done) 
             rest.len = c->len - (uint32_t)done;
         }
         fin_io_let_others_run(io);
-        r = fin_io_closed(c) ? -EBADF : io->backend->run(io, &rest);
+        r = fin_io_closed(c) ? -EBADF : fin_io_by_backend(io, &rest);
         if (fin_io_too_many_to_accept(c, r))
             r = connect_later(io, c);
         done += r > 0 ? r : 0;

@@ -18,7 +18,8 @@ enum { DEFAULT_THREADS = 32, MOST_THREADS = 4096, IDLE_SECONDS = 5 };
 struct job {
     struct waiter waiter;
     struct fin_link link;   // next is NULL once it is not in the queue
-    struct fin_link beside; // those of its thread whose callers wait: that thread alone looks at these
+    struct fin_link beside; // those of its thread that are
+    struct fin_link own;    // those of its thread whose callers wait: that thread alone looks at these
     unsigned process;       // whose queue that is, by pool.process
     bool cancelled;         // after it had begun, where it is still waited for
     struct io *io;
@@ -59,8 +60,8 @@ void fin_offload_forked(struct io *here) {
     pthread_cond_init(&pool.served, NULL);
     if (!here)
         return;
-    for (struct fin_link *l = here->jobs.next; l != &here->jobs; l = l->next) {
-        struct job *job = FIN_OF(struct job, beside, l);
+    for (struct fin_link *l = here->awaited.next; l != &here->awaited; l = l->next) {
+        struct job *job = FIN_OF(struct job, own, l);
         if (fin_take_lost(here->rt, job->waiter.awe))
             fin_io_resume(here, &job->waiter, job->waiter.result);
         else if (job->cancelled && is_left(job))
@@ -113,6 +114,7 @@ static bool wait_for_call(struct worker *w) {
 
 static void leave_queue(struct job *job) {
     fin_link_remove(&job->link);
+    fin_link_remove(&job->beside);
     job->link.next = NULL;
 }
 
@@ -176,6 +178,7 @@ static void not_started(int error) {
 // The caller's AWE can be resumed.
 static void submit(void *arg) {
     struct job *job = arg;
+    fin_link_back(&job->io->awaited, &job->own);
     lock();
     job->process = pool.process;
     fin_link_back(&pool.queue, &job->link);
@@ -209,7 +212,7 @@ int fin_io_offload(struct io *io, void (*fn)(void *), void *arg, bool nc) {
     }
     io->rt->stats.blocks[FIN_FOR_IO].with_stack++;
     fin_await_then(&job.waiter.awe, submit, &job);
-    fin_link_remove(&job.beside);
+    fin_link_remove(&job.own);
     if (!nc)
         fin_cancel_remove(&job.waiter.item);
     return job.waiter.result;
@@ -226,7 +229,7 @@ _Static_assert(sizeof(struct offload_on) <= sizeof(struct fin_on), "room for a w
 static FIN_INNER void served(void *state, int unused) {
     struct offload_on *w = *(struct offload_on **)state;
     (void)unused;
-    fin_link_remove(&w->job.beside);
+    fin_link_remove(&w->job.own);
     fin_cont_tell(&w->kept, w->job.waiter.result);
 }
 
@@ -262,11 +265,8 @@ void fin_io_take_opened(struct io *io, uint32_t place) {
 
 void fin_io_offload_end(struct io *io) {
     lock();
-    for (struct fin_link *l = io->jobs.next; l != &io->jobs; l = l->next) {
-        struct job *job = FIN_OF(struct job, beside, l);
-        if (job->link.next)
-            leave_queue(job);
-    }
+    while (!fin_link_empty(&io->jobs))
+        leave_queue(FIN_OF(struct job, beside, io->jobs.next));
     pool.leaving++;
     while (io->jobs_begun > 0)
         pthread_cond_wait(&pool.served, &pool.lock);

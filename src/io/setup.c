@@ -104,7 +104,6 @@ static void make_own(void *p, size_t size) {
 void fin_uring_forked(struct io *io) {
     struct io_uring *ring = &io->uring.ring;
     struct io_uring_sq *sq = &ring->sq;
-    io->uring.forked = true;
     make_own(sq->sqes, sq->ring_entries * sizeof *sq->sqes);
     make_own(sq->ring_ptr, sq->ring_sz);
     if (ring->cq.ring_ptr != sq->ring_ptr)

@@ -89,7 +89,7 @@ void fin_uring_send_cancel_soon(struct request *r) {
 // are used.
 bool fin_uring_unseen(const struct request *r) {
     const struct io_uring_sq *sq = &r->io->uring.ring.sq;
-    if (FIN_UNLIKELY(r->io->uring.forked))
+    if (FIN_UNLIKELY(r->io->parents))
         return true;
     bool queued = r->position - *sq->khead < sq->sqe_tail - *sq->khead;
     return queued && sq->sqes[r->position & *sq->kring_mask].user_data == ((uint64_t)(uintptr_t)r | r->tag);
@@ -106,7 +106,7 @@ bool fin_uring_withdraw(struct request *r) {
     struct io_uring_sq *sq = &r->io->uring.ring.sq;
     if (!fin_uring_unseen(r))
         return false;
-    if (FIN_LIKELY(!r->io->uring.forked))
+    if (FIN_LIKELY(!r->io->parents))
         make_nothing(&sq->sqes[r->position & *sq->kring_mask]);
     r->pending = 0;
     r->withdrawn = true;
@@ -352,7 +352,11 @@ static __attribute__((noinline)) void some_stay(struct io *io) {
 static void enter(struct io *io, int64_t ns) {
     struct io_uring *ring = &io->uring.ring;
     int r = 0;
-    if (!io_uring_cq_ready(ring) && !io->uring.forked && send_alone(io))
+    if (FIN_UNLIKELY(io->parents)) { // as if it had gone down, and nothing were to come
+        *ring->sq.khead = ring->sq.sqe_tail;
+        return;
+    }
+    if (!io_uring_cq_ready(ring) && send_alone(io))
         return;
     if (ns == 0 || io_uring_cq_ready(ring)) {
         unsigned more = *ring->sq.kflags & (IORING_SQ_CQ_OVERFLOW | IORING_SQ_TASKRUN);
