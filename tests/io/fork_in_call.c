@@ -24,7 +24,7 @@ static void drain(int fd) {
 
 // In the child, where others may run first.
 static void own_io(void) {
-    int own[2];
+    static int own[2];
     char c;
     stream_pair(own);
     for (int i = 0; i < MANY; i++) {
