@@ -240,7 +240,8 @@ static inline void fin_io_count_wait(struct fin_runtime *rt) {
     rt->stats.blocks[rt->waits_for].with_stack++;
     rt->waits_for = FIN_FOR_IO;
 }
-// In the child of a fork an AWE may be in a call that its parent has begun, and of which nothing is under way now.
+// In the child of a fork an AWE may be in a call that its parent has begun, and of which nothing is under way: it stays
+// there until it is cancelled.
 FIN_BLOCKING int fin_io_stay(bool nc);
 static inline FIN_BLOCKING int fin_io_by_backend(struct io *io, const struct call *c) {
     return FIN_UNLIKELY(io->parents) ? fin_io_stay(c->nc) : io->backend->run(io, c);
