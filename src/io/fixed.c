@@ -275,7 +275,7 @@ static inline FIN_BLOCKING ssize_t of_number(struct io *io, struct call c) {
 static inline FIN_BLOCKING ssize_t by_slot(struct fin_memory *m, struct call c) {
     struct io *io = m->owned.io;
     if (c.op == IORING_OP_READ && fin_io_is_alone(io)) {
-        int n = fin_uring_read_alone(io, fin_io_descriptor(c.fd), (uintptr_t)c.addr, c.len, c.off, 0, c.nc);
+        int n = fin_uring_read_at_once(io, fin_io_descriptor(c.fd), (uintptr_t)c.addr, c.len, c.off, 0, c.nc);
         if (n >= 0)
             return n;
     }

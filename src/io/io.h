@@ -298,7 +298,7 @@ FIN_BLOCKING long fin_uring_quick(struct io *io, uint64_t head, uint64_t off, ui
 // Of IORING_OP_READ at a position: perhaps from the page cache.
 FIN_BLOCKING long fin_uring_quick_read(struct io *io, uint64_t head, uint64_t off, uint64_t addr, uint64_t tail, bool nc);
 // From there alone, or -EAGAIN. Pre: fin_io_is_alone() (io/cached.h).
-FIN_BLOCKING int fin_uring_read_alone(struct io *io, int fd, uint64_t addr, uint32_t size, uint64_t off, uint32_t flags,
+FIN_BLOCKING int fin_uring_read_at_once(struct io *io, int fd, uint64_t addr, uint32_t size, uint64_t off, uint32_t flags,
                                       bool nc);
 // Of IORING_OP_SEND.
 FIN_BLOCKING long fin_uring_quick_send(struct io *io, uint64_t head, uint64_t off, uint64_t addr, uint64_t tail, bool nc);

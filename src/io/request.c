@@ -264,7 +264,7 @@ quick(struct io *io, uint64_t head, uint64_t off, uint64_t addr, uint64_t tail, 
     return result;
 }
 
-int fin_uring_read_alone(struct io *io, int fd, uint64_t addr, uint32_t size, uint64_t off, uint32_t flags, bool nc) {
+int fin_uring_read_at_once(struct io *io, int fd, uint64_t addr, uint32_t size, uint64_t off, uint32_t flags, bool nc) {
     int r = -EAGAIN;
     if (nc || !block_cancelled(written_block(io->rt->thread.current)))
         r = fin_io_read_cached(io, fd, (void *)(uintptr_t)addr, size, off, flags);
@@ -275,7 +275,7 @@ int fin_uring_read_alone(struct io *io, int fd, uint64_t addr, uint32_t size, ui
 
 static __attribute__((noinline)) FIN_BLOCKING long read_file(struct io *io, uint64_t head, uint64_t off, uint64_t addr,
                                                              uint64_t tail, bool nc) {
-    int r = fin_uring_read_alone(io, (int)(head >> 32), addr, (uint32_t)tail, off, (uint32_t)(tail >> 32), nc);
+    int r = fin_uring_read_at_once(io, (int)(head >> 32), addr, (uint32_t)tail, off, (uint32_t)(tail >> 32), nc);
     return r < 0 ? fin_uring_quick(io, head, off, addr, tail, nc) : r;
 }
 
