@@ -3,6 +3,7 @@
 #include "chan/bell.h"
 
 #include <fcntl.h>
+#include <poll.h>
 #include <sched.h>
 #include <stdlib.h>
 #include <sys/socket.h>
@@ -180,6 +181,12 @@ int fin_bell_await_room(struct ump_tx *tx, uint64_t heard, bool nc) {
     room_came(tx, &p, n, &u);
     bell_close(&u);
     return 0;
+}
+
+// Without what has come there.
+bool fin_bell_is_cut(int fd) {
+    struct pollfd p = {.fd = fd};
+    return poll(&p, 1, 0) == 1 && p.revents & POLLHUP;
 }
 
 int fin_bell_hear_room(struct ump_tx *tx, struct unwanted *u) {

@@ -61,6 +61,9 @@ static inline void bell_close(struct unwanted *u) {
         fin_bell_close(u);
 }
 
+// Is the other side's process gone? Does not block. False where that is not known.
+bool fin_bell_is_cut(int fd);
+
 // What has come of rings for room, between processes; one at a time. Does not block. 0, or what is of this wait.
 int fin_bell_hear_room(struct ump_tx *tx, struct unwanted *u);
 

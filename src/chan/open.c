@@ -143,6 +143,7 @@ static void chan_begin(struct fin_chan *c, struct shared_map *m, unsigned side, 
                                  .lines = lines,
                                  .shift = shift,
                                  .fd = c->sockets[out],
+                                 .alive = c->sockets[out] < 0 ? UINT64_MAX : 0,
                                  .registered = barriers};
     c->in.ump = (struct ump_rx){.ring = m->base + page() + in * ring,
                                 .own = &control->receiver[in],

@@ -63,19 +63,31 @@ static void go_on(struct ump_tx *tx, uint32_t lines) {
         tx->base = tx->head;
     }
     set_limit(tx);
-    if (ump_room(tx, lines))
+    if (ump_free(tx, lines))
         return;
     tx->limit = first_not_free(tx);
-    if (tx->hole && !ump_room(tx, lines) && tx->head < tx->hole + tx->lines) {
+    if (tx->hole && !ump_free(tx, lines) && tx->head < tx->hole + tx->lines) {
         skip(tx, tx->hole + tx->lines + 1 - tx->head);
         tx->limit = first_not_free(tx);
-        if (!ump_room(tx, lines)) // no message follows before the receiver has gone on
+        if (!ump_free(tx, lines)) // no message follows before the receiver has gone on
             ump_tell(tx);
     }
 }
 
+// Who is killed while it runs has neither said that it takes no more nor left a number to ring for. Its socket tells: a look
+// there costs as much as twenty messages or more, so only who has slept since the last one looks.
+static void look_for_receiver(struct ump_tx *tx) {
+    uint64_t now = fin_woken_ask();
+    if (now <= tx->alive)
+        return;
+    tx->alive = now;
+    if (fin_bell_is_cut(tx->fd))
+        fin_ump_no_receiver(tx, -EPIPE);
+}
+
 // Room, as the receiver says by now. (models/chan.pml)
 bool fin_ump_refresh(struct ump_tx *tx, uint32_t lines) {
+    look_for_receiver(tx);
     uint64_t armed = __atomic_load_n(&tx->peer->armed, __ATOMIC_RELAXED);
     uint64_t consumed = __atomic_load_n(&tx->peer->consumed, __ATOMIC_ACQUIRE);
     if (armed == UMP_CLOSED)
@@ -94,7 +106,7 @@ bool fin_ump_refresh(struct ump_tx *tx, uint32_t lines) {
         tx->limit = 0;
     if (fin_ump_is_due(&tx->others_ran, tx->head, tx->lines) && !tx->alone)
         __atomic_store_n(&tx->owes, true, __ATOMIC_RELAXED);
-    return ump_room(tx, lines);
+    return ump_free(tx, lines);
 }
 
 // More in a row are of no sender of ours: it skips to the next lap, and there over the hole.

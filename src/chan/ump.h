@@ -44,6 +44,8 @@
 #include <stdint.h>
 #include <string.h>
 
+#include "core/woken.h"
+
 enum { UMP_LINE = 64, UMP_HEADER = 8, UMP_FIRST = UMP_LINE - UMP_HEADER, UMP_FDS = 16, UMP_PARCELS = 2, UMP_PLACES = 3 };
 enum { UMP_LONG = 1024 }; // bytes
 enum { UMP_AHEAD = 24, UMP_WINDOW = 8 }; // lines
@@ -83,6 +85,7 @@ struct ump_tx {
     bool owes;       // as of who receives
     int end;         // 0, or why nothing can be sent any more
     uint64_t rung;   // the number of `armed` for which the bell was rung
+    uint64_t alive;  // when the receiver was last looked for, fin_host_ms(); within a process: after all time
     uint64_t armed;  // our own last number
     struct sender_line *own;
     uint64_t consumed;       // as last seen
@@ -172,7 +175,12 @@ static inline void ump_copy_line(void *to, const void *from, size_t n) {
     }
 }
 
-static inline bool ump_room(const struct ump_tx *tx, uint32_t lines) { return tx->head + lines < tx->limit; }
+static inline bool ump_free(const struct ump_tx *tx, uint32_t lines) { return tx->head + lines < tx->limit; }
+
+// Where the thread has slept since it last looked for the receiver, fin_ump_refresh does that first. (room.c)
+static inline bool ump_room(const struct ump_tx *tx, uint32_t lines) {
+    return ump_free(tx, lines) && __builtin_expect(fin_woken_at <= tx->alive, 1);
+}
 
 int fin_ump_ring(struct ump_tx *tx, uint64_t armed); // what is in `armed`; 0, -EPIPE, or what denies to wake the sleeper
 

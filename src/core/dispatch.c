@@ -4,6 +4,8 @@
 
 #include <string.h>
 
+#include "core/woken.h"
+
 // In a sanitized program the words of the runtime are never zero, so that every AWE is marked.
 void **fin_exceptions(struct fin_runtime *rt) {
     return fin_tracking(rt) ? fin_host_exception_state() : rt->thread.exceptions;
@@ -170,6 +172,8 @@ static void sleep_or_look(struct fin_runtime *rt, bool look) {
         rt->poller->poll(rt->poller, !look);
     else if (!look)
         fin_host_sleep(rt);
+    if (!look)
+        fin_woken();
 }
 
 // The flag goes up before the last look at the inbox and for alerts, and only we take it down: a waker that pushed before

@@ -5,8 +5,10 @@
 #include "core/kept.h"
 #include "core/locks.h"
 #include "core/trace.h"
+#include "core/woken.h"
 
 __thread struct fin_thread *fin_self __attribute__((tls_model("initial-exec")));
+__thread uint64_t fin_woken_at __attribute__((tls_model("initial-exec"))) = FIN_WOKEN_UNASKED;
 struct fin_runtime *fin_runtimes;
 uint32_t fin_runtime_count;
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
 // A process is killed, and the other one, in whose ring is room for thousands of messages, only sends: where it has received
-// the news, or rings for the dead one, who slept, it is told by the next send. So are those that reply. Who only tries to
-// send is told soon after the ring is full.
+// the news, or rings for the dead one, who slept, it is told by the next send. So are those that reply, and who has slept
+// meanwhile. Who only tries to send is told soon after the ring is full.
 #include "chan.h"
 
 static int pipes[2];
@@ -118,6 +118,55 @@ static void rings(unsigned flags) {
     CHECK_EQ(fin_chan_close(a), 0);
 }
 
+enum { IN_A_LINE, IN_SEVERAL, IN_PLACE, BY_A_TRY, WITHOUT_STACK, WAYS };
+
+static int sent;
+
+static void has_sent(void *unused, int r) {
+    (void)unused;
+    sent = r;
+    fin_cont_end();
+}
+
+static FIN_BLOCKING void sends_without_stack(void *unused) {
+    static struct fin_chan_on on;
+    (void)unused;
+    fin_chan_send_on(a, "x", 1, &on, has_sent, NULL, 0);
+}
+
+static FIN_BLOCKING int send_so(int way) {
+    static const char text[200];
+    void *room;
+    int r;
+    if (way == IN_A_LINE)
+        return fin_chan_send(a, "x", 1);
+    if (way == IN_SEVERAL)
+        return fin_chan_send(a, text, sizeof text);
+    if (way == BY_A_TRY)
+        return fin_chan_try_send(a, "x", 1);
+    if (way == WITHOUT_STACK) {
+        fin_finish { fin_async_call(sends_without_stack, NULL); }
+        return sent;
+    }
+    r = fin_chan_reserve(a, 8, &room);
+    return r == 0 ? fin_chan_commit(a, 8) : r;
+}
+
+// It sleeps between two messages for longer than it goes without a look.
+static void has_slept(int way, unsigned flags) {
+    int pid;
+    open_to(computes, flags, &pid);
+    for (int i = 0; i < 3; i++) {
+        CHECK_EQ(fin_sleep(10 * FIN_MS), 0);
+        CHECK_EQ(send_so(way), 0);
+    }
+    kill_it(pid);
+    CHECK_EQ(fin_sleep(10 * FIN_MS), 0);
+    CHECK_EQ(send_so(way), -EPIPE);
+    sends_fail();
+    CHECK_EQ(fin_chan_close(a), 0);
+}
+
 // It waits for nothing, but tries again and again.
 static void is_told_by_tries(int how, unsigned flags) {
     enum { TRIES = 1000 };
@@ -156,6 +205,8 @@ int main(void) {
         for (int how = 0; how < 3; how++)
             has_received_the_news(how, shared ? FIN_CHAN_SHARED : 0);
         rings(shared ? FIN_CHAN_SHARED : 0);
+        for (int way = 0; way < WAYS; way++)
+            has_slept(way, shared ? FIN_CHAN_SHARED : 0);
         for (int how = 0; how < 3; how++)
             is_told_by_tries(how, shared ? FIN_CHAN_SHARED : 0);
     }
