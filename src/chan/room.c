@@ -1,13 +1,14 @@
 // SPDX-License-Identifier: BSD-2-Clause
 // Which lines the sender may write, and skips. Where two sides talk, and each waits for the other's message, a message is
 // quickest in lines that were used a moment ago: processors fetch ahead what is gone through in order, and take it from the
-// other side. So a sender that finds the ring empty after two windows goes back to its first line, and leaves a skip: a
-// header that says how many lines further on the next message begins. That is the first line of the next lap: everything is
-// counted as if the lines between had been used.
+// other side. So a sender that finds the ring empty after a window goes back to its first line, and leaves a skip: a header
+// that says how many lines further on the next message begins. That is the first line of the next lap: everything is counted
+// as if the lines between had been used. A window is long enough that what is read of the other side at its end, and the
+// skip, cost each message little.
 //
 // Until the receiver has gone past it, the skip's own line (the hole) is in the way of the lap that begins there; where they
-// talk, it has by the end of the first of the two windows. A sender that needs more room before that skips over the hole. So
-// what the ring holds is the same, but for two lines.
+// talk, it has by the end of the window. A sender that needs more room before that skips over the hole. So what the ring
+// holds is the same, but for two lines.
 //
 // Headers are told from older ones by their laps, of which the low 24 bits count. One lap in 2^20 is gone through as a
 // whole, so that no line keeps a header for longer. No lap is left while bytes of messages may be in the place of headers
@@ -20,7 +21,7 @@ enum { WHOLE_LAPS = 1 << 20, SKIPS = 3 };
 // As much came as went.
 static void decide(struct ump_tx *tx) {
     uint64_t answers = __atomic_load_n(tx->other, __ATOMIC_RELAXED), sent = tx->head - tx->then;
-    if (sent < UMP_WINDOW)
+    if (sent < ump_window(tx->lines))
         return;
     bool talks = !tx->alone && (answers - tx->answers) * 2 > sent;
     __atomic_store_n(&tx->talks, talks, __ATOMIC_RELAXED); // for who receives at this end
@@ -40,7 +41,7 @@ static inline uint64_t in_lap(const struct ump_tx *tx) { return tx->head & (tx->
 
 // Behind the hole there must be room for the longest message.
 static bool may_go_back(const struct ump_tx *tx) {
-    return tx->talks && tx->consumed == tx->head && in_lap(tx) >= 2 * UMP_WINDOW && in_lap(tx) < tx->lines / 2 - 1 &&
+    return tx->talks && tx->consumed == tx->head && in_lap(tx) >= ump_window(tx->lines) && in_lap(tx) < tx->lines / 2 - 1 &&
            !tx->hole && tx->head >= tx->dirty && (tx->head >> tx->shift) % WHOLE_LAPS != 0;
 }
 
@@ -52,7 +53,7 @@ static uint64_t first_not_free(const struct ump_tx *tx) {
 
 // Where it talks it looks again at the end of the window.
 static void set_limit(struct ump_tx *tx) {
-    uint64_t free = first_not_free(tx), window = ump_window_end(tx->head) + 1;
+    uint64_t free = first_not_free(tx), window = ump_window_end(tx->head, tx->lines) + 1;
     tx->limit = tx->talks && window < free ? window : free;
 }
 

@@ -232,8 +232,8 @@ static inline int put_behind_quickly(struct fin_chan *c, uint64_t word, const vo
     struct ump_tx *tx = &c->out.ump;
     char *line = ump_line(tx->ring, tx->head, tx->lines);
     uint64_t header = ump_header(tx, sizeof word + size, UMP_MESSAGE), next = tx->head + 1;
-    UMP_WORD(line + UMP_HEADER) = word;
     ump_copy_line(line + UMP_HEADER + sizeof word, data, size);
+    UMP_WORD(line + UMP_HEADER) = word;
     int r = ump_publish_at(tx, line, header, next);
     if (tx->alone)
         fin_lmp_arrived(tx);

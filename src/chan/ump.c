@@ -79,7 +79,7 @@ static bool had_few(const struct ump_rx *rx) { return rx->tail - rx->armed_at <=
 void fin_ump_consumed(struct ump_rx *rx) {
     bool talks = __atomic_load_n(rx->talks, __ATOMIC_RELAXED);
     rx->ahead = seems_sent(rx, rx->tail + 2 * UMP_AHEAD) ? UMP_AHEAD * UMP_LINE : 0;
-    rx->acknowledge_at = talks ? ump_window_end(rx->tail) : rx->tail + rx->lines / 4;
+    rx->acknowledge_at = talks ? ump_window_end(rx->tail, rx->lines) : rx->tail + rx->lines / 4;
     __atomic_store_n(&rx->own->consumed, rx->tail, __ATOMIC_RELEASE);
     __atomic_thread_fence(__ATOMIC_SEQ_CST);
     uint64_t armed = __atomic_load_n(&rx->peer->armed, __ATOMIC_RELAXED);

@@ -48,7 +48,7 @@
 
 enum { UMP_LINE = 64, UMP_HEADER = 8, UMP_FIRST = UMP_LINE - UMP_HEADER, UMP_FDS = 16, UMP_PARCELS = 2, UMP_PLACES = 3 };
 enum { UMP_LONG = 1024 }; // bytes
-enum { UMP_AHEAD = 24, UMP_WINDOW = 8 }; // lines
+enum { UMP_AHEAD = 24, UMP_WINDOW = 32 }; // lines
 
 struct sender_line {
     uint64_t armed;
@@ -149,20 +149,35 @@ typedef uint32_t __attribute__((aligned(1), may_alias)) ump_half;
 #define UMP_HALF(p) (*(ump_half *)(p))
 
 // Lengths of up to a line, without a call and with as few stores as can be: how many fit into the processor's store buffer
-// limits how many lines are on their way to it. Of a whole line all but the first word are aligned.
+// limits how many lines are on their way to it. They go from the end to the beginning, where the header will follow: Zen 4
+// joins stores to the same half of a line if they come one after the other. Of a whole line all but the first word are
+// aligned.
+#define UMP_THEN __atomic_signal_fence(__ATOMIC_SEQ_CST) // the compiler does not change their order
 static inline void ump_copy_line(void *to, const void *from, size_t n) {
     char *t = to, *f = (char *)from;
     if (n > 40) {
         uint64_t a = UMP_WORD(f);
         ump_pair b = UMP_PAIR(f + 8), c = UMP_PAIR(f + 24), d = UMP_PAIR(f + n - 16);
-        UMP_WORD(t) = a, UMP_PAIR(t + 8) = b, UMP_PAIR(t + 24) = c, UMP_PAIR(t + n - 16) = d;
+        UMP_PAIR(t + n - 16) = d;
+        UMP_THEN;
+        UMP_PAIR(t + 24) = c;
+        UMP_THEN;
+        UMP_PAIR(t + 8) = b;
+        UMP_THEN;
+        UMP_WORD(t) = a;
     } else if (n > 32) {
-        ump_pair a = UMP_PAIR(f), b = UMP_PAIR(f + 16);
-        uint64_t c = UMP_WORD(f + n - 8);
-        UMP_PAIR(t) = a, UMP_PAIR(t + 16) = b, UMP_WORD(t + n - 8) = c;
+        uint64_t a = UMP_WORD(f);
+        ump_pair b = UMP_PAIR(f + 8), c = UMP_PAIR(f + n - 16);
+        UMP_PAIR(t + n - 16) = c;
+        UMP_THEN;
+        UMP_PAIR(t + 8) = b;
+        UMP_THEN;
+        UMP_WORD(t) = a;
     } else if (n >= 16) {
         ump_pair a = UMP_PAIR(f), b = UMP_PAIR(f + n - 16);
-        UMP_PAIR(t) = a, UMP_PAIR(t + n - 16) = b;
+        UMP_PAIR(t + n - 16) = b;
+        UMP_THEN;
+        UMP_PAIR(t) = a;
     } else if (n >= 8) {
         uint64_t a = UMP_WORD(f), b = UMP_WORD(f + n - 8);
         UMP_WORD(t) = a, UMP_WORD(t + n - 8) = b;
@@ -225,7 +240,12 @@ static inline int ump_publish(struct ump_tx *tx, size_t size, uint32_t kind) {
     return ump_publish_at(tx, line, ump_header(tx, size, kind), tx->head + ump_lines(size));
 }
 
-static inline uint64_t ump_window_end(uint64_t position) { return (position | (UMP_WINDOW - 1)) + 1; }
+// Lines in a window of a ring of so many: powers of two.
+static inline uint32_t ump_window(uint32_t lines) { return lines / 4 < UMP_WINDOW ? lines / 4 : UMP_WINDOW; }
+
+static inline uint64_t ump_window_end(uint64_t position, uint32_t lines) {
+    return (position | (ump_window(lines) - 1)) + 1;
+}
 
 // The header there, or 0 where none has arrived.
 static inline uint64_t ump_look_once(const struct ump_rx *rx) {

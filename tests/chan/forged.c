@@ -80,6 +80,7 @@ int main(void) {
     refused(8, 0xff);
     refused(8, 2); // with descriptors that never came
     open_by_hand();
+    CHECK_EQ(fin_chan_try_send(a, bytes, 8), 0);
     consumed(1);
     while ((r = fin_chan_try_send(a, bytes, 8)) == 0) {
     }
@@ -95,6 +96,10 @@ int main(void) {
     while ((r = fin_chan_try_send(a, bytes, 8)) == 0) {
     }
     consumed(19);
+    CHECK_EQ(fin_chan_send(a, bytes, 8), -EPROTO);
+    close_forged();
+    open_by_hand();
+    consumed(1); // before anything was sent
     CHECK_EQ(fin_chan_send(a, bytes, 8), -EPROTO);
     close_forged();
     return 0;
