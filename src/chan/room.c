@@ -76,21 +76,21 @@ static void go_on(struct ump_tx *tx, uint32_t lines) {
 }
 
 // Who is killed while it runs has neither said that it takes no more nor left a number to ring for. Its socket tells: a look
-// there costs as much as twenty messages or more, so only who has slept since the last one looks.
-static void look_for_receiver(struct ump_tx *tx) {
-    uint64_t now = fin_woken_ask();
+// there costs as much as twenty messages or more, so only who has slept since the last one looks, and is not about to ring.
+static void look_for_receiver(struct ump_tx *tx, uint64_t armed) {
+    uint64_t now = fin_woken_ask(), number = armed & ~UMP_FENCES;
     if (now <= tx->alive)
         return;
     tx->alive = now;
-    if (fin_bell_is_cut(tx->fd))
+    if ((number == 0 || number == tx->rung) && fin_bell_is_cut(tx->fd))
         fin_ump_no_receiver(tx, -EPIPE);
 }
 
 // Room, as the receiver says by now. (models/chan.pml)
 bool fin_ump_refresh(struct ump_tx *tx, uint32_t lines) {
-    look_for_receiver(tx);
     uint64_t armed = __atomic_load_n(&tx->peer->armed, __ATOMIC_RELAXED);
     uint64_t consumed = __atomic_load_n(&tx->peer->consumed, __ATOMIC_ACQUIRE);
+    look_for_receiver(tx, armed);
     if (armed == UMP_CLOSED)
         fin_ump_no_receiver(tx, -EPIPE);
     else if (consumed < tx->consumed || consumed > tx->head)
