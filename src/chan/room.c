@@ -110,6 +110,13 @@ bool fin_ump_refresh(struct ump_tx *tx, uint32_t lines) {
     return ump_free(tx, lines);
 }
 
+// They are free, and behind where the receiver looks. No lap's header is 0.
+void fin_ump_touch(struct ump_tx *tx) {
+    if (ump_free(tx, UMP_TOUCH))
+        for (uint64_t i = 1; i < UMP_TOUCH; i++)
+            __atomic_store_n((uint64_t *)ump_line(tx->ring, tx->head + i, tx->lines), 0, __ATOMIC_RELAXED);
+}
+
 // More in a row are of no sender of ours: it skips to the next lap, and there over the hole.
 uint64_t fin_ump_skip(struct ump_rx *rx, uint64_t header) {
     for (int i = 0; i < SKIPS; i++) {

@@ -164,7 +164,7 @@ static inline int put_quickly(struct fin_chan *c, const void *data, size_t size)
     char *line = ump_line(tx->ring, tx->head, tx->lines);
     uint64_t header = ump_header(tx, size, UMP_MESSAGE), next = tx->head + 1;
     if (tx->ahead)
-        ump_fetch(line + tx->ahead);
+        ump_get_lines(tx, line);
     ump_copy_line(line + UMP_HEADER, data, size);
     return ump_publish_at(tx, line, header, next);
 }
@@ -314,7 +314,7 @@ static inline int reserve_quickly(struct fin_chan *c, size_t size, void **room) 
     struct ump_tx *tx = &c->out.ump;
     char *line = ump_line(tx->ring, tx->head, tx->lines);
     if (tx->ahead)
-        ump_fetch(line + tx->ahead);
+        ump_get_lines(tx, line);
     c->out.reserved = size + 1;
     *room = line + UMP_HEADER;
     return 0;

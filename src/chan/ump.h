@@ -48,7 +48,7 @@
 
 enum { UMP_LINE = 64, UMP_HEADER = 8, UMP_FIRST = UMP_LINE - UMP_HEADER, UMP_FDS = 16, UMP_PARCELS = 2, UMP_PLACES = 3 };
 enum { UMP_LONG = 1024 }; // bytes
-enum { UMP_AHEAD = 24, UMP_WINDOW = 32 }; // lines
+enum { UMP_AHEAD = 24, UMP_WINDOW = 32, UMP_TOUCH = 8 }; // lines
 
 struct sender_line {
     uint64_t armed;
@@ -76,13 +76,14 @@ struct ump_tx {
     const struct receiver_line *peer;
     uint64_t head, limit; // lines since the beginning: the next message's, and where to look again how many are free
     uint64_t dirty;       // the first line that has certainly no bytes in its header's place
-    size_t ahead;         // how many bytes before its use a line is fetched
+    size_t ahead;         // how many bytes before its use a line is fetched, or 0: they are not got in advance
     uint32_t lines, shift;
     bool fence;      // b is needed
     bool registered; // this process registered for membarrier(2)
     bool alone;      // both ends are on this thread
     bool talks;      // each side waits for the other's messages
     bool owes;       // as of who receives
+    bool touches;    // the next lines are got by stores
     int end;         // 0, or why nothing can be sent any more
     uint64_t rung;   // the number of `armed` for which the bell was rung
     uint64_t alive;  // when the receiver was last looked for, fin_host_ms(); within a process: after all time
@@ -206,6 +207,16 @@ static inline void ump_fetch(const char *line) {
 #else
     __builtin_prefetch(line, 1);
 #endif
+}
+
+void fin_ump_touch(struct ump_tx *tx); // gets the next lines
+
+// Before a line is written; pre: tx->ahead.
+static inline void ump_get_lines(struct ump_tx *tx, const char *line) {
+    if (!tx->touches)
+        ump_fetch(line + tx->ahead);
+    else if (tx->head % UMP_TOUCH == 0)
+        fin_ump_touch(tx);
 }
 
 static inline uint64_t ump_header(const struct ump_tx *tx, size_t size, uint32_t kind) {
