@@ -101,8 +101,9 @@ FIN_BLOCKING int fin_chan_take_nc(struct fin_chan **out, int fd, unsigned flags)
 // fin_chan_most; -EPIPE if the other end is gone, and has not taken this message (a process that ended without closing it
 // may have; others that were not taken by then are lost, too); -EPROTO. The next send notices that the other end was
 // closed. That a process was killed is noticed by whatever receives at this end, by a send for which the other one would
-// have to be woken, by the first one after its thread has slept (one in some milliseconds looks), and where there is no
-// room. So who never waits, and sends to one that was killed while it ran, is told when the ring is full.
+// have to be woken, by the first send or reservation after an AWE of its thread has waited (one in some milliseconds looks),
+// and where there is no room. So who sends to one that was killed while it ran, and whose thread waits for nothing of Fin's
+// meanwhile, is told when the ring is full.
 FIN_BLOCKING int fin_chan_send(struct fin_chan *c, const void *data, size_t size);
 FIN_BLOCKING int fin_chan_send_nc(struct fin_chan *c, const void *data, size_t size);
 int fin_chan_try_send(struct fin_chan *c, const void *data, size_t size); // -EAGAIN instead of waiting. Not cancelled

@@ -118,10 +118,21 @@ static ssize_t take_next(struct fin_chan *c, const struct place *p) {
     return take_long(rx, header, p->buffer);
 }
 
+// Where the sender has closed its end that is told soon, by the socket. That it was killed only the socket tells.
+static bool may_be_gone(struct fin_chan *c) {
+    const struct ump_rx *rx = &c->in.ump;
+    if (__atomic_load_n(&rx->peer->closed, __ATOMIC_RELAXED) || ++c->in.tries % LOOK_FOR_DEATH == 0)
+        return true;
+    if (rx->meeting || fin_woken_ask() <= c->in.looked)
+        return false;
+    c->in.looked = fin_woken_at;
+    return true;
+}
+
 // What there is when no message is.
 static int nothing(struct fin_chan *c) {
     struct ump_rx *rx = &c->in.ump;
-    if (!rx->gone && ++c->in.tries % LOOK_FOR_DEATH == 0)
+    if (!rx->gone && may_be_gone(c))
         fin_bell_empty(rx);
     return rx->gone && !fin_ump_arrived(rx) ? fin_ump_end_of(rx) : -EAGAIN;
 }

@@ -24,7 +24,8 @@ struct in {
     struct ump_rx ump; // first
     bool quick;
     bool missed;    // a waitset has looked, and somebody had the turn: it is to look again
-    uint32_t tries; // that found nothing
+    uint32_t tries;  // that found nothing
+    uint64_t looked; // for the sender: as `alive` of who sends
     size_t most;
     uint64_t peeked; // header
     struct turn turn;

@@ -133,6 +133,7 @@ void fin_look(struct fin_runtime *rt) {
     // Where nothing can run, the caller asks at once, to sleep: requests and events are then handled in that system call.
     if (rt->poller && !fin_link_empty(&rt->queue))
         rt->poller->poll(rt->poller, false);
+    fin_woken();
     if (fin_traced(rt))
         fin_trace_looked(rt, last);
 }

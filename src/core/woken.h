@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// When the calling thread last slept, for who looks now and then at what costs a system call.
+// When the calling thread last slept, or looked for events, for who looks now and then at what costs a system call.
 #ifndef FIN_CORE_WOKEN_H
 #define FIN_CORE_WOKEN_H
 
@@ -7,7 +7,7 @@
 
 #include "core/host.h"
 
-// fin_host_ms() as it woke up, or as it was asked for; before it is, FIN_WOKEN_UNASKED, and its sleeps are not dated.
+// fin_host_ms() then, or as it was asked for; before it is, FIN_WOKEN_UNASKED, and nothing is dated.
 #define FIN_WOKEN_UNASKED UINT64_MAX
 extern __thread uint64_t fin_woken_at __attribute__((tls_model("initial-exec")));
 

@@ -22,6 +22,8 @@ static struct ump_tx tx = {.ring = ring,
                            .lines = LINES,
                            .shift = 6,
                            .meeting = &meeting,
+                           .alive = UINT64_MAX,
+                           .fd = -1,
                            .registered = true};
 static struct ump_rx rx = {.ring = ring,
                            .own = &receiver_line,

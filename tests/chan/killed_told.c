@@ -152,10 +152,15 @@ static FIN_BLOCKING int send_so(int way) {
     return r == 0 ? fin_chan_commit(a, 8) : r;
 }
 
-// It sleeps between two messages for longer than it goes without a look.
-static void has_slept(int way, unsigned flags) {
-    int pid;
-    open_to(computes, flags, &pid);
+static bool over;
+
+static FIN_BLOCKING void never_waits(void *unused) {
+    (void)unused;
+    while (!over)
+        fin_yield();
+}
+
+static FIN_BLOCKING void sleeps_and_sends(int way, int pid) {
     for (int i = 0; i < 3; i++) {
         CHECK_EQ(fin_sleep(10 * FIN_MS), 0);
         CHECK_EQ(send_so(way), 0);
@@ -164,6 +169,34 @@ static void has_slept(int way, unsigned flags) {
     CHECK_EQ(fin_sleep(10 * FIN_MS), 0);
     CHECK_EQ(send_so(way), -EPIPE);
     sends_fail();
+    over = true;
+}
+
+// It sleeps between two messages for longer than it goes without a look; so does its thread, unless `beside` runs there.
+static void has_slept(int way, unsigned flags, void (*beside)(void *)) {
+    int pid;
+    open_to(computes, flags, &pid);
+    over = false;
+    fin_finish {
+        if (beside)
+            fin_async_call(beside, NULL);
+        sleeps_and_sends(way, pid);
+    }
+    CHECK_EQ(fin_chan_close(a), 0);
+}
+
+// Who only tries to receive, and sleeps between.
+static void tries_after_sleep(unsigned flags) {
+    char word[8];
+    int pid;
+    open_to(computes, flags, &pid);
+    for (int i = 0; i < 3; i++) {
+        CHECK_EQ(fin_chan_try_recv(a, word, sizeof word), -EAGAIN);
+        CHECK_EQ(fin_sleep(10 * FIN_MS), 0);
+    }
+    kill_it(pid);
+    CHECK_EQ(fin_sleep(10 * FIN_MS), 0);
+    CHECK_EQ(fin_chan_try_recv(a, word, sizeof word), -ECONNRESET);
     CHECK_EQ(fin_chan_close(a), 0);
 }
 
@@ -206,7 +239,9 @@ int main(void) {
             has_received_the_news(how, shared ? FIN_CHAN_SHARED : 0);
         rings(shared ? FIN_CHAN_SHARED : 0);
         for (int way = 0; way < WAYS; way++)
-            has_slept(way, shared ? FIN_CHAN_SHARED : 0);
+            has_slept(way, shared ? FIN_CHAN_SHARED : 0, NULL);
+        has_slept(IN_A_LINE, shared ? FIN_CHAN_SHARED : 0, never_waits);
+        tries_after_sleep(shared ? FIN_CHAN_SHARED : 0);
         for (int how = 0; how < 3; how++)
             is_told_by_tries(how, shared ? FIN_CHAN_SHARED : 0);
     }
