@@ -12,7 +12,8 @@
 // An idle connection, whether somebody waits to read or not, takes less than a kilobyte besides what OpenSSL has for it.
 // Data to be sent has a buffer until it is sent; a part of a record that has come lies in a buffer of OpenSSL's until all of
 // the record is there. If there is no memory for the former, -ENOMEM, nothing has been read or written, and the call may be
-// made again; if OpenSSL has no memory, -ENOMEM is as final as its other errors, and fin_tls_error says so.
+// made again; if OpenSSL has no memory, -ENOMEM is as final as its other errors, and fin_tls_error says so. (Not all of
+// OpenSSL tells that apart: it may call it an error of its own, -EPROTO, or a certificate that cannot be used.)
 //
 // A connection is used by one thread at a time: another may go on with it where no call is in progress. One AWE may read
 // while another writes; several that read, or write, take turns. What the SSL_CTX has OpenSSL call back must not wait, since
@@ -37,7 +38,9 @@ extern "C" {
 struct fin_tls;
 
 // Makes a connection out of a socket; nothing is sent for it yet. Returns 0 or -ENOMEM. Does not block. The SSL_CTX may be
-// freed afterwards; the socket must stay open until fin_tls_free.
+// freed afterwards; the socket must stay open until fin_tls_free. Whatever the SSL_CTX says, a peer that asks for a
+// renegotiation (TLS 1.2) is refused, an end without a word is an error, and fin_tls_shutdown says that this was all
+// (SSL_OP_NO_RENEGOTIATION, no SSL_OP_IGNORE_UNEXPECTED_EOF, no quiet shutdown; SSL_MODE_AUTO_RETRY).
 int fin_tls_new(struct fin_tls **out, SSL_CTX *context, int fd);
 // No call may be in progress. NULL: nothing. Says nothing to the peer: that is fin_tls_shutdown, without which OpenSSL lets
 // no session of the connection be gone on with. Does not block.

@@ -33,7 +33,8 @@ int fin_tls_new(struct fin_tls **out, SSL_CTX *context, int fd) {
     // A write that needs a handshake of the peer's would be neither taken nor not.
     SSL_set_options(ssl, SSL_OP_NO_RENEGOTIATION);
     SSL_clear_options(ssl, SSL_OP_IGNORE_UNEXPECTED_EOF);
-    SSL_set_mode(ssl, SSL_MODE_RELEASE_BUFFERS);
+    SSL_set_quiet_shutdown(ssl, 0); // we would take our own end for the peer's
+    SSL_set_mode(ssl, SSL_MODE_RELEASE_BUFFERS | SSL_MODE_AUTO_RETRY); // drop_buffers relies on the latter
     SSL_set_read_ahead(ssl, 1); // as much as there is in one call
     *out = t;
     return 0;
