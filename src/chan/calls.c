@@ -119,6 +119,7 @@ static void decide(struct fin_rpc *r, struct call *c, const void *bytes, size_t 
         fin_rpc_decided_on(r, w);
     } else if (w->awe) {
         fin_schedule_decided(w->awe);
+        r->answered = w->awe;
         w->awe = NULL;
     }
 }

@@ -86,6 +86,16 @@ static FIN_BLOCKING ssize_t read_here(struct fin_rpc *r, struct waiting *reader,
     return fin_rpc_end_reading(r, &w);
 }
 
+static FIN_BLOCKING void handle_here(struct fin_rpc *r, const void *bytes, size_t n) {
+    r->answered = NULL;
+    handle(r, bytes, n);
+    if (FIN_LIKELY(!r->direct || !r->answered))
+        return;
+    r->reading = true; // it goes on with that: nobody else is to
+    fin_yield_to(r->answered);
+    r->reading = false;
+}
+
 // Waits for a message and handles it. An error is that of this wait alone.
 static FIN_BLOCKING int read_one(struct fin_rpc *r, struct waiting *reader, bool nc) {
     const void *bytes;
@@ -96,7 +106,7 @@ static FIN_BLOCKING int read_one(struct fin_rpc *r, struct waiting *reader, bool
     n = nc ? fin_chan_peek_nc(r->chan, &bytes) : fin_chan_peek(r->chan, &bytes);
     r->reading = false;
     if (FIN_LIKELY(n >= 0))
-        handle(r, bytes, (size_t)n);
+        handle_here(r, bytes, (size_t)n);
     else if (fin_bell_of_this_wait(n))
         return (int)n;
     else

@@ -49,7 +49,9 @@ struct fin_rpc {
     int end;         // 0, or why nothing comes any more
     unsigned inside; // dispatch loops, and polls that let others run
     bool client;
-    bool left; // thc_ipc.c: its channel is gone
+    bool left;   // thc_ipc.c: its channel is gone
+    bool direct; // and: who reads another's answer lets that one run at once
+    struct fin_awe *answered; // to whom the last answer went, if it waits with its stack
     struct call *calls;
     uint32_t count, free, last_free; // `free`: index of the first, or `count` where there is none
     uint64_t strays;

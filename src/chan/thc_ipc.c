@@ -130,6 +130,7 @@ int fin_thc_send_(struct thc_channel *chnl, struct fipc_message *msg, uint32_t *
     thc_set_msg_type(msg, msg_type_request);
     struct on_wire w = to_wire(msg);
     q->rpc = chnl->rpc;
+    q->rpc->direct = true;
     int error = result_of_sending(chnl, q->rpc, fin_rpc_send_nc(q->rpc, &w, sizeof w, &q->id));
     if (error != 0) {
         free(q);
