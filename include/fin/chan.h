@@ -118,7 +118,9 @@ int fin_chan_try_send(struct fin_chan *c, const void *data, size_t size); // -EA
 
 // Receives a message, and returns its length; waits for one. -EMSGSIZE if it is longer than `size`: the message stays. After
 // all that was sent: -ESHUTDOWN if the other end was closed, -ECONNRESET if its process died; -EPROTO. -EBUSY if it would
-// have to wait while the end is in a waitset (fin/waitset.h), unless it is the handler there that calls.
+// have to wait while the end is in a waitset (fin/waitset.h), unless it is the handler there that calls. fin_chan_try_recv
+// says at once that the other end was closed; that its process died it says when an AWE of the thread has waited meanwhile,
+// or at the 64th try.
 FIN_BLOCKING ssize_t fin_chan_recv(struct fin_chan *c, void *buffer, size_t size);
 FIN_BLOCKING ssize_t fin_chan_recv_nc(struct fin_chan *c, void *buffer, size_t size);
 ssize_t fin_chan_try_recv(struct fin_chan *c, void *buffer, size_t size); // -EAGAIN instead of waiting. Not cancelled

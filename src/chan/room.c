@@ -76,7 +76,8 @@ static void go_on(struct ump_tx *tx, uint32_t lines) {
 }
 
 // Who is killed while it runs has neither said that it takes no more nor left a number to ring for. Its socket tells: a look
-// there costs as much as twenty messages or more, so only who has slept since the last one looks, and is not about to ring.
+// there costs as much as twenty messages or more, so only who has slept, or looked for events, since the last one looks, and
+// only if it is not about to ring.
 static void look_for_receiver(struct ump_tx *tx, uint64_t armed) {
     uint64_t now = fin_woken_ask(), number = armed & ~UMP_FENCES;
     if (now <= tx->alive)
@@ -110,7 +111,7 @@ bool fin_ump_refresh(struct ump_tx *tx, uint32_t lines) {
     return ump_free(tx, lines);
 }
 
-// They are free, and behind where the receiver looks. No lap's header is 0.
+// They are free, and lie beyond the line at which the receiver looks. No lap's header is 0.
 void fin_ump_touch(struct ump_tx *tx) {
     if (ump_free(tx, UMP_TOUCH))
         for (uint64_t i = 1; i < UMP_TOUCH; i++)

@@ -193,7 +193,7 @@ static inline void ump_copy_line(void *to, const void *from, size_t n) {
 
 static inline bool ump_free(const struct ump_tx *tx, uint32_t lines) { return tx->head + lines < tx->limit; }
 
-// Where the thread has slept since it last looked for the receiver, fin_ump_refresh does that first. (room.c)
+// Where the thread has slept, or looked for events, since it last looked for the receiver, fin_ump_refresh does so first.
 static inline bool ump_room(const struct ump_tx *tx, uint32_t lines) {
     return ump_free(tx, lines) && __builtin_expect(fin_woken_at <= tx->alive, 1);
 }
