@@ -129,10 +129,11 @@ static bool may_be_gone(struct fin_chan *c) {
     return true;
 }
 
-// What there is when no message is.
+// What there is when no message is. A ring of the bell may be for a message that has come since: it is left to who waits, a
+// waitset. From a sender that is gone nothing else comes.
 static int nothing(struct fin_chan *c) {
     struct ump_rx *rx = &c->in.ump;
-    if (!rx->gone && may_be_gone(c))
+    if (!rx->gone && may_be_gone(c) && (rx->meeting || fin_bell_is_cut(rx->fd)))
         fin_bell_empty(rx);
     return rx->gone && !fin_ump_arrived(rx) ? fin_ump_end_of(rx) : -EAGAIN;
 }
