@@ -9,15 +9,25 @@ enum { MESSAGES = 5 };
 
 static void (*before_look)(void);
 
-static void look(struct ump_rx *rx) {
+static void before(void) {
     void (*fn)(void) = before_look;
     before_look = NULL;
     if (fn)
         fn();
+}
+
+static void look(struct ump_rx *rx) {
+    before();
     fin_bell_empty(rx);
 }
 
+static bool look_whether_cut(int fd) {
+    before();
+    return fin_bell_is_cut(fd);
+}
+
 #define fin_bell_empty look
+#define fin_bell_is_cut look_whether_cut
 #include "../../src/chan/chan.c"
 
 static void sends_and_goes(void) {
