@@ -183,10 +183,10 @@ int fin_bell_await_room(struct ump_tx *tx, uint64_t heard, bool nc) {
     return 0;
 }
 
-// Without what has come there.
+// Without what has come there. The child of a fork has closed those of its parent's ends.
 bool fin_bell_is_cut(int fd) {
     struct pollfd p = {.fd = fd};
-    return poll(&p, 1, 0) == 1 && p.revents & POLLHUP;
+    return fd < 0 || (poll(&p, 1, 0) == 1 && p.revents & (POLLHUP | POLLNVAL));
 }
 
 int fin_bell_hear_room(struct ump_tx *tx, struct unwanted *u) {
