@@ -101,27 +101,25 @@ static inline int put_at_once(struct fin_chan *c, const struct message *m) {
     return can ? put(c, m) : -EAGAIN;
 }
 
-// That the receiver was killed only its socket tells those who never wait. With the turn: so nobody waits for what is heard.
-static int no_room_yet(struct fin_chan *c, struct unwanted *u) {
-    if (++c->out.tries % LOOK_FOR_DEATH == 0)
-        fin_bell_hear_room(&c->out.ump, u);
-    return c->out.ump.end ? c->out.ump.end : -EAGAIN;
+// That the receiver was killed only its socket tells those who never wait.
+static int no_room_yet(struct fin_chan *c) {
+    struct ump_tx *tx = &c->out.ump;
+    if (++c->out.tries % LOOK_FOR_DEATH == 0 && !tx->meeting && fin_bell_is_cut(tx->fd))
+        fin_ump_no_receiver(tx, -EPIPE);
+    return tx->end ? tx->end : -EAGAIN;
 }
 
 static int try_put(struct fin_chan *c, const struct message *m) {
     int r = m->count ? -EAGAIN : put_at_once(c, m);
     if (r != -EAGAIN)
         return r;
-    struct unwanted u;
     out_settle(c);
     if (!turn_enter(&c->out.turn))
         return -EAGAIN;
-    u.count = 0;
     r = put_now(c, m);
     if (r == -EAGAIN)
-        r = no_room_yet(c, &u);
+        r = no_room_yet(c);
     turn_leave(&c->out.turn);
-    bell_close(&u);
     return r;
 }
 
@@ -336,18 +334,15 @@ static __attribute__((noinline)) int try_reserve_slowly(struct fin_chan *c, size
     out_settle(c);
     if (!turn_enter(&c->out.turn))
         return -EAGAIN;
-    struct unwanted u;
-    u.count = 0;
     int r = room_now(&c->out.ump, ump_lines(size));
     if (r == -EAGAIN)
-        r = no_room_yet(c, &u);
+        r = no_room_yet(c);
     if (r == 0) {
         c->out.turn.mutex.locked = true;
         fin_chan_out_not_quick(c);
         begin_reservation(c, size, room);
     }
     turn_leave(&c->out.turn);
-    bell_close(&u);
     return r;
 }
 

@@ -19,9 +19,19 @@ struct fin_memory {
     int slot; // in the ring, or NO_SLOT
 };
 
+// What the page cache has is read as by its own number (by_slot, below).
+static inline FIN_BLOCKING int read_at_once(struct io *io, const struct call *c) {
+    if (c->op != IORING_OP_READ || io->backend != &fin_io_uring || !fin_io_is_alone(io))
+        return -EAGAIN;
+    return fin_uring_read_at_once(io, fin_io_descriptor(c->fd), (uintptr_t)c->addr, c->len, c->off, c->flags, c->nc);
+}
+
 // The turn comes before the call is made: a descriptor that it makes is the caller's at once. But it has begun, and who has
 // that turn may unregister the number, and close what it stood for.
 static FIN_BLOCKING int run_fixed(struct io *io, struct call *c) {
+    int n = read_at_once(io, c);
+    if (n >= 0)
+        return n;
     int slot = fin_fixed_file(io, c);
     if (slot < 0)
         return slot;
