@@ -61,9 +61,12 @@ def reason(path, line):
     return next((why for file, part, why in REDUNDANT if path == file and part in text), None)
 
 
+def runs_of(program):
+    return RUNS.get(name_of(program), 2000)
+
+
 def fails(program, at, options, times=1):
-    name = name_of(program)
-    runs, seed = round(RUNS.get(name, 2000) * times), SEEDS.get(name, 1) * max(times, 1)
+    runs, seed = round(runs_of(program) * times), SEEDS.get(name_of(program), 1) * max(times, 1)
     return run(program, f'runs={runs}', f'seed={seed}', f'weaken={at:#x}', *options).returncode != 0
 
 
@@ -81,8 +84,9 @@ def main(programs, everything):
             continue
         if everything:
             found = [t for t in tries if fails(*t)]
-        else: # Most are found at once by some program: a few runs of each come first. A change somewhere else makes other
-            # runs of the same seeds: chance is given more of them before it is blamed.
+        else: # Most are found at once by some program: a few runs of each come first, and of those with many runs last. A
+            # change somewhere else makes other runs of the same seeds: chance is given more of them before it is blamed.
+            tries.sort(key=lambda t: runs_of(t[0]))
             found = next(([t] for times in (0.05, 1, 10) for t in tries if fails(*t, times)), [])
         names = sorted({name_of(program) for program, _, _ in found})
         if everything:
