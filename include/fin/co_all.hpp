@@ -67,7 +67,7 @@ template <class T> FIN_TAGGED_ task<> ends_first(task<T> &t, size_t index, std::
 template <size_t... Index, class... T>
 FIN_TAGGED_ std::variant<value_of<T>...> result_at(size_t index, std::index_sequence<Index...>, task<T> &...tasks) {
     std::optional<std::variant<value_of<T>...>> result;
-    (void)((index == Index && (result.emplace(std::in_place_index<Index>, detail::result_of(tasks)), true)) || ...);
+    (void)((index == Index && ((void)result.emplace(std::in_place_index<Index>, detail::result_of(tasks)), true)) || ...);
     return *std::move(result);
 }
 

@@ -282,7 +282,7 @@ template <auto Operation, class... Args> auto chan_operation(Args... args) {
 template <auto Operation, class... Args> auto rpc_operation(Args... args) {
     return stored_last<fin_rpc_on, Operation>(args...);
 }
-template <class... T> using last = typename decltype((std::type_identity<T>(), ...))::type;
+template <class... T> using last = std::tuple_element_t<sizeof...(T) - 1, std::tuple<T...>>;
 template <class... T> std::remove_pointer_t<last<T...>> storage_of(list<T...>);
 
 } // namespace detail
