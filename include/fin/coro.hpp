@@ -94,6 +94,9 @@ struct task_promise {
     std::coroutine_handle<> caller;
     std::exception_ptr error;
 
+    // What a coroutine's promise is made of: its parameters, if they will do. All do, and are not looked at: otherwise one
+    // that converts to whatever is wanted would be converted to a promise.
+    template <class... Parameters> explicit task_promise(const Parameters &...) noexcept {}
     std::suspend_always initial_suspend() noexcept { return {}; }
     auto final_suspend() noexcept {
         struct back {
@@ -120,7 +123,8 @@ template <class T> struct promise_of : task_promise {
     static_assert(lies_in_a_coroutine<T>,
                   "a coroutine lies in memory that is aligned as operator new aligns: let it return a pointer");
     std::optional<T> value;
-    task<T> get_return_object();
+    using task_promise::task_promise;
+    task<T> get_return_object() { return task<T>(std::coroutine_handle<promise_of>::from_promise(*this)); }
     template <class U = T> void return_value(U &&v) {
         static_assert(std::is_convertible_v<U, T>, "co_return converts what it is given as return does: not explicitly");
         value.emplace(std::forward<U>(v));
@@ -135,7 +139,8 @@ constexpr bool is_temporary = std::is_lvalue_reference_v<T> && !std::is_function
 
 template <class T> requires std::is_reference_v<T> struct promise_of<T> : task_promise {
     std::remove_reference_t<T> *value = nullptr;
-    task<T> get_return_object();
+    using task_promise::task_promise;
+    task<T> get_return_object() { return task<T>(std::coroutine_handle<promise_of>::from_promise(*this)); }
     template <class U = T> void return_value(U &&v) {
         static_assert(std::is_convertible_v<U, T>, "co_return converts what it is given as return does: not explicitly");
         static_assert(!is_temporary<U, T>, "what a fin::task<T &> returns exists after its end: no temporary, no rvalue");
@@ -146,6 +151,7 @@ template <class T> requires std::is_reference_v<T> struct promise_of<T> : task_p
 };
 
 template <> struct promise_of<void> : task_promise {
+    using task_promise::task_promise;
     task<void> get_return_object();
     void return_void() noexcept {}
     void take() noexcept {}
@@ -336,12 +342,6 @@ private:
 
 namespace detail {
 
-template <class T> task<T> promise_of<T>::get_return_object() {
-    return task<T>(std::coroutine_handle<promise_of>::from_promise(*this));
-}
-template <class T> requires std::is_reference_v<T> task<T> promise_of<T>::get_return_object() {
-    return task<T>(std::coroutine_handle<promise_of>::from_promise(*this));
-}
 inline task<void> promise_of<void>::get_return_object() {
     return task<void>(std::coroutine_handle<promise_of>::from_promise(*this));
 }
