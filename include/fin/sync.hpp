@@ -132,7 +132,8 @@ public:
     }
     thread(thread &&other) noexcept { swap(other); }
     FIN_BLOCKING thread &operator=(thread &&other) noexcept {
-        thread(std::move(other)).swap(*this);
+        thread taken(std::move(other));
+        taken.swap(*this);
         return *this;
     }
     FIN_BLOCKING ~thread() {
