@@ -324,9 +324,10 @@ public:
         handle_.promise().running = r;
         return detail::go_on(r, handle_);
     }
-    FIN_TAGGED_ T await_resume() {
-        rethrow();
-        return handle_.promise().take();
+    FIN_TAGGED_ T await_resume() { // the frame ends here: of tasks that hold others, not all at the end of the outermost
+        task ended = std::move(*this);
+        ended.rethrow();
+        return ended.handle_.promise().take();
     }
 
     FIN_TAGGED_ void rethrow() const { // what has left it
