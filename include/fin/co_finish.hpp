@@ -24,8 +24,9 @@
 // exception leaves it, it is cancelled first, and what leaves a task of it is lost.
 //
 // std::system_error is thrown by the constructor where a block cannot be opened (EINVAL outside a coroutine or a
-// continuation; EBUSY inside a finish block of a function), by co_await end() out of turn, and by async and async_cont of a
-// block that has ended (EINVAL).
+// continuation; EBUSY inside a finish block of a function), by co_await end() out of turn (EINVAL) and where the coroutine
+// cannot wait (EBUSY: inside a finish block of a function, or while a frame has a lock, as a std::lock_guard has that locked
+// the mutex itself), and by async and async_cont of a block that has ended (EINVAL).
 #if __cplusplus < 202002L
 #error "<fin/coro.hpp> needs C++20: compile with -std=c++20 or newer"
 #elif !defined(FIN_CO_FINISH_HPP)
@@ -61,7 +62,8 @@ public:
 
     // Of a block that was closed in that way. Was it late?
     bool closed(int result) {
-        check(result, "a block of fin::co ends once, after those that were opened in it");
+        check(result, result != -EBUSY ? "a block of fin::co ends once, after those that were opened in it"
+                                       : "a block of fin::co ends in no block of a function, and while no frame has a lock");
         is_open_ = false;
         if (f_.block.flags & FIN_FINISH_FAILED)
             std::rethrow_exception(take_error(&f_.block));
