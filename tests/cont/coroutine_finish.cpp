@@ -3,12 +3,13 @@
 // block, and throws what left it; a block that is left otherwise waits too. A cancel is of the block alone.
 #include <arpa/inet.h>
 #include <cstring>
+#include <mutex>
 #include <stdexcept>
 #include <string>
 #include <sys/socket.h>
 #include <unistd.h>
 
-#include <fin/coro.hpp>
+#include <fin/co_all.hpp>
 
 #include "check.h"
 
@@ -311,6 +312,77 @@ static fin::task<> while_a_lambda_waits(fin::scope &s) {
         co_await co::sleep(1);
 }
 
+// ---- while a std::lock_guard of the coroutine has locked a mutex no block of it is ended without a stack: co_await throws,
+// and says that it is for the lock
+
+static fin::mutex m;
+static int refusals;
+
+static void is_for_the_lock(const std::system_error &e) {
+    CHECK_EQ(e.code().value(), EBUSY);
+    CHECK(std::strstr(e.what(), "while no frame has a lock"));
+    refusals++;
+}
+
+static fin::task<int> gives(int n) {
+    co_await co::yield();
+    co_return n;
+}
+
+static fin::task<> ends_locked(int &done) {
+    co::finish block;
+    block.async([&] {
+        fin_yield();
+        done++;
+    });
+    try {
+        std::lock_guard hold(m);
+        co_await block.end();
+    } catch (const std::system_error &e) {
+        is_for_the_lock(e);
+    }
+    co_await block.end();
+    done++;
+}
+
+static fin::task<> several_locked(int &done) {
+    {
+        std::lock_guard hold(m);
+        try {
+            co_await co::when_all(gives(1), gives(2));
+        } catch (const std::system_error &e) {
+            is_for_the_lock(e);
+        }
+        try {
+            co_await co::when_any(gives(1), gives(2));
+        } catch (const std::system_error &e) {
+            is_for_the_lock(e);
+        }
+    }
+    CHECK_EQ(co_await co::lock(m), 0);
+    std::lock_guard hold(m, std::adopt_lock);
+    auto [a, b] = co_await co::when_all(gives(1), gives(2));
+    done += a + b;
+}
+
+static fin::task<> out_of_turn() {
+    co::finish outer, inner;
+    try {
+        co_await outer.end();
+    } catch (const std::system_error &e) {
+        CHECK(e.code().value() == EINVAL && std::strstr(e.what(), "ends once"));
+        refusals++;
+    }
+}
+
+static void with_a_lock() {
+    int done = 0;
+    fin::finish(ends_locked(done));
+    fin::finish(several_locked(done));
+    fin::finish(out_of_turn());
+    CHECK(done == 5 && refusals == 4);
+}
+
 int main() {
     int fds[2], result = 1;
     CHECK_EQ(socketpair(AF_UNIX, SOCK_STREAM, 0, fds), 0);
@@ -333,6 +405,7 @@ int main() {
     fin::finish([&](fin::scope &all) { all.async(catches()); });
     fin::finish([&](fin::scope &all) { all.async(while_a_lambda_waits(all)); });
     fin::finish([&](fin::scope &all) { all.async(ended_before()); });
+    with_a_lock();
     CHECK_EQ(alive, 0);
     return 0;
 }

@@ -7,7 +7,7 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
-#include <fin/coro.hpp>
+#include <fin/co_all.hpp>
 
 #include "check.h"
 
@@ -214,11 +214,80 @@ static void against_a_cancel() {
     CHECK_EQ(alive, 0);
 }
 
+// ---- tasks that are given others as parameters, one in the other: their frames end one by one, each when its result is
+// there, and not one destructor inside the other, when the outermost ends
+
+enum { MANY = 20000 };
+
+static fin::task<int> first(bool throws, counted = {}) {
+    co_await fin::co::yield();
+    if (throws)
+        throw std::runtime_error("the first");
+    co_return 0;
+}
+static fin::task<int> after(fin::task<int> before, counted = {}) {
+    int n = co_await std::move(before);
+    co_return n + 1;
+}
+
+static fin::task<int> chain(bool throws) {
+    auto t = first(throws);
+    for (int i = 0; i < MANY; i++)
+        t = after(std::move(t));
+    return t;
+}
+
+static fin::task<> adds(fin::task<int> t, int &sum) { sum += co_await std::move(t); }
+
+static fin::task<int> only_one(fin::task<int> t) {
+    auto [n] = co_await fin::co::when_all(std::move(t));
+    co_return n;
+}
+
+static fin::task<> with_a_name() {
+    auto t = after(first(false)); // with its parameters
+    CHECK_EQ(alive, 2);
+    CHECK_EQ(co_await std::move(t), 1);
+    CHECK_EQ(alive, 0);
+    bool refused = false;
+    try {
+        co_await std::move(t);
+    } catch (const std::logic_error &) {
+        refused = true;
+    }
+    CHECK(refused);
+}
+
+static void chains() {
+    int sum = 0, caught = 0;
+    fin::finish([&](fin::scope &s) {
+        s.async(adds(chain(false), sum));
+        s.async([&] { sum += fin::finish(chain(false)); });
+        s.async(adds(only_one(chain(false)), sum));
+    });
+    CHECK_EQ(sum, 3 * MANY);
+    for (int i = 0; i < 2; i++) {
+        try {
+            fin::finish([&](fin::scope &s) {
+                if (i == 0)
+                    s.async(adds(chain(true), sum));
+                else
+                    s.async([&] { fin::finish(chain(true)); });
+            });
+        } catch (const std::runtime_error &) {
+            caught++;
+        }
+    }
+    CHECK(caught == 2 && alive == 0);
+    fin::finish(with_a_name());
+}
+
 int main(int argc, char **argv) {
     long n = argc > 1 ? atol(argv[1]) : 3000;
     deep(n);
     once();
     several_throw();
+    chains();
     rounds = (int)(n / 30);
     against_a_cancel();
     return 0;
