@@ -186,7 +186,7 @@ static inline __attribute__((always_inline)) void directed(struct fin_awe *a, st
     __asm__("" : "+r"(self)); // now: what it takes is two registers
     if (FIN_UNLIKELY(!next))
         return slow(a, t, to, from);
-    uint64_t word = FIN_STATE_WORD(next);
+    uint64_t word = __atomic_load_n(&FIN_STATE_WORD(next), __ATOMIC_RELAXED); // another thread may be waking it
     if (FIN_UNLIKELY(word >> 32 != to))
         return slow(a, t, to, from);
     __asm__("" : "+r"(word)); // so that `to` is not kept beside it
