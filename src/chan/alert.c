@@ -157,9 +157,18 @@ static FIN_BLOCKING void handler(int signal) {
     errno = error;
 }
 
+// Since this was asked last, has one been put before all others that may still be queued? Having handled an event, it is to
+// be in line for the next before anybody computes; but whoever had started it, and had not gone on yet, goes on before the
+// queue.
+static bool is_overtaking(struct fin_runtime *rt) {
+    bool is = rt->precedes && !fin_link_empty(&rt->queue);
+    rt->precedes = false;
+    return is;
+}
+
 void fin_alert_enable(void) {
     struct fin_runtime *rt = fin_here();
-    if (pending_of(rt->thread.current))
+    if (is_overtaking(rt) || pending_of(rt->thread.current))
         fin_yield(); // what goes on meanwhile is not left to an alert
     for (compute(rt); alerted(rt); compute(rt)) {
         disable(rt);

@@ -187,6 +187,8 @@ int fin_waitset_next_on(struct fin_waitset *w, void **arg, struct fin_chan_on *s
     if (r > 0)
         return end(on, -ECANCELED);
     bool has_stack = !running_record(here(fin_here())); // whose owner would go on first
+    if (has_stack && __atomic_load_n(&w->monitor, __ATOMIC_RELAXED) == fin_here()) // and might compute
+        return end(on, fin_cont_call_first(woken_for_next, &on, sizeof on, 0));
     if (has_stack || (++events % EVENTS_A_TURN == 0 && !__atomic_load_n(&w->monitor, __ATOMIC_RELAXED)))
         return end(on, fin_cont_go_on(FIN_FOR_TURN, woken_for_next, &on, sizeof on, 0));
     return next_or_sleep(on);

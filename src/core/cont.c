@@ -339,6 +339,7 @@ static inline int call_with(fin_cont *cont, const void *state, size_t size, int 
     if (!running_record(l.body) || l.body->inner || fin_tracking(l.rt) || !tick(l.rt)) { // now and then others have a turn
         l.e->cancellable = what;
         queue_at(l.rt, l.e, result, front);
+        l.rt->precedes |= front;
         fin_cont_leave_to_next(l.rt, l.body, FIN_FOR_TURN);
     }
     next_step(l.body, l.e, cont, result);

@@ -161,6 +161,7 @@ struct fin_runtime {
     uint32_t alerted __attribute__((aligned(64))), computing;
     struct fin_body *computing_body;
     struct fin_finish_block *computing_block;
+    bool precedes; // an AWE has been put before all others, since somebody looked (alert.c)
     void (*alert)(struct fin_runtime *rt);
     struct fin_waitset *monitored;
     uint32_t served; // of `called`, those with serves_alert
