@@ -95,6 +95,9 @@ static inline void in_give(struct fin_chan *c) {
 // send.c: sends the word and the data as one message. As fin_chan_send and fin_chan_send_nc.
 FIN_BLOCKING int fin_chan_send_behind(struct fin_chan *c, uint64_t word, const void *data, size_t size, bool nc);
 
+// rpc.c: that waits for room. The other side knows, and says from here on when it has taken something.
+void fin_rpc_no_room(struct fin_chan *c, uint64_t word);
+
 // chan.c: as fin_chan_recv, of an end whose sender is on this thread, where there is more to it than to wait for that one.
 FIN_BLOCKING ssize_t fin_chan_recv_there(struct fin_chan *c, void *buffer, size_t size, bool nc);
 

@@ -165,7 +165,8 @@ ssize_t fin_rpc_take_head(struct fin_rpc *r, void *request, size_t room, uint32_
     return (ssize_t)size;
 }
 
-ssize_t fin_rpc_poll_now(struct fin_rpc *r, void *request, size_t room, uint32_t *id) {
+// What is there, up to a request, unless an AWE reads.
+static void read_now(struct fin_rpc *r) {
     for (int i = 0; i < FLOOD && !r->reading && !r->head && r->end == 0; i++) {
         const void *bytes;
         ssize_t n = fin_chan_try_peek(r->chan, &bytes);
@@ -176,6 +177,10 @@ ssize_t fin_rpc_poll_now(struct fin_rpc *r, void *request, size_t room, uint32_t
         else
             handle(r, bytes, (size_t)n);
     }
+}
+
+ssize_t fin_rpc_poll_now(struct fin_rpc *r, void *request, size_t room, uint32_t *id) {
+    read_now(r);
     if (r->head)
         return fin_rpc_take_head(r, request, room, id);
     if (r->first)
@@ -218,6 +223,24 @@ ssize_t fin_rpc_poll_group(struct fin_rpc *const *group, unsigned count, unsigne
         error = n;
     }
     return error;
+}
+
+// A server that works on one request at a time may wait for room for an answer, while nobody waits for answers here: of
+// calls that were given up, or whose answers are received later. So who is to sleep until a request can be sent takes those
+// that have come. And either side first says what it has taken of the other's, which it otherwise does now and then: so each
+// finds room in the end, as a message takes up half of a ring at most. Replies may be sent by other threads, which do not
+// read here.
+void fin_rpc_no_room(struct fin_chan *c, uint64_t word) {
+    struct fin_rpc *r = c->rpc;
+    if ((uint32_t)word == RPC_REQUEST) {
+        read_now(r);
+        if (r->first)
+            promote(r);
+    }
+    if (turn_enter(&c->in.turn)) {
+        fin_ump_consumed(&c->in.ump);
+        turn_leave(&c->in.turn);
+    }
 }
 
 int fin_rpc_open(struct fin_rpc **out, struct fin_chan *c, unsigned flags) {

@@ -70,7 +70,7 @@ static int put(struct fin_chan *c, const struct message *m) {
 }
 
 static FIN_BLOCKING int put_waiting(struct fin_chan *c, const struct message *m, bool nc) {
-    int r = fin_ump_await_room(&c->out.ump, ump_lines(whole_size(m)), nc);
+    int r = fin_ump_await_room(&c->out.ump, ump_lines(whole_size(m)), m->word ? *m->word : 0, nc);
     if (r == 0 && m->count)
         r = fin_bell_send_fds(&c->out.ump, m->fds, (int)m->count, nc);
     return r == 0 ? put(c, m) : r;
@@ -299,7 +299,7 @@ static FIN_BLOCKING __attribute__((noinline)) int reserve_slowly(struct fin_chan
     int r = out_take(c, nc);
     if (r != 0)
         return r;
-    r = fin_ump_await_room(tx, ump_lines(size), nc);
+    r = fin_ump_await_room(tx, ump_lines(size), 0, nc);
     if (r != 0) {
         fin_chan_out_give(c);
         return r;

@@ -28,6 +28,8 @@ static int await_room(struct chan_on *on) {
     __atomic_store_n(&tx->own->armed, ++tx->armed, __ATOMIC_RELAXED);
     __atomic_thread_fence(__ATOMIC_SEQ_CST);
     r = put_now(on);
+    if (r == -EAGAIN && on->behind)
+        fin_rpc_no_room(on->chan, on->word);
     if (r == -EAGAIN)
         r = tx->meeting ? fin_event_await_message_on(&tx->meeting->room, heard + 1, &on->wait.sync, woken, &on, sizeof on)
                         : fin_on_readable(&on->wait.io, tx->fd, woken, &on, sizeof on);

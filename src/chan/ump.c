@@ -10,6 +10,7 @@
 #include <fin/time.h>
 
 #include "chan/bell.h"
+#include "chan/chan.h"
 #include "chan/lmp.h"
 #include "chan/wait.h"
 #include "core/dispatch.h"
@@ -263,6 +264,7 @@ int fin_ump_await_message(struct ump_rx *rx, bool nc) {
 struct wanted {
     struct ump_tx *tx;
     uint32_t lines;
+    uint64_t word;
 };
 
 static bool came_room(void *wanted) {
@@ -275,13 +277,16 @@ static FIN_BLOCKING int sleep_for_room(struct wanted *w, bool nc) {
     uint64_t heard = tx->meeting ? fin_event_read(&tx->meeting->room) : 0;
     __atomic_store_n(&tx->own->armed, ++tx->armed, __ATOMIC_RELAXED);
     __atomic_thread_fence(__ATOMIC_SEQ_CST);
-    int r = came_room(w) ? 0 : fin_bell_await_room(tx, heard, nc);
+    bool came = came_room(w);
+    if (!came && w->word)
+        fin_rpc_no_room((struct fin_chan *)((char *)tx - offsetof(struct fin_chan, out.ump)), w->word);
+    int r = came ? 0 : fin_bell_await_room(tx, heard, nc);
     __atomic_store_n(&tx->own->armed, 0, __ATOMIC_RELAXED);
     return r;
 }
 
-int fin_ump_await_room(struct ump_tx *tx, uint32_t lines, bool nc) {
-    struct wanted w = {tx, lines};
+int fin_ump_await_room(struct ump_tx *tx, uint32_t lines, uint64_t word, bool nc) {
+    struct wanted w = {tx, lines, word};
     if (ump_room(tx, lines))
         return 0;
     int r = came_room(&w) ? 0 : tx->alone ? -EAGAIN : look_awhile(came_room, &w, nc);

@@ -31,8 +31,8 @@ void fin_ump_disarm(struct ump_rx *rx);
 // 0: there is a message; -ESHUTDOWN, -ECONNRESET: the sender closed or died, and there is none; -EPROTO, -ECANCELED, a
 // shortage; -EBUSY where a waitset waits for it.
 FIN_BLOCKING int fin_ump_await_message(struct ump_rx *rx, bool nc);
-// 0: there is room; -EPIPE, -EPROTO, -ECANCELED, a shortage.
-FIN_BLOCKING int fin_ump_await_room(struct ump_tx *tx, uint32_t lines, bool nc);
+// 0: there is room; -EPIPE, -EPROTO, -ECANCELED, a shortage. `word`: of a call's message (rpc.h), or 0.
+FIN_BLOCKING int fin_ump_await_room(struct ump_tx *tx, uint32_t lines, uint64_t word, bool nc);
 
 // Looks for a while where this thread has nothing else to do, and nobody has the turn. Is there something?
 bool fin_ump_spin(struct ump_rx *rx);
