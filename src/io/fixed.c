@@ -9,7 +9,7 @@
 #include "io/cached.h"
 #include "io/fixed.h"
 
-enum { MEMORIES = 64, NO_SLOT = -1 };
+enum { MEMORIES = 64, NO_SLOT = -1, MOST_AT_ONCE = 16 << 10 };
 
 struct fin_memory {
     struct owned owned;
@@ -280,11 +280,12 @@ static inline FIN_BLOCKING ssize_t of_number(struct io *io, struct call c) {
     return n;
 }
 
-// Where the thread has nothing else to do, what the page cache has is read as by fin_pread: it takes less time than by the
-// ring, also by one that knows the file and the memory.
+// Where the thread has nothing else to do, what the page cache has is read as by fin_pread: up to some size it takes less
+// time than by the ring, also by one that knows the file and the memory. To memory that it knows the kernel copies quicker:
+// 16 KiB take 0.97 of the ring's time at once, 32 KiB 1.1, 64 KiB 1.17 (AMD Zen 4).
 static inline FIN_BLOCKING ssize_t by_slot(struct fin_memory *m, struct call c) {
     struct io *io = m->owned.io;
-    if (c.op == IORING_OP_READ && fin_io_is_alone(io)) {
+    if (c.op == IORING_OP_READ && c.len <= MOST_AT_ONCE && fin_io_is_alone(io)) {
         int n = fin_uring_read_at_once(io, fin_io_descriptor(c.fd), (uintptr_t)c.addr, c.len, c.off, 0, c.nc);
         if (n >= 0)
             return n;
