@@ -18,6 +18,7 @@ GOOD = {
     'docs/tested.md': 'A `fin_yield`, in `src/core/awe.c` and [here](tested.md).\n' + CODE,
     'docs/core.md': TABLE,
     'docs/results.md': CODE,
+    'docs/results-other.md': CODE,
 }
 BAD = {  # page: (its text, how each line begins that is said about it)
     'README.md': (CODE + CODE, 'README.md: its samples are not tested'),
