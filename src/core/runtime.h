@@ -125,6 +125,7 @@ struct fin_runtime {
     struct fin_finish_block *reserve; // a stack for explicit AWEs alone, where there is no memory for another
     struct fin_link starved;          // those that found none: they are queued again as soon as there is one
     bool hungry;                      // the reserve is in use
+    bool precedes; // an AWE has been put before all others, since somebody looked (src/chan/alert.c)
 
     struct fin_cont_slab *cont_slabs; // explicit AWEs
     struct fin_link *cont_free;
@@ -161,7 +162,6 @@ struct fin_runtime {
     uint32_t alerted __attribute__((aligned(64))), computing;
     struct fin_body *computing_body;
     struct fin_finish_block *computing_block;
-    bool precedes; // an AWE has been put before all others, since somebody looked (alert.c)
     void (*alert)(struct fin_runtime *rt);
     struct fin_waitset *monitored;
     uint32_t served; // of `called`, those with serves_alert
@@ -172,6 +172,7 @@ struct fin_runtime {
 
     const void *inner[2]; // where continuations of the library lie (kept.h): for who looks at another process
 };
+_Static_assert(sizeof(struct fin_runtime) <= 4096, "a page for each thread");
 
 extern struct fin_runtime *fin_runtimes;
 extern uint32_t fin_runtime_count;
