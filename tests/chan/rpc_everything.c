@@ -3,7 +3,6 @@
 // answer in every way, also nobody's call, and give up; in some rounds a thread closes its ends, or a process ends or is
 // killed. Each call has its own answer or a defined error, and ends; all ids are free at the end; as many answers have come
 // as were sent.
-// FIN_SEED=n FIN_ROUNDS=n in the environment: others, and more.
 #include "rpc_everything_calls.h"
 #include "rpc_everything_serve.h"
 
@@ -235,40 +234,17 @@ static void be_b(void) {
     thread_lives(&threads[2]);
 }
 
-static pid_t start(void (*fn)(void)) {
-    pid_t pid = fork();
-    CHECK(pid >= 0);
-    if (pid == 0) {
-        signal(SIGALRM, hangs);
-        alarm(50);
-        fn();
-        exit(0);
-    }
-    return pid;
-}
-
 static void one_round(void) {
-    int status[2];
     make_world();
     pid_t pids[2] = {start(be_a), start(be_b)};
     for (int i = PROCESSES_LINK; i < LINKS; i++)
         for (int k = 0; k < 2; k++)
             close(links[i].fds[k]);
-    for (int i = 0; i < 2; i++)
-        CHECK_EQ(waitpid(pids[i], &status[i], 0), pids[i]);
-    bool killed = violence == IS_KILLED && WIFSIGNALED(status[1]) && WTERMSIG(status[1]) == SIGKILL;
-    if (status[0] != 0 || (status[1] != 0 && !killed)) {
-        fprintf(stderr, "ends: FIN_SEED=%u FIN_ROUNDS=1: %x %x, violence %u\n", seed, status[0], status[1], violence);
-        exit(1);
-    }
+    await_both(pids, violence == IS_KILLED);
 }
 
-int main(int count, char **args) {
-    const char *first = count > 1 ? args[1] : getenv("FIN_SEED"), *many = getenv("FIN_ROUNDS");
-    unsigned rounds = many ? (unsigned)atoi(many) : getenv("FIN_FEW") || on_valgrind() ? 2 : 20;
+int main(void) {
     make_pattern();
-    seed = first ? (unsigned)atoi(first) : 1;
-    for (unsigned round = 0; round < rounds; round++, seed++)
-        one_round();
+    run_rounds(20, one_round);
     return 0;
 }

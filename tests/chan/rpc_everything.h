@@ -3,6 +3,7 @@
 #ifndef FIN_TESTS_CHAN_RPC_EVERYTHING_H
 #define FIN_TESTS_CHAN_RPC_EVERYTHING_H
 
+#include "rounds.h"
 #include "rpc.h"
 #include "chan/rpc.h"
 
@@ -45,7 +46,7 @@ struct side {
     bool peer_done, final_asked, final_told, broken, over, in_group, grouped;
 };
 
-static unsigned seed, violence;
+static unsigned violence;
 enum { NO_VIOLENCE, EXITS, IS_KILLED, B_CLOSES, THREAD_CLOSES, VIOLENCES };
 
 #define HOLDS(s, condition)                                                                                                 \

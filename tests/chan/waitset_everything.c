@@ -2,7 +2,6 @@
 // Threads of one process dispatch sets in all forms; what is in them comes from these threads and from another process, and
 // moves, leaves and comes back; one thread computes, and is alerted; the other process may be killed. Each message is
 // handled once, in order, by one at a time; each end is told; nobody waits for ever.
-// FIN_SEED=n FIN_ROUNDS=n in the environment: others, and more.
 #include <sched.h>
 
 #include "waitset_everything.h"
@@ -442,39 +441,16 @@ static void hangs(int unused) {
     abort();
 }
 
-static pid_t start(void (*fn)(void)) {
-    pid_t pid = fork();
-    CHECK(pid >= 0);
-    if (pid == 0) {
-        signal(SIGALRM, hangs);
-        alarm(50);
-        fn();
-        exit(0);
-    }
-    return pid;
-}
-
 static void one_round(void) {
-    int status[2];
     make_world();
     pid_t pids[2] = {start(be_a), start(be_b)};
     for (unsigned i = 0; i < channel_count; i++)
         for (int k = 0; k < 2 && channels[i].kind == SOCKET; k++)
             close(channels[i].fds[k]);
-    for (int i = 0; i < 2; i++)
-        CHECK_EQ(waitpid(pids[i], &status[i], 0), pids[i]);
-    bool killed = kills && WIFSIGNALED(status[1]) && WTERMSIG(status[1]) == SIGKILL;
-    if (status[0] != 0 || (status[1] != 0 && !killed)) {
-        fprintf(stderr, "ends: FIN_SEED=%u FIN_ROUNDS=1: %x %x\n", seed, (unsigned)status[0], (unsigned)status[1]);
-        exit(1);
-    }
+    await_both(pids, kills);
 }
 
-int main(int count, char **args) {
-    const char *first = count > 1 ? args[1] : getenv("FIN_SEED"), *many = getenv("FIN_ROUNDS");
-    unsigned rounds = many ? (unsigned)atoi(many) : getenv("FIN_FEW") || on_valgrind() ? 2 : 30;
-    seed = first ? (unsigned)atoi(first) : 1;
-    for (unsigned round = 0; round < rounds; round++, seed++)
-        one_round();
+int main(void) {
+    run_rounds(30, one_round);
     return 0;
 }

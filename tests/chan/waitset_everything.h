@@ -4,6 +4,7 @@
 #define FIN_TESTS_CHAN_WAITSET_EVERYTHING_H
 
 #include "chan.h"
+#include "rounds.h"
 
 enum { THREADS = 3, MOST = 14, SETS = 3, SOURCES = 3, LARGEST = 1500 };
 
@@ -29,7 +30,7 @@ struct source {
 
 enum { B = THREADS };
 static struct channel channels[MOST];
-static unsigned channel_count, seed;
+static unsigned channel_count;
 static struct fin_waitset *sets[SETS]; // the first one is thread 0's alone
 static struct source sources[SOURCES];
 static struct fin_waitset *alerting; // of one source, whose handler does not wait
