@@ -285,11 +285,9 @@ static inline FIN_BLOCKING ssize_t of_number(struct io *io, struct call c) {
 // 16 KiB take 0.97 of the ring's time at once, 32 KiB 1.1, 64 KiB 1.17 (AMD Zen 4).
 static inline FIN_BLOCKING ssize_t by_slot(struct fin_memory *m, struct call c) {
     struct io *io = m->owned.io;
-    if (c.op == IORING_OP_READ && c.len <= MOST_AT_ONCE && fin_io_is_alone(io)) {
-        int n = fin_uring_read_at_once(io, fin_io_descriptor(c.fd), (uintptr_t)c.addr, c.len, c.off, 0, c.nc);
-        if (n >= 0)
-            return n;
-    }
+    int n = c.len <= MOST_AT_ONCE ? read_at_once(io, &c) : -EAGAIN;
+    if (n >= 0)
+        return n;
     c.op = c.op == IORING_OP_READ ? IORING_OP_READ_FIXED : IORING_OP_WRITE_FIXED;
     c.buf_index = (uint16_t)m->slot;
     return c.fd >= FIXED ? of_number(io, c) : run_by(fin_uring_quick_fixed, io, c);

@@ -67,6 +67,7 @@ static inline unsigned next_random(unsigned *state) {
     *state = *state * 1664525u + 1013904223u;
     return *state >> 8;
 }
+static inline unsigned below(unsigned *state, unsigned of) { return next_random(state) % of; }
 
 // As many turns as chance says, below `most`; and once in `sleeps`, a sleep.
 __attribute__((unused)) static void pause_a_while(unsigned *seed, unsigned most, unsigned sleeps) {

@@ -64,7 +64,6 @@ enum { NO_VIOLENCE, EXITS, IS_KILLED, B_CLOSES, THREAD_CLOSES, VIOLENCES };
         CHECK_EQ(a_, b_);                                                                                                   \
     } while (0)
 
-static inline unsigned below(unsigned *state, unsigned of) { return next_random(state) % of; }
 static inline unsigned chance(struct side *s, unsigned of) { return below(&s->seed, of); }
 
 static inline bool is_end(ssize_t n) { return n == -EPIPE || n == -ESHUTDOWN || n == -ECONNRESET; }

@@ -42,7 +42,6 @@ static bool calm; // nobody looks without need
 static unsigned ended; // channels
 static __thread unsigned own_seed;
 
-static inline unsigned below(unsigned *state, unsigned of) { return next_random(state) % of; }
 static inline unsigned chance(unsigned of) { return below(&own_seed, of); }
 
 #define HOLDS(e, condition)                                                                                                 \

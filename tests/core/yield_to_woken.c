@@ -72,7 +72,7 @@ static void race(uint32_t id) {
 
 int main(void) {
     uint32_t id;
-    rounds = getenv("FIN_FEW") ? 3000 : 50000;
+    rounds = getenv("FIN_FEW") ? 5000 : 100000;
     race(0);
     CHECK_EQ(fin_awe_id_create(&id), 0);
     CHECK(id != 0);
