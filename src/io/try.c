@@ -2,7 +2,6 @@
 // Calls made so that they do not block: for the epoll back end, and splices. -EAGAIN says that they would have.
 #define _GNU_SOURCE
 #include <fcntl.h>
-#include <limits.h>
 #include <linux/openat2.h>
 #include <poll.h>
 #include <pthread.h>
@@ -129,16 +128,17 @@ static bool same_terminal(int a, int b) {
     return ioctl(a, TIOCGDEV, &of_a) == 0 && ioctl(b, TIOCGDEV, &of_b) == 0 && of_a == of_b;
 }
 
-// A terminal has an open file more, of ours, that does not block. Not the master of a pseudo-terminal: to open that makes a
-// new one. (Closed, it takes the record locks of this process with it, fcntl(2); nobody locks terminals that way.)
-static int open_terminal(int fd, int access) {
+// A pipe or terminal has an open file more, of ours, that does not block. Not the master of a pseudo-terminal: to open that
+// makes a new one. (Closed, it takes the record locks of this process with it, fcntl(2); nobody locks these that way.)
+static int open_again(int fd, int access) {
     int number;
     char path[48];
-    if (!isatty(fd) || ioctl(fd, TIOCGPTN, &number) == 0)
+    bool pipe = is_pipe(fd);
+    if (!pipe && (!isatty(fd) || ioctl(fd, TIOCGPTN, &number) == 0))
         return -1;
     snprintf(path, sizeof path, "/proc/thread-self/fd/%d", fd);
     int own = open(path, access | O_NONBLOCK | O_NOCTTY | O_CLOEXEC);
-    if (own < 0 || same_terminal(fd, own))
+    if (own < 0 || pipe || same_terminal(fd, own))
         return own;
     close(own);
     return -1;
@@ -167,7 +167,7 @@ static int splice_it(const struct call *c) {
     int in = (int)c->file_index, other = is_pipe(in) ? c->fd : in, r;
     if (is_pipe(other))
         return fin_io_direct(c);
-    int own = open_terminal(other, other == in ? O_RDONLY : O_WRONLY);
+    int own = open_again(other, other == in ? O_RDONLY : O_WRONLY);
     if (own < 0)
         return unblocked(other, c, fin_io_direct);
     with.fd = other == in ? c->fd : own;
@@ -177,25 +177,10 @@ static int splice_it(const struct call *c) {
     return r;
 }
 
-// Of what cannot say that it would block: ready, it may block all the same, where it takes a part.
-static int of_device(struct call *c, const struct vectors *v, int access, int ready) {
-    int own = -1, r;
-    if (ready & (POLLHUP | POLLERR) || (!inwards(c) && adds_little(c->fd, v)))
-        return fin_io_direct(c);
-    own = open_terminal(c->fd, access);
-    if (own < 0)
-        return unblocked(c->fd, c, fin_io_direct);
-    c->fd = own;
-    r = fin_io_direct(c);
-    close(own);
-    return r;
-}
-
-// Of a pipe, terminal and the like. Where the kernel cannot do it without blocking it has to be ready. A pipe that is ready
-// takes this much without blocking.
+// Of a pipe, terminal and the like. Where the kernel cannot do it without blocking it has to be ready; ready, it may block
+// all the same, where it takes a part, or somebody else was faster.
 static int of_stream(const struct call *c, const struct vectors *v) {
     bool in = inwards(c);
-    size_t i = 0;
     struct call plain = *c;
     int flags = (int)(plain.flags &= ~(uint32_t)RWF_NOWAIT);
     int r = nowait(c, v);
@@ -209,16 +194,15 @@ static int of_stream(const struct call *c, const struct vectors *v) {
     r = fin_io_ready_now(c->fd, in ? POLLIN : POLLOUT);
     if (r <= 0)
         return r < 0 ? r : -EAGAIN;
-    if (!is_pipe(c->fd))
-        return of_device(&plain, v, access, r);
-    if (in)
-        return fin_io_vectors(true, c->fd, v->v, (int)v->n, -1, flags);
-    while (i + 1 < v->n && v->v[i].iov_len == 0)
-        i++;
-    struct iovec first = v->n ? v->v[i] : (struct iovec){0};
-    if (first.iov_len > PIPE_BUF)
-        first.iov_len = PIPE_BUF;
-    return fin_io_vectors(false, c->fd, &first, v->n != 0, -1, flags);
+    if (r & (POLLHUP | POLLERR) || (!in && adds_little(c->fd, v)))
+        return fin_io_direct(&plain);
+    int own = open_again(c->fd, access);
+    if (own < 0)
+        return unblocked(c->fd, &plain, fin_io_direct);
+    plain.fd = own;
+    r = fin_io_direct(&plain);
+    close(own);
+    return r;
 }
 
 // A read of nothing waits for nothing, a receive does. Once the kernel has refused the flag it has seen the vectors.
