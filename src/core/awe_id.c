@@ -147,7 +147,7 @@ static inline __attribute__((always_inline)) void yield_slow(struct fin_awe *a, 
     }
     if (how & SAVES) {
         self->awe = a;
-        FIN_STATE_WORD(a) |= FIN_AWE_NAMED | (uint64_t)from << 32;
+        fin_set_state_word(a, fin_state(a) | FIN_AWE_NAMED | (uint64_t)from << 32);
     }
     if (p && how & DIRECTED)
         fin_queue_pending(rt, rt->thread.current);
@@ -207,7 +207,7 @@ static inline __attribute__((always_inline)) void directed(struct fin_awe *a, st
     a->block = block;
     a->body = rt->body;
     uint32_t state = how & QUEUES ? ((uint32_t)word & ~(uint32_t)FIN_AWE_KIND) | FIN_AWE_QUEUED : (uint32_t)word;
-    FIN_STATE_WORD(a) = how & SAVES ? state | (uint64_t)from << 32 : state ^ FIN_AWE_NAMED;
+    fin_set_state_word(a, how & SAVES ? state | (uint64_t)from << 32 : state ^ FIN_AWE_NAMED);
     if (how & QUEUES)
         take_plain_for(rt, next, a);
     resume_plain(rt, next);

@@ -14,13 +14,13 @@ void **fin_exceptions(struct fin_runtime *rt) {
 void fin_save_exceptions(struct fin_runtime *rt, struct fin_awe *a) {
     void **e = fin_exceptions(rt);
     if (fin_tracking(rt))
-        a->state |= FIN_AWE_TRACKED;
+        fin_add_state(a, FIN_AWE_TRACKED);
     if (!e || !(e[0] || e[1]))
         return;
     a->saved[0] = e[0];
     a->saved[1] = e[1];
     e[0] = e[1] = NULL;
-    a->state |= FIN_AWE_EXCEPTIONS;
+    fin_add_state(a, FIN_AWE_EXCEPTIONS);
 }
 
 // resume(), where there is more to do.
@@ -280,7 +280,7 @@ void fin_queue_pending(struct fin_runtime *rt, struct fin_finish_block *from) {
             fin_track_use(a, sizeof *a);
         a->context = c;
         a->block = rt->thread.current;
-        FIN_STATE_WORD(a) = rt->tag | FIN_AWE_QUEUED | FIN_AWE_OWNER | (fin_tracking(rt) ? FIN_AWE_TRACKED : 0);
+        fin_set_state_word(a, rt->tag | FIN_AWE_QUEUED | FIN_AWE_OWNER | (fin_tracking(rt) ? FIN_AWE_TRACKED : 0));
         a->bx = bx;
         a->saved[0] = p->pending;
         p->pending = NULL; // until resumed

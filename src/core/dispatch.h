@@ -85,6 +85,9 @@ static inline bool fin_awe_may_run(const struct fin_runtime *rt, const struct fi
 static inline void fin_set_state_word(struct fin_awe *a, uint64_t word) {
     __atomic_store_n(&FIN_STATE_WORD(a), word, __ATOMIC_RELAXED);
 }
+static inline void fin_add_state(struct fin_awe *a, uint32_t bits) {
+    __atomic_store_n(&a->state, fin_state(a) | bits, __ATOMIC_RELAXED);
+}
 static inline void fin_set_kind(struct fin_awe *a, uint32_t kind) {
     __atomic_store_n(&a->state, (fin_state(a) & ~(uint32_t)FIN_AWE_KIND) | kind, __ATOMIC_RELAXED);
 }
@@ -191,7 +194,7 @@ static inline struct fin_finish_block *stop(struct fin_runtime *rt, struct fin_a
     a->body = running_body(rt, p);
     if (FIN_UNLIKELY(p != NULL) && !((uintptr_t)p->pending & FIN_PENDING_NAMED))
         a->body->name = NULL; // from here on a debugger may look
-    FIN_STATE_WORD(a) = rt->tag | kind;
+    fin_set_state_word(a, rt->tag | kind);
     if (FIN_UNLIKELY(!fin_no_exceptions(rt)))
         fin_save_exceptions(rt, a);
     return p;
@@ -211,7 +214,7 @@ static inline bool plain(const struct fin_runtime *rt) { return plain_block(rt) 
 static inline void stop_plain(struct fin_runtime *rt, struct fin_awe *a, uint32_t kind, uint32_t id) {
     a->block = rt->thread.current;
     a->body = rt->body;
-    FIN_STATE_WORD(a) = rt->tag | kind | (uint64_t)id << 32;
+    fin_set_state_word(a, rt->tag | kind | (uint64_t)id << 32);
 }
 
 // resume() of an AWE whose state has none of FIN_AWE_EXTRA. All but the jump:
@@ -277,7 +280,7 @@ static inline __attribute__((always_inline)) void stop_body(struct fin_runtime *
                                                             struct fin_body *body) {
     a->block = rt->thread.current;
     a->body = body;
-    FIN_STATE_WORD(a) = rt->tag | kind;
+    fin_set_state_word(a, rt->tag | kind);
     body->name = NULL; // from here on a debugger may look
     body->inner = body->ended = 0;
 }
