@@ -401,23 +401,17 @@ template <class Body> FIN_TAGGED_ FIN_BLOCKING void finish_nc(Body &&body) {
 
 #pragma push_macro("timeout") // <curses.h> has one
 #undef timeout
-// The same as finish; cancelled when the time (nanoseconds) is over, or when fin_now() is `when`. Returns whether that
-// happened; even then the work may have been done.
-template <class Body> FIN_TAGGED_ FIN_BLOCKING bool timeout(uint64_t ns, Body &&body) {
-    return detail::timed<scope>(fin_timeout_begin_, ns, std::forward<Body>(body));
-}
-template <class Body> FIN_TAGGED_ FIN_BLOCKING bool deadline(uint64_t when, Body &&body) {
-    return detail::timed<scope>(fin_deadline_begin_, when, std::forward<Body>(body));
-}
-// With a duration or a point in time of <chrono>: <fin/chrono.hpp>.
-template <class Duration, class Body, class = detail::if_duration<Duration>>
-FIN_TAGGED_ FIN_BLOCKING bool timeout(const Duration &d, Body &&body) {
-    return fin::timeout(fin::ns(d), std::forward<Body>(body));
+// The same as finish; cancelled when the time is over, or when it is `when`: nanoseconds and what fin_now() says, or a
+// duration and a point in time of <chrono> (<fin/chrono.hpp>). Returns whether that happened; even then the work may have
+// been done.
+template <class Time, class Body, class = detail::if_ns<Time>>
+FIN_TAGGED_ FIN_BLOCKING bool timeout(Time time, Body &&body) {
+    return detail::timed<scope>(fin_timeout_begin_, fin::ns(time), std::forward<Body>(body));
 }
 #pragma pop_macro("timeout")
-template <class Time, class Body, class = detail::if_time_point<Time>>
-FIN_TAGGED_ FIN_BLOCKING bool deadline(const Time &t, Body &&body) {
-    return fin::deadline(fin::when(t), std::forward<Body>(body));
+template <class Time, class Body, class = detail::if_when<Time>>
+FIN_TAGGED_ FIN_BLOCKING bool deadline(Time when, Body &&body) {
+    return detail::timed<scope>(fin_deadline_begin_, fin::when(when), std::forward<Body>(body));
 }
 
 #ifdef FIN_ELIDE

@@ -25,6 +25,13 @@ namespace detail {
 
 template <class Duration> using if_duration = decltype(Duration::period::num, std::declval<Duration>().count());
 template <class Time> using if_time_point = decltype(Time::clock::now(), std::declval<Time>().time_since_epoch());
+template <class Number> using if_fraction = std::enable_if_t<std::is_floating_point_v<Number>>;
+
+// Or 0.5 would be no nanosecond.
+template <class Number> constexpr uint64_t whole(Number) {
+    static_assert(!std::is_floating_point_v<Number>, "a number is of nanoseconds, and whole: FIN_S / 2, or 500ms");
+    return 0;
+}
 
 // Rounded up. Of 290 years and more, before or after: the least or the greatest number.
 template <class Duration> constexpr int64_t signed_ns(const Duration &d) {
@@ -49,12 +56,14 @@ template <class Duration> constexpr int64_t signed_ns(const Duration &d) {
 } // namespace detail
 
 // A duration in nanoseconds, rounded up, so that no wait is shorter than asked for: 0 of a negative one, and UINT64_MAX,
-// which is for ever, of 290 years or more. A number is one of nanoseconds already. Does not block.
+// which is for ever, of 290 years or more. A number is one of nanoseconds already; a fraction does not compile. Does not
+// block.
 constexpr uint64_t ns(uint64_t number) { return number; }
 template <class Duration, class = detail::if_duration<Duration>> constexpr uint64_t ns(const Duration &d) {
     int64_t n = detail::signed_ns(d);
     return n == INT64_MAX ? UINT64_MAX : n < 0 ? 0 : static_cast<uint64_t>(n);
 }
+template <class Number, class = detail::if_fraction<Number>> constexpr uint64_t ns(Number n) { return detail::whole(n); }
 
 // What fin_now() will be at that point in time of any clock: 0 if it is over, UINT64_MAX if it is 290 years or more after
 // the clock's epoch. The clock is looked at only here: if it is set later, that changes nothing. A number is one of
@@ -68,6 +77,15 @@ template <class Time, class = detail::if_time_point<Time>> uint64_t when(const T
         return UINT64_MAX;
     return then == INT64_MAX ? UINT64_MAX : at;
 }
+template <class Number, class = detail::if_fraction<Number>> constexpr uint64_t when(Number n) { return detail::whole(n); }
+
+namespace detail {
+
+// What these two take.
+template <class Time> using if_ns = decltype(fin::ns(std::declval<const Time &>()));
+template <class Time> using if_when = decltype(fin::when(std::declval<const Time &>()));
+
+} // namespace detail
 
 // fin_sleep and fin_sleep_until: 0, or -ECANCELED.
 template <class Duration, class = detail::if_duration<Duration>> FIN_BLOCKING int sleep_for(const Duration &d) {

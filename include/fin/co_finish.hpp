@@ -159,17 +159,15 @@ public:
 // The same as finish; cancelled when so many nanoseconds are over: co_await end() says whether they are.
 class FIN_TAGGED_ timeout : public finish {
 public:
-    explicit timeout(uint64_t ns) : finish(fin_timeout_open, ns) {}
-    template <class Duration, class = detail::if_duration<Duration>>
-    explicit timeout(const Duration &d) : timeout(fin::ns(d)) {}
+    template <class Time, class = detail::if_ns<Time>>
+    explicit timeout(Time time) : finish(fin_timeout_open, fin::ns(time)) {}
 };
 #pragma pop_macro("timeout")
 // The same as timeout; cancelled when fin_now() is `when`.
 class FIN_TAGGED_ deadline : public finish {
 public:
-    explicit deadline(uint64_t when) : finish(fin_deadline_open, when) {}
-    template <class Time, class = detail::if_time_point<Time>>
-    explicit deadline(const Time &t) : deadline(fin::when(t)) {}
+    template <class Time, class = detail::if_when<Time>>
+    explicit deadline(Time when) : finish(fin_deadline_open, fin::when(when)) {}
 };
 
 } // namespace co

@@ -20,11 +20,11 @@ namespace fin {
 namespace co {
 
 // co_await gives what the function of that name returns (<fin/time.h>, <fin/file.h>, <fin/socket.h>, <fin/offload.h>).
-inline auto sleep(uint64_t ns) { return detail::stored_first<fin_on, fin_sleep_on>(ns); }
-inline auto sleep_until(uint64_t when) { return detail::stored_first<fin_on, fin_sleep_until_on>(when); }
-template <class Duration, class = detail::if_duration<Duration>> auto sleep(const Duration &d) { return sleep(fin::ns(d)); }
-template <class Time, class = detail::if_time_point<Time>> auto sleep_until(const Time &t) {
-    return sleep_until(fin::when(t));
+template <class Time, class = detail::if_ns<Time>> auto sleep(Time time) {
+    return detail::stored_first<fin_on, fin_sleep_on>(fin::ns(time));
+}
+template <class Time, class = detail::if_when<Time>> auto sleep_until(Time when) {
+    return detail::stored_first<fin_on, fin_sleep_until_on>(fin::when(when));
 }
 inline auto poll(int fd, int events) { return detail::stored_first<fin_on, fin_poll_on>(fd, events); }
 inline auto read(int fd, void *buffer, size_t size) { return detail::stored_first<fin_on, fin_read_on>(fd, buffer, size); }
@@ -68,12 +68,9 @@ inline auto send_all(int fd, const void *data, size_t size, int flags = 0, size_
     return detail::stored_first<fin_more_on, fin_send_all_on>(fd, data, size, flags, done);
 }
 // Sleeps until `when`, and sends then.
-inline auto send_at(uint64_t when, int fd, const void *data, size_t size, int flags = 0) {
-    return detail::stored_first<fin_on, fin_send_at_on>(when, fd, data, size, flags);
-}
-template <class Time, class = detail::if_time_point<Time>>
-auto send_at(const Time &t, int fd, const void *data, size_t size, int flags = 0) {
-    return send_at(fin::when(t), fd, data, size, flags);
+template <class Time, class = detail::if_when<Time>>
+auto send_at(Time when, int fd, const void *data, size_t size, int flags = 0) {
+    return detail::stored_first<fin_on, fin_send_at_on>(fin::when(when), fd, data, size, flags);
 }
 // Without an address. Where descriptors are short (-EMFILE ...) it does not pause before it says so, nor does next() of an
 // acceptor: a loop that goes on sleeps first.

@@ -22,6 +22,8 @@ REASON = {'async': 'fin_async_must_be_inside_fin_finish', 'cancel': 'fin_cancel_
           'before_c99': '<fin.h> needs C11', 'without_posix': '<fin.h> needs -std=gnu11',
           'without_posix_thc': '<fin.h> needs -std=gnu11',
           'checks_unsigned': 'fin::check of an unsigned number would find no error',
+          **dict.fromkeys(('timeout_fraction', 'deadline_fraction', 'awaits_fraction'),
+                          'a number is of nanoseconds, and whole'),
           'lock_cancellable': 'nodiscard', 'join_cancellable': 'nodiscard',
           'thread_arguments': 'a thread calls body(args...), with the copies as rvalues',
           # continuations
