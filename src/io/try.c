@@ -205,7 +205,7 @@ static int of_stream(const struct call *c, const struct vectors *v) {
     return r;
 }
 
-// A read of nothing waits for nothing, a receive does. Once the kernel has refused the flag it has seen the vectors.
+// A read of nothing waits for nothing, a receive does; of no bytes in vectors nothing is sent. Once the kernel has refused the flag it has seen the vectors.
 static int of_socket(const struct call *c, const struct vectors *v) {
     struct msghdr m = {.msg_iov = (struct iovec *)v->v, .msg_iovlen = v->n};
     if (c->op == IORING_OP_READ)
@@ -215,9 +215,9 @@ static int of_socket(const struct call *c, const struct vectors *v) {
     int r = nowait(c, v);
     if (r != -EOPNOTSUPP)
         return r;
-    if (c->op == IORING_OP_WRITEV)
-        return fin_io_result(sendmsg(c->fd, &m, MSG_DONTWAIT));
-    return total(v) ? fin_io_result(recvmsg(c->fd, &m, MSG_DONTWAIT)) : 0;
+    if (total(v) == 0)
+        return 0;
+    return fin_io_result(inwards(c) ? recvmsg(c->fd, &m, MSG_DONTWAIT) : sendmsg(c->fd, &m, MSG_DONTWAIT));
 }
 
 // Who accepts from a Unix socket that is shut down, and would not wait, hears that there is nothing now, and it is ready for

@@ -71,6 +71,13 @@ static void stream(int in, int out) {
     close(in);
 }
 
+static void nothing(int in, int out) {
+    CHECK_EQ(fin_readv(in, halves(got, 0), 2), 0);
+    close(in);
+    CHECK_EQ(fin_writev(out, halves(text, 0), 2), 0); // no SIGPIPE
+    close(out);
+}
+
 static void devices(void) {
     uint64_t value = 3;
     int sum = eventfd(0, 0), null = open("/dev/null", O_RDWR);
@@ -93,6 +100,10 @@ static void all_work(void) {
     stream(fd[0], fd[1]);
     stream_pair(fd);
     stream(fd[0], fd[1]);
+    CHECK_EQ(pipe(fd), 0);
+    nothing(fd[0], fd[1]);
+    stream_pair(fd);
+    nothing(fd[0], fd[1]);
     devices();
 }
 
