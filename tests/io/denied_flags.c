@@ -74,7 +74,7 @@ static void stream(int in, int out) {
 static void nothing(int in, int out) {
     CHECK_EQ(fin_readv(in, halves(got, 0), 2), 0);
     close(in);
-    CHECK_EQ(fin_writev(out, halves(text, 0), 2), 0); // no SIGPIPE
+    CHECK_EQ(fin_writev(out, NULL, 0), 0); // no SIGPIPE
     close(out);
 }
 
