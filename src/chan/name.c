@@ -7,6 +7,8 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <poll.h>
+#include <signal.h>
 #include <stddef.h>
 #include <stdio.h>
 #include <string.h>
@@ -14,7 +16,8 @@
 #include <time.h>
 #include <unistd.h>
 
-enum { BACKLOG = 128, TRIES = 1000 };
+enum { BACKLOG = 128, TRIES = 1000, A_WHILE = 5000 /* ms */ };
+enum { IN_USE, LEFT_OVER, GONE };
 
 int fin_chan_name_of(struct chan_name *n, const char *text) {
     size_t length = strlen(text);
@@ -85,31 +88,53 @@ static int connect_to(const struct chan_name *n, int fd) {
     return r;
 }
 
-// 1: nobody listens there any more; or 0. One whose queue is full would be waited for.
-static int is_left_over(const struct chan_name *n) {
+// Where a process died that was accepting on a ring, the kernel lets go of its socket a while later, and then of who is in
+// line there, as this one is.
+static bool was_dying(int in_line) {
+    struct pollfd p = {.fd = in_line};
+    struct ucred c;
+    socklen_t size = sizeof c;
+    if (getsockopt(in_line, SOL_SOCKET, SO_PEERCRED, &c, &size) != 0 || c.pid <= 0 || kill(c.pid, 0) == 0 || errno != ESRCH)
+        return false;
+    int r;
+    do
+        r = poll(&p, 1, A_WHILE);
+    while (r < 0 && errno == EINTR);
+    return r == 1;
+}
+
+// Who listens there, or did. One whose queue is full would be waited for. Or -errno.
+static int look_who_listens(const struct chan_name *n) {
     struct stat s;
-    if (!look(n, &s) || !S_ISSOCK(s.st_mode))
-        return 0;
+    if (is_path(n) && (!look(n, &s) || !S_ISSOCK(s.st_mode)))
+        return IN_USE;
     int fd = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
     if (fd < 0)
         return -errno;
-    bool refused = connect_to(n, fd) == -ECONNREFUSED;
+    int r = connect_to(n, fd), who = IN_USE;
+    if (r == -ECONNREFUSED)
+        who = is_path(n) ? LEFT_OVER : GONE; // a name that is no file goes with its socket
+    else if (r == 0 && was_dying(fd))
+        who = GONE;
     close(fd);
-    return refused;
+    return who;
 }
+
+static int bind_to(const struct chan_name *n, int fd) { return bind(fd, address_of(n), n->size) == 0 ? 0 : -errno; }
 
 // A file that was there before, in the folder that is kept, is not ours: then ours is where another thread has gone.
 static int bind_it(struct chan_name *n, int fd) {
     struct stat s;
     bool other = look(n, &s);
-    int r = bind(fd, address_of(n), n->size) == 0 ? 0 : -errno;
-    int left_over = r == -EADDRINUSE ? is_left_over(n) : 0;
-    if (left_over < 0)
-        return left_over;
-    if (left_over) {
+    int r = bind_to(n, fd), who = IN_USE;
+    for (int i = 0; r == -EADDRINUSE && i < TRIES && (who = look_who_listens(n)) == GONE; i++)
+        r = bind_to(n, fd);
+    if (who < 0)
+        return who;
+    if (r == -EADDRINUSE && who == LEFT_OVER) {
         remove_it(n);
         other = false;
-        r = bind(fd, address_of(n), n->size) == 0 ? 0 : -errno;
+        r = bind_to(n, fd);
     }
     if (r == 0 && !other && look(n, &s)) {
         n->device = s.st_dev;
