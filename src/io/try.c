@@ -205,7 +205,8 @@ static int of_stream(const struct call *c, const struct vectors *v) {
     return r;
 }
 
-// A read of nothing waits for nothing, a receive does; of no bytes in vectors nothing is sent. Once the kernel has refused the flag it has seen the vectors.
+// A read of nothing waits for nothing, a receive does; of no bytes in vectors nothing is sent. Once the kernel has refused
+// the flag it has seen the vectors.
 static int of_socket(const struct call *c, const struct vectors *v) {
     struct msghdr m = {.msg_iov = (struct iovec *)v->v, .msg_iovlen = v->n};
     if (c->op == IORING_OP_READ)
