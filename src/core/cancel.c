@@ -7,8 +7,9 @@
 #include "core/locks.h"
 #include "core/probe.h"
 
-// Of an item that is a block. It is not called: no stack is as deep as blocks may be nested.
-static void nested(void *block) { (void)block; }
+// Of an item that is a block; its argument is the thread's runtime. It is not called: no stack is as deep as blocks may be
+// nested.
+static void nested(void *runtime) { (void)runtime; }
 
 // Of an item that is counted in the body whose frames it lies in: its function's address has the other half's highest bit.
 #define COUNTED ((uintptr_t)1 << (8 * sizeof(uintptr_t) - 1))
@@ -35,7 +36,7 @@ static void run_items(struct fin_finish_block *outermost) {
         item->link.next = item->link.prev = NULL;
         item->fn = is_counted(item) ? turned(item->fn) : item->fn;
         if (item->fn == nested) {
-            b = item->arg;
+            b = (struct fin_finish_block *)((char *)item - offsetof(struct fin_finish_block, inner));
             continue;
         }
         fin_rt(fin_self)->stats.cancelled++;
@@ -43,7 +44,15 @@ static void run_items(struct fin_finish_block *outermost) {
     }
 }
 
+// Whose waits it would end in the wrong thread. Where nothing waits in the block another thread's runtime goes unnoticed.
+static bool is_of_another_thread(const struct fin_finish_block *b) {
+    return !fin_self || (b->flags & FIN_FINISH_LISTS && b->inner.arg != fin_rt(fin_self));
+}
+
 void fin_cancel_block_(struct fin_finish_block *b) {
+    if (FIN_UNLIKELY(is_of_another_thread(b)))
+        fin_host_die("fin_cancel of another thread's finish block: let an AWE in the block wait for a fin_event, which any "
+                     "thread may advance, and cancel");
     if (b->flags & FIN_FINISH_CANCELLED)
         return;
     b->flags |= FIN_FINISH_CANCELLED;
@@ -67,7 +76,7 @@ void fin_cancel_begin(struct fin_finish_block *b) {
         if (!known) {
             b->flags |= FIN_FINISH_LISTS;
             fin_link_init(&b->items);
-            b->inner = (struct fin_cancel_item){.fn = nested, .arg = b};
+            b->inner = (struct fin_cancel_item){.fn = nested, .arg = fin_rt(fin_self)};
         }
         if (inside)
             fin_link_front(&b->items, &inside->inner.link);
