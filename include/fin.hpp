@@ -114,6 +114,14 @@ public:
             std::rethrow_exception(take_error(&b_));
     }
 
+    // In a catch clause: an exception leaves the block. The one that left a body before counts, of which this is most likely
+    // a consequence: the block has been cancelled since.
+    [[noreturn]] FIN_TAGGED_ __attribute__((noinline, cold)) void leave() {
+        if (b_.flags & FIN_FINISH_FAILED)
+            close();
+        raise_again();
+    }
+
     // The block was left before its end.
     __attribute__((always_inline)) ~block() noexcept(false) {
         if (__builtin_expect(exceptions_ != nullptr, 0)) {
@@ -305,6 +313,7 @@ struct elided_block {
     elided_block *raw() { return this; }
     void cancel() {}
     void close() {}
+    [[noreturn]] FIN_TAGGED_ void leave() { raise_again(); }
 };
 inline void cancel(elided_block *) {}
 inline void cancel(fin_finish_block *b) { fin_cancel_block_(b); }
@@ -326,14 +335,25 @@ using raw_block = fin_finish_block;
 using scope_timeout = timeout_block;
 #endif
 
+// The block from here to its end.
 template <class Scope, class Body>
-FIN_TAGGED_ FIN_BLOCKING bool timed(timeout_block::begin begin, uint64_t time, Body &&body) {
+FIN_TAGGED_ FIN_BLOCKING __attribute__((always_inline)) inline void fill(scope_block &b, Body &body) {
+    Scope s(b);
+    check_not_next<decltype(body(s))>();
+    FIN_TRY_ {
+        body(s);
+    }
+    FIN_CATCH_ {
+        b.leave();
+    }
+    b.close();
+}
+
+template <class Scope, class Body>
+FIN_TAGGED_ FIN_BLOCKING bool timed(timeout_block::begin begin, uint64_t time, Body &body) {
     {
         scope_timeout b(begin, time);
-        Scope s(b);
-        check_not_next<decltype(body(s))>();
-        body(s);
-        b.close();
+        detail::fill<Scope>(b, body);
     }
     return fin_timed_out();
 }
@@ -381,22 +401,17 @@ private:
     detail::raw_block *block_;
 };
 
-// Runs body(scope), then waits until all that it started has ended.
+// Runs body(scope), then waits until all that it started has ended. Of exceptions that leave it or what it started, the first
+// is thrown.
 template <class Body> FIN_TAGGED_ FIN_BLOCKING void finish(Body &&body) {
     detail::scope_block b(0);
-    scope s(b);
-    detail::check_not_next<decltype(body(s))>();
-    body(s);
-    b.close();
+    detail::fill<scope>(b, body);
 }
 
 // The same, shielded from the cancellation of the blocks around it.
 template <class Body> FIN_TAGGED_ FIN_BLOCKING void finish_nc(Body &&body) {
     detail::scope_block b(FIN_FINISH_NC);
-    scope s(b);
-    detail::check_not_next<decltype(body(s))>();
-    body(s);
-    b.close();
+    detail::fill<scope>(b, body);
 }
 
 #pragma push_macro("timeout") // <curses.h> has one
@@ -406,12 +421,12 @@ template <class Body> FIN_TAGGED_ FIN_BLOCKING void finish_nc(Body &&body) {
 // been done.
 template <class Time, class Body, class = detail::if_ns<Time>>
 FIN_TAGGED_ FIN_BLOCKING bool timeout(Time time, Body &&body) {
-    return detail::timed<scope>(fin_timeout_begin_, fin::ns(time), std::forward<Body>(body));
+    return detail::timed<scope>(fin_timeout_begin_, fin::ns(time), body);
 }
 #pragma pop_macro("timeout")
 template <class Time, class Body, class = detail::if_when<Time>>
 FIN_TAGGED_ FIN_BLOCKING bool deadline(Time when, Body &&body) {
-    return detail::timed<scope>(fin_deadline_begin_, fin::when(when), std::forward<Body>(body));
+    return detail::timed<scope>(fin_deadline_begin_, fin::when(when), body);
 }
 
 #ifdef FIN_ELIDE

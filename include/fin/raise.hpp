@@ -53,6 +53,15 @@ template <class Exception, class... What> [[noreturn]] FIN_TAGGED_ inline void r
 #endif
 }
 
+// `throw;`
+[[noreturn]] FIN_TAGGED_ inline void raise_again() {
+#ifdef __cpp_exceptions
+    throw;
+#else
+    std::abort();
+#endif
+}
+
 // In a catch clause; what exception it is says C++.
 [[noreturn]] __attribute__((noinline, cold)) inline void not_kept(const char *block) noexcept {
     std::fprintf(stderr, "fin: an exception leaves a step or an async, and its finish block cannot keep it: %s\n", block);

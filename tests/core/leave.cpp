@@ -102,6 +102,25 @@ void both_throw() {
     }
 }
 
+// But a function that is the block: of all the first. What the block throws as it is cancelled is a consequence.
+template <class Finish> void the_first_counts(Finish finish) {
+    for (int later = 0; later < 2; later++) {
+        try {
+            finish([&](fin::scope &s) {
+                s.async([] { fin_yield(); throw 1; });
+                while (later && !fin_cancelled())
+                    fin_yield();
+                throw 'x';
+            });
+        } catch (char c) {
+            LOG("char ");
+        } catch (int) {
+            LOG("int ");
+        }
+        CHECK(!std::current_exception());
+    }
+}
+
 void deep(int n) {
     if (n == 0)
         throw n;
@@ -374,6 +393,9 @@ int main() {
     expect(body_throws_at_once, "goes on 1 caught 1 ");
     expect(block_throws, "~m waited 1 caught out ");
     expect(both_throw, "char ");
+    expect([] { the_first_counts([](auto body) { fin::finish(body); }); }, "char int ");
+    expect([] { the_first_counts([](auto body) { fin::finish_nc(body); }); }, "char int ");
+    expect([] { the_first_counts([](auto body) { fin::timeout(FIN_S, body); }); }, "char int ");
     expect([] { try { deep(20); } catch (int n) { LOG("%d", n); } }, "0");
     expect(handlers_interleave, "0=0 1=1 2=2 ");
     expect(unwinding_interleaves, "a1 b0 a1 b0 a1 b0 ");
