@@ -395,14 +395,14 @@ public:
     template <class Closure> fin_awe &async_cont(const Closure &c) = delete;
 #endif
 
-    void cancel() { detail::cancel(block_); }
+    void cancel() { detail::cancel(block_); } // in the block's own thread, as all of it
 
 private:
     detail::raw_block *block_;
 };
 
-// Runs body(scope), then waits until all that it started has ended. Of exceptions that leave it or what it started, the first
-// is thrown.
+// Runs body(scope), then waits until all that it started has ended. Of the exceptions that leave it or what it started it
+// throws the first.
 template <class Body> FIN_TAGGED_ FIN_BLOCKING void finish(Body &&body) {
     detail::scope_block b(0);
     detail::fill<scope>(b, body);

@@ -2,7 +2,8 @@
 // async, do..finish and cancel for C (ac 2). C++ has the same words in <fin.hpp>.
 //
 //     fin_finish { ... }             runs the block, then waits until every async started in it has ended. return, break,
-//                                    goto leave the block only after that wait. `break` leaves the finish block itself.
+//                                    goto leave the block only after that wait. `break` and `continue` leave the finish
+//                                    block itself, and no loop around it.
 //     fin_finish_as(label) { ... }   the same, with a label for fin_cancel_as
 //     fin_finish_nc { ... }          shielded: cancellation of the blocks around it does not reach into it
 //     fin_async { ... };             runs the body at once. If it blocks, execution goes on after the statement, and the
@@ -11,7 +12,8 @@
 //                                    Directly under an `if` or a loop it needs braces around it, as a declaration does.
 //     fin_async_call(fn, arg);       the same for void fn(void *), in any compiler
 //     fin_async_eager ...            on a stack of its own from the start, for bodies that nearly always block
-//     fin_cancel();                  asks everything that waits inside the innermost enclosing finish to stop waiting
+//     fin_cancel();                  asks everything that waits inside the innermost enclosing finish to stop waiting. In
+//                                    the block's own thread only
 //     fin_cancel_as(label);          the same for the enclosing finish with that label
 //
 // An async belongs to the innermost finish block that is written around it. An async directly inside the body of another

@@ -55,7 +55,7 @@ enum {
 // What is not set is as in the caller. The child has the descriptors 0, 1 and 2 and those in `fds`, and no others.
 // Descriptors may change places: all of `fds` takes effect at once. In the child all signals have their default action, also
 // those that the caller ignores.
-struct fin_spawn {
+struct fin_spawn { // in C++, too, with `struct`, as a function has that name
     const char *path; // looked for in the caller's PATH if it has no slash; a file that is no program is run by the shell
     const char *const *argv; // ends with NULL; not empty
     const char *const *envp; // ends with NULL; NULL: the caller's environment

@@ -21,16 +21,16 @@ extern "C" {
 // The time. Does not block.
 uint64_t fin_now(void);
 
-// Wait for a time. Return 0, never before the time is over; -ECANCELED if cancelled earlier. fin_sleep_until waits until
-// fin_now() is `when`.
+// Wait for a time. Return 0, never before the time is over; -ECANCELED if cancelled earlier; -EMFILE, -ENFILE or -ENOMEM if
+// the thread cannot get what it needs to wait. fin_sleep_until waits until fin_now() is `when`.
 FIN_BLOCKING int fin_sleep(uint64_t ns);
 FIN_BLOCKING int fin_sleep_nc(uint64_t ns);
 FIN_BLOCKING int fin_sleep_until(uint64_t when);
 FIN_BLOCKING int fin_sleep_until_nc(uint64_t when);
 
 // fin_timeout(ns) { ... }: a finish block that is cancelled when the time is over (ac figure 4). It ends when its work ends;
-// return, break and goto leave it as they leave fin_finish. With 0 it is cancelled from the start. The time is looked at
-// when the thread's AWEs block or yield.
+// return, break, continue and goto leave it as they leave fin_finish. With 0 it is cancelled from the start. The time is
+// looked at when the thread's AWEs block or yield.
 //
 //     fin_timeout(100 * FIN_MS) {
 //         n = fin_recv(fd, buffer, sizeof buffer, 0);
