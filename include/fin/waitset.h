@@ -78,6 +78,13 @@ int fin_waitset_add_source(struct fin_waitset *w, struct fin_waitset_source *s, 
 int fin_waitset_remove(struct fin_waitset *w, struct fin_chan *c);
 int fin_waitset_remove_source(struct fin_waitset *w, struct fin_waitset_source *s);
 
+// The same, and where another AWE is in the handler waits until it has returned: after that nobody uses the channel or
+// source, or what `arg` points to, on behalf of the set. So a connection can be ended from outside of its handler, whoever
+// dispatches. Returns also -EDEADLK, having done nothing, to the handler itself; what the handler waits for must not call it
+// either. In the child of a fork a handler that another thread of the parent was in is not waited for.
+FIN_BLOCKING int fin_waitset_remove_wait_nc(struct fin_waitset *w, struct fin_chan *c);
+FIN_BLOCKING int fin_waitset_remove_source_wait_nc(struct fin_waitset *w, struct fin_waitset_source *s);
+
 // Moves a channel, with its handler, from the set that it is in to `to`: no event is lost. If its handler runs, events come
 // from `to` once that has returned. Does not block. Returns 0; -ENOENT if it is in no set; or an error of fin_waitset_add,
 // and then it stays where it was.

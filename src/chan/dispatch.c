@@ -140,6 +140,14 @@ void fin_waitset_given_back(struct fin_waitset *w, struct fin_waitset_holder_ *h
     fin_waitset_place(w, s);
 }
 
+static void let_remover_go(struct fin_waiters *removers) {
+    struct fin_waiter *f = removers->first;
+    fin_latch_acquire(&removers->latch); // it stops
+    fin_waiters_take(removers, f);
+    fin_latch_release(&removers->latch);
+    fin_waiter_run(f);
+}
+
 // The handler has returned, or its AWE has ended there.
 static void handled(struct fin_called *called) {
     struct fin_waitset_holder_ *h = (struct fin_waitset_holder_ *)(void *)called;
@@ -151,6 +159,8 @@ static void handled(struct fin_called *called) {
     fin_waitset_release(w);
     if (moved)
         fin_waitset_return(h);
+    if (FIN_UNLIKELY(h->removers.first != NULL)) // since the latch was held: its member has left, and no other one comes
+        let_remover_go(&h->removers);
     fin_waitset_drop(w);
 }
 

@@ -161,7 +161,7 @@ static void forget_waiting(struct fin_waitset *w) {
     w->led = false;
 }
 
-// Latch of the set.
+// Latch of the set. Who runs its handler has nothing to do with it any more.
 static void leave(struct fin_waitset *w, struct fin_waitset_source *s) {
     forget_waiting(w);
     if (fin_waitset_is_parents(w))
@@ -183,41 +183,76 @@ static bool is_half_changed(const struct fin_waitset *w) {
     return fin_waitset_is_parents(w) && __atomic_load_n(&w->waiters.latch.held, __ATOMIC_RELAXED);
 }
 
-// With fin_waitset_changes.
-static void take_out(struct fin_waitset_source *s) {
+// With fin_waitset_changes. Of what somebody else handles, that handler's, whose list of removers `f`, if there is one, has
+// joined by then, with its latch held; otherwise NULL.
+static struct fin_waiters *take_out(struct fin_waitset_source *s, struct fin_waiter *f) {
     struct fin_latch *latch = own_latch(s);
+    struct fin_waiters *removers = NULL;
     struct fin_waitset *w = s->set;
     if (fin_waitset_is_parents(w))
         fin_latch_init(latch); // who had it is not in the child
     if (is_half_changed(w)) {
         __atomic_store_n(&s->set, NULL, __ATOMIC_RELAXED);
-        return;
+        return NULL;
     }
     fin_latch_acquire(latch);
     fin_latch_acquire(&w->waiters.latch);
+    if (f && s->held && !fin_waitset_is_parents(w)) { // whose thread is not here
+        removers = &s->held->removers;
+        fin_latch_acquire(&removers->latch);
+        fin_waiters_insert(removers, f, NULL);
+    }
     leave(w, s);
     watch(s, false);
     fin_waitset_release(w);
     fin_latch_release(latch);
+    return removers;
 }
 
-static int remove_from(struct fin_waitset *w, struct fin_waitset_source *s) {
+static bool handles_itself(struct fin_waitset_source *s) {
+    struct fin_latch *latch = &s->set->waiters.latch;
+    fin_latch_acquire(latch);
+    bool does = s->held && fin_is_called_here(fin_here(), &s->held->called);
+    fin_latch_release(latch);
+    return does;
+}
+
+// `f` and what it has joined: as of take_out.
+static int remove_from(struct fin_waitset *w, struct fin_waitset_source *s, struct fin_waiter *f,
+                       struct fin_waiters **joined) {
     int r = -ENOENT;
     fin_latch_acquire(&fin_waitset_changes);
-    if (s->set && (!w || s->set == w)) {
-        take_out(s);
-        r = 0;
-    }
+    if (s->set && (!w || s->set == w))
+        r = f && handles_itself(s) ? -EDEADLK : 0;
+    *joined = r == 0 ? take_out(s, f) : NULL;
     fin_latch_release(&fin_waitset_changes);
     return r;
 }
 
-int fin_waitset_remove(struct fin_waitset *w, struct fin_chan *c) { return remove_from(w, &c->watch); }
-int fin_waitset_remove_source(struct fin_waitset *w, struct fin_waitset_source *s) { return remove_from(w, s); }
+static int remove_now(struct fin_waitset *w, struct fin_waitset_source *s) {
+    struct fin_waiters *none;
+    return remove_from(w, s, NULL, &none);
+}
+
+int fin_waitset_remove(struct fin_waitset *w, struct fin_chan *c) { return remove_now(w, &c->watch); }
+int fin_waitset_remove_source(struct fin_waitset *w, struct fin_waitset_source *s) { return remove_now(w, s); }
+
+int fin_waitset_remove_source_wait_nc(struct fin_waitset *w, struct fin_waitset_source *s) {
+    struct fin_waiter f = {.kind = FIN_WAITS_PLAIN};
+    struct fin_waiters *removers;
+    int r = remove_from(w, s, &f, &removers);
+    if (removers)
+        fin_waiter_wait(removers, &f, FIN_FOR_SYNC);
+    return r;
+}
+
+int fin_waitset_remove_wait_nc(struct fin_waitset *w, struct fin_chan *c) {
+    return fin_waitset_remove_source_wait_nc(w, &c->watch);
+}
 
 void fin_waitset_leave(struct fin_waitset_source *s) {
     if (__atomic_load_n(&s->set, __ATOMIC_RELAXED)) // its owner closes it: nobody else puts it in or moves it
-        remove_from(NULL, s);
+        remove_now(NULL, s);
 }
 
 void fin_waitset_look_again(struct fin_waitset_source *s) {
@@ -305,7 +340,7 @@ void fin_waitset_shutdown(struct fin_waitset *w) {
         s = any_member(w);
         fin_waitset_release(w);
         if (s)
-            take_out(s);
+            take_out(s, NULL);
     } while (s);
     fin_latch_release(&fin_waitset_changes);
 }

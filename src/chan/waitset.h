@@ -53,6 +53,7 @@ struct fin_waitset_holder_ {
     struct fin_called called; // first
     struct fin_waitset_source *source; // NULL: it has been removed
     struct fin_waitset *set, *events;
+    struct fin_waiters removers; // who has removed the member, and waits until the handler has returned: one at most
     bool moved;
 };
 

@@ -177,6 +177,15 @@ static inline void fin_called_end(struct fin_called *c) {
     fin_link_remove(&c->link);
 }
 
+// Is it one of those that the running AWE is in?
+static inline bool fin_is_called_here(struct fin_runtime *rt, const struct fin_called *c) {
+    struct fin_body *body = running_body(rt, pending_of(rt->thread.current));
+    for (const struct fin_link *l = rt->called.next; l != &rt->called; l = l->next)
+        if (l == &c->link)
+            return c->body == body;
+    return false;
+}
+
 // Is it in such a function of that body's?
 static inline bool fin_is_called(const struct fin_runtime *rt, const struct fin_body *body) {
     for (const struct fin_link *l = rt->called.next; l != &rt->called; l = l->next)
