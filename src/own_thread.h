@@ -16,6 +16,9 @@ struct fin_own_thread {
 // Returns 0 or -errno.
 int fin_own_thread_start(const struct fin_own_thread *t);
 
+// What a thread of the pool has been given to call, for the report of a crash in there; otherwise NULL.
+extern __thread void (*fin_own_thread_calls)(void *);
+
 // Times of the waits for *c are those of CLOCK_MONOTONIC, which nobody sets back meanwhile.
 void fin_own_cond_init(pthread_cond_t *c);
 

@@ -131,7 +131,9 @@ static bool serve(void) {
     struct io *io = job->io;
     io->jobs_begun++;
     unlock();
+    fin_own_thread_calls = job->fn;
     job->fn(job->arg);
+    fin_own_thread_calls = NULL;
     if (pool.process != process)
         return false;
     fin_schedule_decided(job->waiter.awe); // the job is gone

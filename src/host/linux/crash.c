@@ -15,6 +15,7 @@
 #include "host/linux/running.h"
 #include "host/linux/symbol.h"
 #include "host/linux/trace.h"
+#include "own_thread.h"
 
 enum { SIGNAL_STACK = 32 * 1024 }; // and what the kernel puts there: the more registers, the more
 static __thread void *signal_stack;
@@ -88,6 +89,14 @@ static void report_crash(struct fin_runtime *rt, int sig, const ucontext_t *c) {
     print(text, (size_t)n, sizeof text);
 }
 
+static void report_call(int sig, const ucontext_t *c) {
+    char text[1024], function[256], where[256];
+    int n = snprintf(text, sizeof text, "fin: %s in a function of fin_offload, %s, thread %d, at %s\n", name_of(sig),
+                     fin_symbol_at((const void *)fin_own_thread_calls, function, sizeof function), gettid(),
+                     fin_symbol_at(fin_interrupted_at(c), where, sizeof where));
+    print(text, (size_t)n, sizeof text);
+}
+
 static int ended_inside; // the thread that was the last to end so, or 0
 
 void fin_crash_thread_ended_inside(int tid) { __atomic_store_n(&ended_inside, tid, __ATOMIC_RELAXED); }
@@ -127,17 +136,21 @@ static void report_lost(void) {
     raise(first.sig);
 }
 
+// rt is NULL in a thread without AWEs.
 static void report(struct fin_runtime *rt, int sig, const siginfo_t *info, const ucontext_t *context) {
     uintptr_t address = (uintptr_t)info->si_addr;
-    bool fault = info->si_code > 0, memory = fault && sig == SIGSEGV;
+    bool fault = info->si_code > 0, memory = fault && sig == SIGSEGV, own = fault || info->si_pid == getpid();
     first.what = "stack overflow";
-    if (memory && in_guard(rt, address)) {
+    if (rt && memory && in_guard(rt, address)) {
         report_overflow(rt, true);
-    } else if (memory && below_os_stack(rt, address, stack_pointer(context))) {
+    } else if (rt && memory && below_os_stack(rt, address, stack_pointer(context))) {
         report_overflow(rt, false);
-    } else if (rt->thread.current != &rt->root && (fault || info->si_pid == getpid())) {
+    } else if (rt && rt->thread.current != &rt->root && own) {
         first.what = name_of(sig);
         report_crash(rt, sig, context);
+    } else if (fin_own_thread_calls && own) {
+        first.what = name_of(sig);
+        report_call(sig, context);
     }
 }
 
@@ -161,8 +174,7 @@ static void on_fault(int sig, siginfo_t *info, void *context) {
     wait_for_first();
     struct fin_quiet q = fin_be_quiet(); // SIGPIPE would be another end than sig
     block(SIG_UNBLOCK, SIGSEGV);
-    if (rt)
-        report(rt, sig, info, context);
+    report(rt, sig, info, context);
     if (info->si_code > 0 && (sig == SIGSEGV || sig == SIGBUS))
         report_ended_inside();
     block(SIG_BLOCK, SIGSEGV);

@@ -9,6 +9,7 @@
 #include <time.h>
 
 #include "core/host.h"
+#include "host/linux/crash.h"
 #include "own_thread.h"
 #include "sync/host.h"
 
@@ -83,10 +84,16 @@ static void count(const struct fin_own_thread *t, unsigned more) {
     __atomic_add_fetch(&of_pool, t->of_pool ? more : 0, __ATOMIC_RELAXED);
 }
 
+__thread void (*fin_own_thread_calls)(void *);
+
 static void *own_main(void *p) {
     const struct fin_own_thread *t = p;
     pthread_setname_np(pthread_self(), t->name);
+    if (t->of_pool)
+        fin_crash_thread_begin();
     t->run();
+    if (t->of_pool)
+        fin_crash_thread_end();
     count(t, -1u);
     return NULL;
 }
