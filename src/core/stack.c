@@ -109,7 +109,7 @@ struct fin_finish_block *fin_stack_try(struct fin_runtime *rt) {
 struct fin_finish_block *fin_stack_more_(struct fin_thread *t) {
     struct fin_finish_block *top = fin_stack_try(fin_rt(t));
     if (!top)
-        fin_host_die("no memory for another stack");
+        fin_host_die("no memory for another stack: let fewer AWEs wait at a time, or with smaller stacks or continuations");
     return top;
 }
 

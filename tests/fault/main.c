@@ -105,8 +105,9 @@ static void body(long point, enum how how) {
 }
 
 static bool is_told(const char *text) {
-    static const char *const known[] = {"fin: no memory for another stack\n", "fin: no memory for a thread's runtime\n",
-                                        "fin: the system refuses what a thread's runtime needs\n"};
+    static const char *const known[] = {
+        "fin: no memory for another stack: let fewer AWEs wait at a time, or with smaller stacks or continuations\n",
+        "fin: no memory for a thread's runtime\n", "fin: the system refuses what a thread's runtime needs\n"};
     for (size_t i = 0; i < sizeof known / sizeof *known; i++)
         if (strncmp(text, known[i], strlen(known[i])) == 0)
             return true;
