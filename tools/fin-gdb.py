@@ -117,8 +117,8 @@ def frames_from(context):
 class Shown:
     """An AWE of fin_look.py, as gdb sees it."""
 
-    def __init__(self, awe):
-        self.awe, self.thread = awe, thread_of(awe.tid)
+    def __init__(self, found, awe):
+        self.look, self.awe, self.thread = found, awe, thread_of(awe.tid)
 
     def frames(self):
         if self.awe.data is not None:
@@ -138,8 +138,7 @@ class Shown:
     def stopped_in(self):
         """What the program itself called last, and where."""
         if self.awe.data is not None:
-            place = place_of(self.awe.context[0])
-            return 'continuation' + (' (%s)' % place if place else '')
+            return self.look.waits_in(self.awe)
         call, inlined, where = None, False, '?'
         for frame in self.frames():
             name = frame.name() or '??'
@@ -163,10 +162,12 @@ def function_at(pc):
     block, name = gdb.block_for_pc(pc), None
     while block and not block.is_global:  # past what is inlined there
         name, block = block.function.name if block.function else name, block.superblock
-    if not name:  # without debugging information: by the table of symbols
-        symbol = re.match(r'(.+?)(?: \+ \d+)? in section', gdb.execute('info symbol 0x%x' % pc, to_string=True))
-        name = symbol[1] if symbol else '0x%x' % pc
-    return name
+    return name or symbol_at(pc) or '0x%x' % pc  # without debugging information: by the table of symbols
+
+
+def symbol_at(pc):
+    symbol = re.match(r'(.+?)(?: \+ \d+)? in section', gdb.execute('info symbol 0x%x' % pc, to_string=True))
+    return symbol[1] if symbol else None
 
 
 def called_at(pc):
@@ -218,7 +219,8 @@ def sp_of(tid):
 def look():
     try:
         table = int(gdb.parse_and_eval('(unsigned long)&fin_look_'))
-        return Look(table, read, function_at, place_of, 'aarch64' if registers()[0] == 'pc' else 'x86_64', True)
+        machine = 'aarch64' if registers()[0] == 'pc' else 'x86_64'
+        return Look(table, read, function_at, symbol_at, place_of, machine, True)
     except (gdb.error, Gone):
         raise gdb.GdbError('This program does not use Fin, does not run, or has lost its symbols: there is no fin_look_.')
 
@@ -227,7 +229,7 @@ def all_awes():
     found = look()
     try:
         for number, awe in enumerate(found.all(sp_of), 1):
-            yield number, Shown(awe)
+            yield number, Shown(found, awe)
         for tid, what in found.wrong:
             thread = thread_of(tid)
             print(BROKEN % ('thread %d' % thread.num if thread else 'a thread', what))
@@ -276,13 +278,12 @@ def describe(number, awe, where=''):
 
 
 def backtrace(awe):
-    if awe.awe.data is not None:
-        print('no stack: waits with %s, %s' % (awe.awe.entry, awe.stopped_in()))
-        print('state ' + awe.awe.data.hex(' '))
     for i, frame in enumerate(awe.frames()):
         frame.select()
         text = gdb.execute('with print frame-info location -- frame', to_string=True).strip()
         print(re.sub(r'^#\d+ +', '#%-3d' % i, text))
+    for text in awe.look.without_stack(awe.awe):
+        print(text)
 
 
 class Fin(gdb.Command):

@@ -135,12 +135,12 @@ class File:
 
 class Process:
     def __init__(self, pid):
-        self.pid, self.memory, self.files, self.maps, self.names = pid, Memory(pid), {}, [], {}
+        self.pid, self.memory, self.files, self.maps, self.names, self.symbols = pid, Memory(pid), {}, [], {}, {}
         self.read_maps()
         base = next((b for b in self.tables()), None)
         if base is None:
             sys.exit(f'fin-top: process {pid} does not use Fin, or its symbols have gone: it has no fin_look_')
-        self.look = Look(base, self.memory.read, self.function, lambda at: None, os.uname().machine, False)
+        self.look = Look(base, self.memory.read, self.function, self.symbol, lambda at: None, os.uname().machine, False)
 
     def read_maps(self):
         self.maps, self.channels = [], collections.Counter()
@@ -184,15 +184,28 @@ class Process:
 
     def function(self, address):
         if address not in self.names:
-            name = None
-            for lo, hi, offset, path in self.maps:
-                if lo <= address < hi:
-                    file = self.file(path)
-                    inside = file.address(address - lo + offset) if file else None
-                    name = file.function(inside) if inside is not None else None
-                    name = name or f'{os.path.basename(path)}+0x{address - lo + offset:x}'
-            self.names[address] = plain(short(name) if name else f'0x{address:x}')
+            self.names[address] = plain(short(self.symbol(address) or f'0x{address:x}'))
         return self.names[address]
+
+    def symbol(self, address):
+        if address not in self.symbols:
+            self.symbols[address] = self.symbol_at(address)
+        return self.symbols[address]
+
+    def symbol_at(self, address):
+        name = None
+        for lo, hi, offset, path in self.maps:
+            if lo <= address < hi:
+                file = self.file(path)
+                inside = file.address(address - lo + offset) if file else None
+                name = file.function(inside) if inside is not None else None
+                name = name or f'{os.path.basename(path)}+0x{address - lo + offset:x}'
+        return name
+
+    def waits_in(self, awe):
+        if awe.data is None:
+            return self.function(awe.context[0])
+        return self.look.awaited(awe) or '(continuation)'
 
 
 class Runtime:
@@ -220,7 +233,7 @@ def shown(process, before, seconds, options):
     runtimes = [Runtime(process.look, rt) for rt in process.look.runtimes()]
     awes = [(t, a) for t in runtimes for a in t.awes]
     for _, a in awes:
-        a.entry, a.where = a.entry or '-', '(continuation)' if a.data is not None else process.function(a.context[0])
+        a.entry, a.where = a.entry or '-', process.waits_in(a)
     with open(f'/proc/{process.pid}/comm') as f:
         name = f.read().strip()
     memory = sum(process.channels.values())

@@ -71,7 +71,7 @@ class Program:
         table = tables[0].symbol.addr.GetLoadAddress(self.target)
         begin = [f.symbol.addr.line_entry for f in self.target.FindFunctions('fin_thread_begin_')]
         self.source = os.path.dirname(begin[0].file.dirname) + os.sep if begin and begin[0].IsValid() else '\0'
-        self.look = Look(table, self.read, self.function, self.place, machine(self.process), True)
+        self.look = Look(table, self.read, self.function, self.symbol, self.place, machine(self.process), True)
 
     def read(self, at, size):
         error = lldb.SBError()
@@ -87,8 +87,13 @@ class Program:
         return self.target.ResolveLoadAddress(pc)
 
     def function(self, pc):
-        address = self.address(pc)
-        return address.function.GetDisplayName() or address.symbol.name or '0x%x' % pc
+        name = self.address(pc).function.GetDisplayName()
+        if not name or re.search(r'\(anonymous(?! namespace)', name):  # as GCC leaves the functions of coroutines
+            name = self.symbol(pc)
+        return name or '0x%x' % pc
+
+    def symbol(self, pc):
+        return self.address(pc).symbol.name
 
     def place(self, pc):
         line = self.address(pc).line_entry
@@ -157,8 +162,7 @@ class Program:
     def stopped_in(self, awe):
         """What the program itself called last, and where."""
         if awe.data is not None:
-            place = self.place(awe.context[0])
-            return 'continuation' + (' (%s)' % place if place else '')
+            return self.look.waits_in(awe)
         call, inlined, where = None, False, '?'
         for frame in self.frames(awe):
             if not self.is_fins(frame):
@@ -199,13 +203,12 @@ def describe(program, number, awe, where=''):
 
 
 def backtrace(program, awe, out):
-    if awe.data is not None:
-        out('no stack: waits with %s, %s' % (awe.entry, program.stopped_in(awe)))
-        out('state ' + awe.data.hex(' '))
     for i, frame in enumerate(program.frames(awe)):
         place = frame.line_entry
         out('#%-3d 0x%x in %s%s' % (i, frame.pc, frame.GetDisplayFunctionName() or '??',
                                     ' at %s:%d' % (place.file.basename, place.line) if place.IsValid() else ''))
+    for text in program.look.without_stack(awe):
+        out(text)
 
 
 def command(debugger, words, out):

@@ -13,6 +13,9 @@ PENDING_NAMED, PENDING_FLAGS = 2, 7
 MOST = 1000000  # AWEs looked at in a list
 MOST_SLAB = 1 << 24
 MOST_KEPT = 4   # continuations of ours around the program's
+MOST_NAMED = 4  # coroutines of a task, in a table
+ROUTINE_START = 16     # in the state of a task (<fin/coro.hpp>)
+COROUTINE_CALLER = 24  # in a coroutine's frame: it begins with two pointers, the promise (<fin/coro.hpp>) with one more
 
 
 class Gone(Exception):
@@ -42,34 +45,52 @@ def of_coroutine(symbol):
     return frame.group(1) if frame else symbol
 
 
+def without_arguments(name):
+    """A function's name without the list of its arguments."""
+    if not name.endswith(')') or name.endswith('operator()'):
+        return name
+    at, depth = len(name) - 1, 1
+    while depth and at > 0:  # to where it begins
+        at -= 1
+        depth += (name[at] == ')') - (name[at] == '(')
+    return name[:at]
+
+
 def coroutine(name):
     """What a coroutine is called, by the name that a debugger has for its function."""
     frame = re.search(r'\.Frame ?\*\)', name)
-    if not frame:
-        return re.sub(r'^::|\.(resume|actor)$| (\[clone .*\]|\(\.\w+\))$', '', of_coroutine(name))
-    at, depth = frame.end() - 1, 1
-    while depth and at > 0:  # to where the list of arguments begins
-        at -= 1
-        depth += (name[at] == ')') - (name[at] == '(')
-    return re.sub('^::', '', name[:at])
+    if frame:
+        name = name[:frame.end()]
+    else:
+        name = re.sub(r'\.(resume|actor)$| (\[clone .*\]|\(\.\w+\))$', '', of_coroutine(name))
+    returned = r'^(::|fin::task<([^<>]|<([^<>]|<[^<>]*>)*>)*> )'  # a template's name begins with what it returns
+    return re.sub(returned, '', without_arguments(name))
+
+
+def chain(names):
+    """Of coroutines, from the innermost outwards, in short."""
+    if len(names) > MOST_NAMED:
+        names = [*names[:MOST_NAMED - 2], '...', names[-1]]
+    return ' < '.join(names)
 
 
 class Awe:
     """`context`: where it goes on, its stack and frame, the base pointer; None for the one that runs. `data`: the state of
-    one without a stack, else None."""
+    one without a stack, else None. `coroutines`: where those of a task go on, from the innermost outwards."""
 
-    def __init__(self, tid, state, entry, name, ident, context=None, data=None):
+    def __init__(self, tid, state, entry, name, ident, coroutines, context=None, data=None):
         self.tid, self.state, self.entry, self.name, self.id = tid, state, entry, name, ident
-        self.context, self.data = context, data
+        self.coroutines, self.context, self.data = coroutines, context, data
 
 
 class Look:
-    """read(at, size) gives memory, or raises Gone; function(at) names one; place(at) is file and line, or None. `strict`: a
-    list that leads nowhere raises Broken; otherwise it is one that moves meanwhile."""
+    """read(at, size) gives memory, or raises Gone; function(at) names one, symbol(at) does so as the linker, or is None;
+    place(at) is file and line, or None. `strict`: a list that leads nowhere raises Broken; otherwise it is one that moves
+    meanwhile."""
 
-    def __init__(self, table, read, function, place, machine, strict):
-        self.memory, self.function, self.place, self.machine, self.strict = read, function, place, machine, strict
-        self.wrong = []
+    def __init__(self, table, read, function, symbol, place, machine, strict):
+        self.memory, self.function, self.symbol, self.place = read, function, symbol, place
+        self.machine, self.strict, self.wrong = machine, strict, []
         self.first, self.at = self.word(table), {}
         for i in range(table + 8, table + 4096, 32):  # one by one: behind the table nothing need be mapped
             name, at = struct.unpack('<28sI', read(i, 32))
@@ -111,6 +132,38 @@ class Look:
             met.add(at)
             yield at
             at = following(at)
+
+    def coroutine(self, at):
+        """The name of one that goes on there."""
+        return readable(coroutine(self.function(at) or hex(at)))
+
+    def awaited(self, awe):
+        """What a task without a stack awaits: the function that starts it is made for a function of Fin, which it bears in
+        its name, or by one of fin::co."""
+        start = struct.unpack_from('<Q', awe.data, ROUTINE_START)[0] if awe.coroutines else 0
+        made = re.search(r'(L_Z\d+|&\(?)(?P<c>fin_[a-z0-9_]+)|(fin::co::|3fin2co\d+)(?P<co>[a-z_]+)',
+                         self.symbol(start) or '') if start else None
+        if not made:
+            return None
+        return re.sub('_on(?=$|_nc$)', '', made['c']) if made['c'] else 'fin::co::' + made['co']
+
+    def waits_in(self, awe):
+        """Where an AWE without a stack is to go on: in its innermost coroutine, or in its continuation."""
+        at, awaited = (awe.coroutines or awe.context)[0], self.awaited(awe)
+        place = self.place(at)
+        return (self.coroutine(at) if awe.coroutines else 'continuation') + (' (%s)' % place if place else '') + \
+            (': ' + awaited if awaited else '')
+
+    def without_stack(self, awe):
+        """What an AWE is beside its frames, in lines: the coroutines of a task, or a continuation and its state."""
+        if awe.coroutines:
+            yield ('' if awe.data is None else 'no stack: ') + 'coroutines, each awaited by the next'
+        elif awe.data is not None:
+            yield 'no stack: waits with %s, %s' % (awe.entry, self.waits_in(awe))
+            yield 'state ' + awe.data.hex(' ')
+        for i, at in enumerate(awe.coroutines):
+            place = self.place(at)
+            yield '#%-3d %s' % (i, self.coroutine(at)) + (' at ' + place if place else '')
 
     def runtimes(self):
         """Oldest first."""
@@ -162,14 +215,25 @@ class Runtime:
             cont, data = look.field(kept, 'kept.cont'), look.read(kept + look.at['kept.state'], len(data))
         return cont, data
 
-    def cont_name(self, cont, data):
-        """Of a coroutine, its own: its frame begins with where it goes on."""
+    def coroutines(self, data):
+        """Where the innermost goes on, the one that awaits it, and so on: a frame begins with that. As far as they can be
+        read."""
+        found, look = [], self.look
+        innermost = struct.unpack_from('<Q', data)[0]
+        try:
+            for frame in look.each(innermost, 'coroutines', lambda f: look.word(f + COROUTINE_CALLER)):
+                found.append(look.word(frame))
+        except (Broken, Gone):
+            pass
+        return found
+
+    def cont_entry(self, cont, data):
+        """What an explicit AWE is called, and its coroutines."""
         if not cont:
-            return 'fin_cont_set is to say'
-        look, name = self.look, self.look.function(cont)
-        if name and 'continue_routine' in name:
-            name = coroutine(look.function(look.word(struct.unpack_from('<Q', data)[0])) or name)
-        return readable(name)
+            return 'fin_cont_set is to say', []
+        name = self.look.function(cont) or hex(cont)
+        found = self.coroutines(data) if 'continue_routine' in name else []
+        return chain([self.look.coroutine(at) for at in found]) or readable(name), found
 
     def explicit_at(self, at):
         """The continuation of a record, and its state."""
@@ -178,11 +242,14 @@ class Runtime:
         return self.program_cont(look.field(at, 'awe.context.ip'), data)
 
     def entry(self, body):
+        """What an AWE with a stack is called, and its coroutines."""
         look = self.look
-        if not body:
-            return None
-        if look.half(look.field(body, 'body.block') + look.at['block.flags']) & FINISH_CONT:
-            return self.cont_name(*self.explicit_at(look.field(body, 'body.resume')))
+        if body and look.half(look.field(body, 'body.block') + look.at['block.flags']) & FINISH_CONT:
+            return self.cont_entry(*self.explicit_at(look.field(body, 'body.resume')))
+        return self.body_name(body) if body else None, []
+
+    def body_name(self, body):
+        look = self.look
         entry = look.field(body, 'body.entry')
         name = look.function(entry) if entry else None
         if name and name != 'fin_block_run_':
@@ -201,7 +268,8 @@ class Runtime:
     def described(self, state, body, named, ident, context):
         look = self.look
         name = look.field(body, 'body.name') if body and named else 0 if body else look.field(self.rt, 'rt.name')
-        return Awe(self.tid, state, self.entry(body), look.text(name), ident, context)
+        entry, coroutines = self.entry(body)
+        return Awe(self.tid, state, entry, look.text(name), ident, coroutines, context)
 
     def awe(self, at, state=None):
         """It, and the owners of the blocks around it that wait at their ends: these are on no list, blocks lead to them."""
@@ -222,7 +290,8 @@ class Runtime:
             cont, data = self.explicit_at(at)
             if state == 'busy' and look.half(at + where['record.cancellable']) == RECORD_AT_END:
                 state = 'finish'
-            yield Awe(self.tid, state, self.cont_name(cont, data), '', ident, (cont, 0, 0, 0), data)
+            entry, coroutines = self.cont_entry(cont, data)
+            yield Awe(self.tid, state, entry, '', ident, coroutines, (cont, 0, 0, 0), data)
         else:
             context = tuple(word(name) for name in ('context.ip', 'context.sp', 'context.fp', 'bx'))
             yield self.described(state, word('body'), True, ident, context)

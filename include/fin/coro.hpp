@@ -91,7 +91,7 @@ template <class A> struct FIN_TAGGED_ await_it {
 
 struct task_promise {
     routine *running = nullptr;
-    std::coroutine_handle<> caller;
+    std::coroutine_handle<> caller; // tools/fin_look.py knows where it lies, and routine::start
     std::exception_ptr error;
 
     // What a coroutine's promise is made of: its parameters, if they will do. All do, and are not looked at: otherwise one

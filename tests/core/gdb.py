@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-2-Clause
 """tools/fin-gdb.py shows the AWEs of a live program and of its core file:
-gdb.py FIN_GDB_PY PROGRAM PROGRAM_IN_MAIN PROGRAM_OF_CALLS"""
+gdb.py FIN_GDB_PY PROGRAM PROGRAM_IN_MAIN PROGRAM_OF_CALLS [COROUTINES]"""
 import os
 import re
 import shutil
@@ -28,6 +28,11 @@ AWES = [
 # What each calls of the shared library.
 CALLS = {'receives': 'fin_recv', 'reads': 'fin_read', 'waits_for_a_signal': 'fin_signals_next'}
 FIRST = AWES + [('-', 'running', '-', ['stop_here', 'work', 'main'])]
+# Of each task: how its list begins, and its coroutines from the innermost outwards.
+HIDDEN = r'shop::(\(anonymous namespace\)|{anonymous})::hidden'
+TASKS = [('no stack: ', ['shop::stream::read', 'shop::fill', 'shop::serve(<int>)?']), ('', ['shop::with_a_stack']),
+         ('', ['shop::blocks', *6 * [HIDDEN]])]
+SHORT = ['shop::stream::read < shop::fill < shop::serve(<int>)?', f'shop::blocks < {HIDDEN} < \\.\\.\\. < {HIDDEN}']
 SECOND = AWES + [
     ('-', 'finish', '-', ['work', 'main']),
     (r'async at gdb_program\.c:\d+', 'running', '-', ['stop_here', BODY, 'work', 'main']),
@@ -116,8 +121,50 @@ def check_calls(text):
             fail('an AWE is not shown to have stopped in ' + call, text)
 
 
+def awaited(trace):
+    """The task's coroutines in a backtrace: their names, and what stands in the source where they are said to be."""
+    begin, _, rows = trace.partition('coroutines, each awaited by the next\n')
+    with open(os.path.join(os.path.dirname(os.path.realpath(__file__)), 'gdb_coroutines.cpp'), encoding='utf-8') as f:
+        source = f.readlines()
+    found = re.findall(r'^#(\d+) +(.+?)(?: at (?:.*/)?gdb_coroutines\.cpp:(\d+))?$', rows, re.M)
+    if [int(number) for number, *_ in found] != list(range(len(found))):
+        fail('not numbered', trace)
+    return begin.split('\n')[-1], [name for _, name, _ in found], [source[int(at) - 1] for *_, at in found if at]
+
+
+def check_coroutines(text, bare=False):
+    """Coroutines are shown with those that await them. Without debugging information (`bare`) only by their names."""
+    tasks = [awaited(trace) for trace in re.split(r'^AWE ', text, flags=re.M) if 'awaited by the next' in trace]
+    for begin, names in TASKS:
+        for is_begin, is_names, lines in tasks:
+            if is_begin == begin and len(names) == len(is_names) and all(map(re.fullmatch, names, is_names)):
+                there = [n for n, line in zip(is_names, lines) if re.sub('.*::|<.*', '', n) + '(' in line]
+                if not bare and there != is_names:
+                    fail('only %s are in the lines that are shown' % there, text)
+                break
+        else:
+            fail('the coroutines %s are not shown' % names, text)
+    for short in SHORT:
+        if not re.search(r'^\d+ +1 +busy +- +%s  ' % short, text, re.M):
+            fail('not listed: ' + short, text)
+    place = '' if bare else r' \(gdb_coroutines\.cpp:\d+\)'
+    if not re.search(f'  shop::stream::read{place}: fin_mutex_lock_nc$', text, re.M):
+        fail('what a coroutine awaits, and where, is not shown', text)
+
+
+def show_coroutines(script, program):
+    def shown(program):
+        return gdb('-ex', 'source ' + script, *commands('break stop_here', 'run', 'fin awes', 'fin awe all bt'), program)
+    check_coroutines(shown(program))
+    if shutil.which('strip'):
+        with tempfile.TemporaryDirectory() as directory:
+            bare = os.path.join(directory, 'program')
+            subprocess.run(['strip', '-g', '-o', bare, program], check=True)
+            check_coroutines(shown(bare), True)
+
+
 def main():
-    script, program, in_main, calls = sys.argv[1:]
+    script, program, in_main, calls, *coroutines = sys.argv[1:]
     if not shutil.which('gdb'):
         print('skipped: no gdb', file=sys.stderr)
         return 77
@@ -148,6 +195,8 @@ def main():
         without_information(script, program, directory)
         stopped_in_main(script, in_main)
     check_calls(gdb('-ex', 'source ' + script, *commands('break stop_here', 'run', 'fin awes'), calls))
+    for program_of_coroutines in coroutines:
+        show_coroutines(script, program_of_coroutines)
     return 0
 
 

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-2-Clause
 """tools/fin_lldb.py shows the AWEs of a live program and of its core file, as gdb.py wants them shown:
-lldb.py FIN_LLDB_PY PROGRAM [PROGRAM_OF_CALLS]"""
+lldb.py FIN_LLDB_PY PROGRAM [PROGRAM_OF_CALLS [COROUTINES]]"""
 import os
 import re
 import shutil
@@ -9,7 +9,7 @@ import subprocess
 import sys
 import tempfile
 
-from gdb import FIRST, SECOND, check, check_calls, commands, fail, gdb, part
+from gdb import FIRST, SECOND, check, check_calls, check_coroutines, commands, fail, gdb, part
 
 
 def look(name):
@@ -48,7 +48,7 @@ PLAIN = ['script print("begin plain")', 'bt', 'script print("end plain")']
 
 
 def main():
-    script, program, *calls = sys.argv[1:]
+    script, program, *others = sys.argv[1:]
     lldb = shutil.which('lldb-19') or shutil.which('lldb')
     if not lldb:
         print('skipped: no lldb', file=sys.stderr)
@@ -80,10 +80,11 @@ def main():
         if said not in text:
             fail(f'it does not say "{said}"', text)
     core_file(lldb, script, program)
-    for program_of_calls in calls:
-        stop = ['command script import ' + script, 'breakpoint set -n stop_here', 'run', 'fin awes']
-        check_calls(subprocess.run([lldb, '-b', '--no-lldbinit', *[w for c in stop for w in ('-o', c)], program_of_calls],
-                                   text=True, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, timeout=60).stdout)
+    for check_shown, program_of_it in zip((check_calls, check_coroutines), others):
+        stop = ['command script import ' + script, 'breakpoint set -n stop_here', 'run', 'fin awes', 'fin awe all bt']
+        done = subprocess.run([lldb, '-b', '--no-lldbinit', *[w for c in stop for w in ('-o', c)], program_of_it],
+                              text=True, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, timeout=60)
+        check_shown(re.sub(r'^\(lldb\) .*\n', '', done.stdout, flags=re.M))
     return 0
 
 

@@ -35,7 +35,7 @@ class Nothing:
 for machine in ('x86_64', 'aarch64'):
     look = Nothing()
     look.machine = machine
-    if Runtime(look, 4096).entry(8192) is not None:
+    if Runtime(look, 4096).body_name(8192) is not None:
         sys.exit('a body that is not there yet has an entry')
 
 
@@ -48,7 +48,7 @@ def read(at, size):
     return TABLE[at - 4096:at - 4096 + size]
 
 
-look = Look(4096, read, None, None, 'x86_64', True)
+look = Look(4096, read, None, None, None, 'x86_64', True)
 try:
     look.half(-24)
     sys.exit('there is memory below 0')
@@ -94,7 +94,11 @@ COROUTINES = {  # as gdb and lldb have the names, with debugging information and
     '(anonymous namespace)::f((anonymous namespace)::_ZN12_GLOBAL__N_11fEi.Frame *)': '(anonymous namespace)::f',
     '_ZN4prog1K4coroEPZNS0_4coroEvE23_ZN4prog1K4coroEv.Frame.actor': '_ZN4prog1K4coroEv',
     '::plain': 'plain',
-    'prog::K::coro() [clone .resume]': 'prog::K::coro()',
+    'prog::K::coro() [clone .resume]': 'prog::K::coro',
+    'prog::f((anonymous namespace)::arg (*)(int)) (.resume)': 'prog::f',
+    '(anonymous namespace)::f(int)': '(anonymous namespace)::f',
+    'fin::task<std::vector<int> > prog::tmpl<int>(int) [clone .resume]': 'prog::tmpl<int>',
+    'prog::f()::{lambda()#1}::operator()': 'prog::f()::{lambda()#1}::operator()',
     '_Z5plainv.resume': '_Z5plainv',
 }
 for name, wanted in COROUTINES.items():

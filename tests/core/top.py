@@ -67,17 +67,17 @@ def look(script, program, remove=False):
 
 CXX = [[r'main::(\{lambda#1\}|\$_0)::\{lambda#1\}', 'desk::clerk::waits'],
        ['waits', 'desk::clerk::member', 'desk::made_of', r'desk::\{anonymous\}::hidden',
-        r'desk::calls::(\{lambda#1\}|\$_0)']]
+        r'desk::calls::(\{lambda#1\}|\$_0) < desk::calls']]
 
 
-def look_cxx(script, program, entries):
+def look_cxx(script, program, entries, waits_in):
     """C++ names are as in the program, and fit into the table."""
     with subprocess.Popen([program], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as process:
         if process.stdout.readline() != 'ready\n':
             sys.exit('the program in C++ did not begin')
         _, text = top(script, '--once', process.pid)
         for entry in entries:
-            if not re.search(rf'^ +1  busy +{entry} +\S+$', text, re.M):
+            if not re.search(rf'^ +1  busy +{entry} +{waits_in}$', text, re.M):
                 process.kill()
                 sys.exit(f'{text}\nthere is no {entry}')
         process.stdin.close()
@@ -92,7 +92,7 @@ def check_liar(script):
     names = b''.join(name.ljust(28, b'\0') + struct.pack('<I', at) for name, at in ((b'rt.next', 0), (b'rt.in_use', 8)))
     memory = (struct.pack('<Q', 4096) + names).ljust(4096, b'\0') + struct.pack('<QQQ', 4104, 4104, 1)
     memory += b'\33[2J'.ljust(64, b'\0')
-    looks = [Look(0, lambda at, size: memory[at:at + size], str, str, '', strict) for strict in (False, True)]
+    looks = [Look(0, lambda at, size: memory[at:at + size], str, str, str, '', strict) for strict in (False, True)]
     if looks[0].runtimes() != [4104] or looks[0].text(4120) != '?[2J':
         sys.exit('a program that lies is believed')
     try:
@@ -171,8 +171,8 @@ def main():
     check_moving(script)
     check_liar(script)
     look(script, program)
-    for program_in_cxx, entries in zip(cxx, CXX):
-        look_cxx(script, program_in_cxx, entries)
+    for program_in_cxx, entries, waits_in in zip(cxx, CXX, (r'\S+', 'fin_sem_wait')):
+        look_cxx(script, program_in_cxx, entries, waits_in)
     with tempfile.TemporaryDirectory() as directory:  # debugging information is not needed
         bare = os.path.join(directory, 'program')
         if shutil.which('strip'):
