@@ -32,7 +32,8 @@ def plain(text):
 
 
 def readable(name):
-    """The name of a C++ lambda or continuation without what is the same in all."""
+    """The name of a C++ lambda, continuation or coroutine without what is the same in all."""
+    name = coroutine(name) if '.Frame' in name else name
     body = re.match(r'fin::detail::run<(.*?) *>\(void ?\*\)$', name) or \
         re.match(r'fin::detail::step<[(&]*(.*?)\)?, .*>\(void ?\*, ?int\)$', name)
     name = re.sub(r'::operator\(\)\([^()]*\) const', '', body.group(1) if body else name)

@@ -104,3 +104,7 @@ COROUTINES = {  # as gdb and lldb have the names, with debugging information and
 for name, wanted in COROUTINES.items():
     if fin_look.coroutine(name) != wanted:
         sys.exit(f'{name} is shown as {fin_look.coroutine(name)}')
+if fin_look.readable('prog::f(prog::_ZN4prog1fEv.Frame *)') != 'prog::f':
+    sys.exit('of a coroutine that blocks its frame is shown')
+if fin_look.chain(['a', 'b', 'c', 'd']) != 'a < b < c < d' or fin_look.chain(list('abcde')) != 'a < b < ... < e':
+    sys.exit('coroutines are not shown in short')
