@@ -68,11 +68,11 @@ def coroutine(name):
     return re.sub(returned, '', without_arguments(name))
 
 
-def chain(names):
-    """Of coroutines, from the innermost outwards, in short."""
-    if len(names) > MOST_NAMED:
-        names = [*names[:MOST_NAMED - 2], '...', names[-1]]
-    return ' < '.join(names)
+def chain(coroutines, name):
+    """Their names, from the innermost outwards, in short."""
+    if len(coroutines) <= MOST_NAMED:
+        return ' < '.join(map(name, coroutines))
+    return ' < '.join([*map(name, coroutines[:MOST_NAMED - 2]), '...', name(coroutines[-1])])
 
 
 class Awe:
@@ -234,7 +234,7 @@ class Runtime:
             return 'fin_cont_set is to say', []
         name = self.look.function(cont) or hex(cont)
         found = self.coroutines(data) if 'continue_routine' in name else []
-        return chain([self.look.coroutine(at) for at in found]) or readable(name), found
+        return chain(found, self.look.coroutine) or readable(name), found
 
     def explicit_at(self, at):
         """The continuation of a record, and its state."""

@@ -106,5 +106,5 @@ for name, wanted in COROUTINES.items():
         sys.exit(f'{name} is shown as {fin_look.coroutine(name)}')
 if fin_look.readable('prog::f(prog::_ZN4prog1fEv.Frame *)') != 'prog::f':
     sys.exit('of a coroutine that blocks its frame is shown')
-if fin_look.chain(['a', 'b', 'c', 'd']) != 'a < b < c < d' or fin_look.chain(list('abcde')) != 'a < b < ... < e':
+if fin_look.chain('abcd', str) != 'a < b < c < d' or fin_look.chain('abcde', str) != 'a < b < ... < e':
     sys.exit('coroutines are not shown in short')
