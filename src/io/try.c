@@ -130,14 +130,14 @@ static bool same_terminal(int a, int b) {
 
 // A pipe or terminal has an open file more, of ours, that does not block. Not the master of a pseudo-terminal: to open that
 // makes a new one. (Closed, it takes the record locks of this process with it, fcntl(2); nobody locks these that way.)
-static int open_again(int fd, int access) {
+static int open_again(int fd, int how) {
     int number;
     char path[48];
     bool pipe = is_pipe(fd);
     if (!pipe && (!isatty(fd) || ioctl(fd, TIOCGPTN, &number) == 0))
         return -1;
     snprintf(path, sizeof path, "/proc/thread-self/fd/%d", fd);
-    int own = open(path, access | O_NONBLOCK | O_NOCTTY | O_CLOEXEC);
+    int own = open(path, how | O_NONBLOCK | O_NOCTTY | O_CLOEXEC);
     if (own < 0 || pipe || same_terminal(fd, own))
         return own;
     close(own);
@@ -186,8 +186,8 @@ static int of_stream(const struct call *c, const struct vectors *v) {
     int r = nowait(c, v);
     if (r != -EOPNOTSUPP)
         return r;
-    int access = fcntl(c->fd, F_GETFL) & O_ACCMODE;
-    if (access == (in ? O_WRONLY : O_RDONLY))
+    int how = fcntl(c->fd, F_GETFL) & (O_ACCMODE | O_DIRECT); // which makes packets of what is written to a pipe
+    if ((how & O_ACCMODE) == (in ? O_WRONLY : O_RDONLY))
         return -EBADF; // that end of a pipe never gets ready
     if (total(v) == 0) // does not block
         return fin_io_vectors(in, c->fd, v->v, (int)v->n, -1, flags);
@@ -196,7 +196,7 @@ static int of_stream(const struct call *c, const struct vectors *v) {
         return r < 0 ? r : -EAGAIN;
     if (r & (POLLHUP | POLLERR) || (!in && adds_little(c->fd, v)))
         return fin_io_direct(&plain);
-    int own = open_again(c->fd, access);
+    int own = open_again(c->fd, how);
     if (own < 0)
         return unblocked(c->fd, &plain, fin_io_direct);
     plain.fd = own;

@@ -2,6 +2,7 @@
 // A filter that is older than preadv2(2) and pwritev2(2) denies them: files, pipes, sockets and devices are read and written
 // all the same, and who waits there still lets others run. And one that denies getsockopt(2): no message is lost by asking
 // a socket in another way.
+#define _GNU_SOURCE
 #include <fcntl.h>
 #include <sys/eventfd.h>
 #include <sys/uio.h>
@@ -78,6 +79,18 @@ static void nothing(int in, int out) {
     close(out);
 }
 
+static void packets(void) {
+    int fd[2];
+    CHECK_EQ(pipe2(fd, O_DIRECT), 0);
+    CHECK_EQ(fin_write(fd[1], text, 2), 2);
+    CHECK_EQ(fin_write(fd[1], text + 2, 3), 3);
+    CHECK_EQ(fin_read(fd[0], got, SIZE), 2);
+    CHECK_EQ(fin_read(fd[0], got + 2, SIZE - 2), 3);
+    check_got(5);
+    close(fd[0]);
+    close(fd[1]);
+}
+
 static void devices(void) {
     uint64_t value = 3;
     int sum = eventfd(0, 0), null = open("/dev/null", O_RDWR);
@@ -104,6 +117,7 @@ static void all_work(void) {
     nothing(fd[0], fd[1]);
     stream_pair(fd);
     nothing(fd[0], fd[1]);
+    packets();
     devices();
 }
 
