@@ -110,7 +110,7 @@ static void beside_one_that_ended(void) {
 
 static void handler(int signal) { _exit(signal == SIGABRT ? 3 : 4); }
 
-// In a thread of the pool, which has no AWE, and where its stack is used up.
+// In a thread of the pool, which has no AWE.
 static void offloaded(void *unused) {
     (void)unused;
     writes_nowhere();
@@ -119,24 +119,6 @@ static void offloaded(void *unused) {
 static void in_the_pool(void) {
     fin_finish {
         fin_offload(offloaded, NULL);
-    }
-}
-
-static int deeper(volatile char *above) {
-    volatile char frame[1024];
-    frame[0] = above[0];
-    return frame[0] ? 0 : deeper(frame) + frame[0];
-}
-
-static void without_end(void *unused) {
-    volatile char zero = 0;
-    (void)unused;
-    deeper(&zero);
-}
-
-static void too_deep_in_the_pool(void) {
-    fin_finish {
-        fin_offload(without_end, NULL);
     }
 }
 
@@ -176,7 +158,6 @@ int main(void) {
     check(outside, SIGSEGV, NULL, NULL);
     check(beside_one_that_ended, SIGSEGV, "fin: before that thread ", " ended while AWEs of it waited");
     check(in_the_pool, SIGSEGV, "fin: SIGSEGV in a function of fin_offload, offloaded, thread ", ", at writes_nowhere");
-    check(too_deep_in_the_pool, SIGSEGV, "fin: SIGSEGV in a function of fin_offload, without_end, thread ", ", at deeper");
     check(sent, SIGBUS, "fin: SIGBUS in AWE \"unnamed\"", "");
     int status;
     pid_t child = fork();

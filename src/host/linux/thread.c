@@ -9,7 +9,6 @@
 #include <time.h>
 
 #include "core/host.h"
-#include "host/linux/crash.h"
 #include "own_thread.h"
 #include "sync/host.h"
 
@@ -89,11 +88,7 @@ __thread void (*fin_own_thread_calls)(void *);
 static void *own_main(void *p) {
     const struct fin_own_thread *t = p;
     pthread_setname_np(pthread_self(), t->name);
-    if (t->of_pool)
-        fin_crash_thread_begin();
     t->run();
-    if (t->of_pool)
-        fin_crash_thread_end();
     count(t, -1u);
     return NULL;
 }
