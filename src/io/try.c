@@ -194,11 +194,11 @@ static int of_stream(const struct call *c, const struct vectors *v) {
     r = fin_io_ready_now(c->fd, in ? POLLIN : POLLOUT);
     if (r <= 0)
         return r < 0 ? r : -EAGAIN;
-    if (r & (POLLHUP | POLLERR) || (!in && adds_little(c->fd, v)))
+    if (r & (POLLHUP | POLLERR))
         return fin_io_direct(&plain);
     int own = open_again(c->fd, how);
     if (own < 0)
-        return unblocked(c->fd, &plain, fin_io_direct);
+        return !in && adds_little(c->fd, v) ? fin_io_direct(&plain) : unblocked(c->fd, &plain, fin_io_direct);
     plain.fd = own;
     r = fin_io_direct(&plain);
     close(own);
