@@ -66,9 +66,9 @@ int fin_chan_pair(struct fin_chan **a, struct fin_chan **b, const struct fin_cha
 // fin_chan_pair. A socket that a dead process left under the name is replaced; under a relative path this takes /proc, so
 // that no other is, where a thread calls chdir(2) at the same time. Two that come at once do not replace each other's: while
 // they look and bind they have the folder locked (flock(2)), where they may read it; for somebody else's lock they wait
-// about a second at most. Where a process died that was accepting, the kernel may keep its socket for some milliseconds, on
-// a busy machine for longer: for that it waits, five seconds at most. Apart from these it does not block the thread. The
-// child of a fork listens there, too, until it closes.
+// about a second at most. Where a process died that was accepting, the kernel may keep its socket for a while: for that it
+// waits, five seconds at most. Apart from these it does not block the thread. The child of a fork listens there, too, until
+// it closes.
 // Returns 0; -EADDRINUSE if another listens there; -ENAMETOOLONG; -EINVAL if the name is empty or the options are wrong; or
 // an error of open(2), socket(2) or bind(2).
 int fin_chan_listen(struct fin_chan_listener **out, const char *name, const struct fin_chan_options *options);
