@@ -6,8 +6,9 @@
 // come, another AWE reads on. A request stays in the channel until it is taken, and so do all that was sent after it and the
 // news that the other end is closed. So on a side to which requests may come, somebody has to take them (fin_rpc_serve in an
 // async of its own, or fin_rpc_poll now and then). A side to which no requests may come says so with FIN_RPC_CLIENT.
-// An AWE that waits for room for a request takes the answers that have come, so that a server that waits for room for those
-// goes on.
+// An AWE that waits for room takes the answers that have come, so that a server that waits for room for those goes on; and
+// if the other side waits for room, too, requests, which it keeps in memory: not more than FIN_RPC_MOST, for which there may
+// be no memory (-ENOMEM). (At a shared end an AWE that waits for room for an answer leaves that to those that read.)
 //
 // An id names a call of this end, from fin_rpc_send until its answer has been received, or has come when nobody wanted it
 // any more. It is not used again before that, nor before 65,000 other calls. So a late or second answer, or one to an id

@@ -183,7 +183,7 @@ FIN_ARCH_RETURNS_BY_JUMP ssize_t fin_rpc_call_nc(struct fin_rpc *r, const void *
 SLOW ssize_t await_request_slowly(struct fin_rpc *r, struct waiting *w, bool nc) {
     if (!nc && cancelled_here())
         return -ECANCELED;
-    return r->head ? 0 : r->end != 0 ? r->end : wait_for(r, w, nc);
+    return r->next ? 0 : r->end != 0 ? r->end : wait_for(r, w, nc);
 }
 
 QUICK ssize_t await_request(struct fin_rpc *r, struct waiting *w, bool nc) {
@@ -202,10 +202,10 @@ FIN_ARCH_RETURNS_BY_JUMP ssize_t fin_rpc_await_request(struct fin_rpc *r, struct
 }
 
 SLOW ssize_t accept_head(struct fin_rpc *r, struct waiting *w, ssize_t n, uint32_t *id, bool nc) {
-    while (n >= 0 && !w->decided && !r->head) // another one has taken it before this one ran
+    while (n >= 0 && !w->decided && !r->next) // another one has taken it before this one ran
         n = await_request_slowly(r, w, nc);
     if (!w->decided)
-        return n < 0 ? n : fin_rpc_take_head(r, w->buffer, w->room, id);
+        return n < 0 ? n : fin_rpc_take_request(r, w->buffer, w->room, id);
     *id = w->request;
     return n;
 }

@@ -95,8 +95,10 @@ static inline void in_give(struct fin_chan *c) {
 // send.c: sends the word and the data as one message. As fin_chan_send and fin_chan_send_nc.
 FIN_BLOCKING int fin_chan_send_behind(struct fin_chan *c, uint64_t word, const void *data, size_t size, bool nc);
 
-// rpc.c: that waits for room. The other side knows, and says from here on when it has taken something.
-void fin_rpc_no_room(struct fin_chan *c, uint64_t word);
+// requests.c: that is to sleep for room. The other side knows, and says from here on when it has taken something. 0 or
+// -ENOMEM, and then it must not. `again`: it has been woken, and found none.
+int fin_rpc_no_room(struct fin_chan *c, uint64_t word, bool again);
+void fin_rpc_has_slept(struct fin_chan *c, uint64_t word); // after fin_rpc_no_room
 
 // chan.c: as fin_chan_recv, of an end whose sender is on this thread, where there is more to it than to wait for that one.
 FIN_BLOCKING ssize_t fin_chan_recv_there(struct fin_chan *c, void *buffer, size_t size, bool nc);

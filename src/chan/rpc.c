@@ -4,7 +4,7 @@
 // A message is a word (the id, and whether it is a request or an answer), then its bytes. Of those who wait, one is in
 // fin_chan_peek: the reader. It gives answers to their calls. A request it leaves where it is, as the head of the channel,
 // and nobody reads before that has been taken. Invariant: where somebody waits, there is a reader, or one has been woken to
-// become it, or there is a head and whoever waits for requests has been woken. promote() restores it.
+// become it, or there is a head and whoever waits for requests has been woken. promote() restores it. (models/room.pml)
 #include <stdlib.h>
 
 #include <fin/cancel.h>
@@ -26,7 +26,8 @@ static void end(struct fin_rpc *r, int why) {
         wake(w);
 }
 
-// Lets one more of those who wait go on, where nobody reads. At a head that is one who wants requests.
+// Lets one more of those who wait go on, where nobody reads. At a head that is one who wants requests. One that waits for room
+// is looked for, if there is no other to read on.
 static void promote(struct fin_rpc *r) {
     if (r->reading)
         return;
@@ -36,12 +37,10 @@ static void promote(struct fin_rpc *r) {
             return;
         }
     }
+    if (FIN_UNLIKELY(fin_rpc_sleeps(r)))
+        fin_rpc_look(r);
 }
 
-static void release_head(struct fin_rpc *r) {
-    r->head = false;
-    fin_chan_release(r->chan);
-}
 
 // A message that is being peeked at, of n bytes. The word is read once.
 static void handle(struct fin_rpc *r, const char *bytes, size_t n) {
@@ -57,10 +56,7 @@ static void handle(struct fin_rpc *r, const char *bytes, size_t n) {
     if (FIN_LIKELY((uint32_t)word == RPC_ANSWER)) {
         fin_rpc_answered(r, (uint32_t)(word >> 32), bytes, n);
     } else if ((uint32_t)word == RPC_REQUEST && !r->client) {
-        r->head = true;
-        r->bytes = bytes;
-        r->size = n;
-        r->id = (uint32_t)(word >> 32);
+        fin_rpc_has_come(r, (struct asked){(uint32_t)(word >> 32), n, bytes});
         return;
     } else {
         end(r, -EPROTO);
@@ -139,34 +135,18 @@ ssize_t fin_rpc_go_on_waiting(struct fin_rpc *r, struct waiting *w, ssize_t erro
             error = w->cancelled ? -ECANCELED : 0;
         } else {
             error = read_one(r, w, nc);
-            if (r->head && w->id != 0)
+            if (r->next && w->id != 0)
                 promote(r);
         }
         if (n % FLOOD == 0)
             fin_yield(); // what nobody asked for keeps nobody else from running
     }
     fin_rpc_leave(r, w);
-    return w->decided ? w->result : w->id == 0 && r->head ? 0 : error != 0 ? error : r->end;
-}
-
-// The length is as it was when it was checked.
-ssize_t fin_rpc_take_head(struct fin_rpc *r, void *request, size_t room, uint32_t *id) {
-    size_t size = r->size;
-    if (size > room) {
-        promote(r); // another one may have more room
-        return -EMSGSIZE;
-    }
-    if (size > 0)
-        memcpy(request, r->bytes, size);
-    *id = r->id;
-    release_head(r);
-    if (r->first)
-        promote(r);
-    return (ssize_t)size;
+    return w->decided ? w->result : w->id == 0 && r->next ? 0 : error != 0 ? error : r->end;
 }
 
 // What is there, up to a request, unless an AWE reads.
-static void read_now(struct fin_rpc *r) {
+void fin_rpc_read_now(struct fin_rpc *r) {
     for (int i = 0; i < FLOOD && !r->reading && !r->head && r->end == 0; i++) {
         const void *bytes;
         ssize_t n = fin_chan_try_peek(r->chan, &bytes);
@@ -180,9 +160,9 @@ static void read_now(struct fin_rpc *r) {
 }
 
 ssize_t fin_rpc_poll_now(struct fin_rpc *r, void *request, size_t room, uint32_t *id) {
-    read_now(r);
-    if (r->head)
-        return fin_rpc_take_head(r, request, room, id);
+    fin_rpc_read_now(r);
+    if (r->next)
+        return fin_rpc_take_request(r, request, room, id);
     if (r->first)
         promote(r);
     return r->end != 0 ? r->end : -EAGAIN;
@@ -225,24 +205,6 @@ ssize_t fin_rpc_poll_group(struct fin_rpc *const *group, unsigned count, unsigne
     return error;
 }
 
-// A server that works on one request at a time may wait for room for an answer, while nobody waits for answers here: of
-// calls that were given up, or whose answers are received later. So who is to sleep until a request can be sent takes those
-// that have come. And either side first says what it has taken of the other's, which it otherwise does now and then: so each
-// finds room in the end, as a message takes up half of a ring at most. Replies may be sent by other threads, which do not
-// read here.
-void fin_rpc_no_room(struct fin_chan *c, uint64_t word) {
-    struct fin_rpc *r = c->rpc;
-    if ((uint32_t)word == RPC_REQUEST) {
-        read_now(r);
-        if (r->first)
-            promote(r);
-    }
-    if (turn_enter(&c->in.turn)) {
-        fin_ump_consumed(&c->in.ump);
-        turn_leave(&c->in.turn);
-    }
-}
-
 int fin_rpc_open(struct fin_rpc **out, struct fin_chan *c, unsigned flags) {
     if (flags & ~(unsigned)FIN_RPC_CLIENT)
         return -EINVAL;
@@ -263,8 +225,7 @@ int fin_rpc_close(struct fin_rpc *r) {
     out_settle(r->chan);
     if (r->first || r->reading || r->inside || turn_in_use(&r->chan->out.turn))
         return -EBUSY;
-    if (r->head)
-        release_head(r);
+    fin_rpc_requests_left(r);
     r->chan->rpc = NULL;
     int error = fin_chan_close(r->chan);
     if (error != 0) {
@@ -272,7 +233,7 @@ int fin_rpc_close(struct fin_rpc *r) {
         return error;
     }
     fin_rpc_calls_end(r);
-    fin_rpc_requests_end(r);
+    fin_rpc_spares_end(r);
     free(r);
     return 0;
 }

@@ -10,6 +10,7 @@
 #include "chan/lmp.h"
 
 enum { RPC_REQUEST = 1, RPC_ANSWER = 2 };
+#define RPC_SLEEPS UINT32_MAX // in place of an id of a call
 // Who never has to wait gives others a turn after so many messages that nobody asked for, and so many requests.
 enum { FLOOD = 64, REQUESTS_A_TURN = 16 };
 
@@ -36,16 +37,26 @@ struct call {
     size_t size;
 };
 
+// A request that has come, and is not taken.
+struct asked {
+    uint32_t id;
+    size_t size; // as it was when it was checked
+    const char *bytes;
+};
+
 struct fin_rpc {
     struct fin_chan *chan;
     struct waiting *first, *last;  // those that wait for requests, in the order of their arrival; then those for answers
     struct waiting *last_accepts;  // of the former
     bool reading; // an AWE is in fin_chan_peek, or waits for what this thread sends; then it is
     struct waiting *reader;
-    bool head; // a request is being peeked at, these are its
-    uint32_t id;
-    const char *bytes;
-    size_t size;
+    bool head; // a request is being peeked at, which is
+    struct asked at_head;
+    struct kept *kept, *last_kept; // requests that came before it: requests.c
+    unsigned keeps;
+    struct waiting sleeper; // one that sleeps for room, or is to, among those that wait; see fin_rpc_sleeps
+    bool again; // it has slept before
+    const struct asked *next; // the first of these, or NULL: there is none
     int end;         // 0, or why nothing comes any more
     unsigned inside; // dispatch loops, and polls that let others run
     bool client;
@@ -66,6 +77,7 @@ FIN_BLOCKING void fin_rpc_let_read(struct fin_rpc *const *group, unsigned count)
 ssize_t fin_rpc_poll_now(struct fin_rpc *r, void *request, size_t room, uint32_t *id);
 // Its pieces, for those who wait with a continuation.
 void fin_rpc_end(struct fin_rpc *r, int why);
+void fin_rpc_read_now(struct fin_rpc *r); // what is there, up to a request, unless an AWE reads
 void fin_rpc_promote(struct fin_rpc *r);
 void fin_rpc_handle(struct fin_rpc *r, const void *bytes, size_t n);
 void fin_rpc_cancelled(void *waiting); // a cancel item
@@ -105,12 +117,12 @@ static inline void fin_rpc_leave(struct fin_rpc *r, struct waiting *w) {
 
 // Has what this one waits for happened? A result wins over a cancel that came at the same time.
 static inline bool fin_rpc_settled(const struct fin_rpc *r, const struct waiting *w) {
-    return w->decided || r->end != 0 || (w->id == 0 && r->head);
+    return w->decided || r->end != 0 || (w->id == 0 && r->next);
 }
 
 // Is there nothing to do before one waits for a message of this thread? (Who reads is on the list.)
 static inline bool fin_rpc_can_read_here(const struct fin_rpc *r) {
-    return FIN_LIKELY(!r->first && !r->head && r->end == 0) && plainly_here(r->chan);
+    return FIN_LIKELY(!r->first && !r->next && r->end == 0) && plainly_here(r->chan);
 }
 
 // The call's result, the length of a request that it was given, 0 for one that is at the head, or why there will be none.
@@ -141,12 +153,17 @@ static inline ssize_t fin_rpc_end_reading(struct fin_rpc *r, struct lmp_waiter *
 void fin_rpc_decided_on(struct fin_rpc *r, struct waiting *w);
 void fin_rpc_reader_decided_on(struct lmp_waiter *w); // the same of one that reads
 
-void fin_rpc_requests_end(struct fin_rpc *r);
+void fin_rpc_spares_end(struct fin_rpc *r);
 
 // Waits for a request. Not negative: there was one at the head, or w was given it.
 FIN_BLOCKING ssize_t fin_rpc_await_request(struct fin_rpc *r, struct waiting *w, bool nc);
-// Takes the request at the head: its length, or -EMSGSIZE. Pre: there is one.
-ssize_t fin_rpc_take_head(struct fin_rpc *r, void *request, size_t room, uint32_t *id);
+
+// requests.c: what has come, and is being peeked at; and takes the next one: its length, or -EMSGSIZE. Pre: there is one.
+void fin_rpc_has_come(struct fin_rpc *r, struct asked asked);
+static inline bool fin_rpc_sleeps(const struct fin_rpc *r) { return r->sleeper.id != 0; }
+void fin_rpc_look(struct fin_rpc *r); // for that one
+ssize_t fin_rpc_take_request(struct fin_rpc *r, void *request, size_t room, uint32_t *id);
+void fin_rpc_requests_left(struct fin_rpc *r); // nobody takes them any more
 
 // What one waits for, for which it has room.
 static inline void fin_rpc_give(struct waiting *w, const void *bytes, size_t size) {

@@ -46,13 +46,13 @@ static void peeked(struct chan_on *chan, struct fin_awe *a, ssize_t n) {
         fin_rpc_unlink(r, &on->w);
         recognized(on, a, on->w.result);
         fin_rpc_promote(r);
-    } else if (on->what == ACCEPT && r->head) {
+    } else if (on->what == ACCEPT && r->next) {
         fin_rpc_unlink(r, &on->w);
-        recognized(on, a, fin_rpc_take_head(r, on->w.buffer, on->w.room, on->id));
+        recognized(on, a, fin_rpc_take_request(r, on->w.buffer, on->w.room, on->id));
     } else {
-        if (r->head && on->w.id != 0)
+        if (r->next && on->w.id != 0)
             fin_rpc_promote(r);
-        else if (r->head && fin_rpc_serve_known(on))
+        else if (r->next && fin_rpc_serve_known(on))
             fin_rt(fin_self)->known[FIN_FOR_MESSAGE]++; // and looks for the next one in its turn
         fin_cont_instead_of(a, &on->kept, woken, &on, sizeof on);
         fin_cont_result(a, 0);
@@ -168,13 +168,13 @@ static ssize_t await(struct rpc_on *on, int error) {
             error = fin_cont_go_on(FIN_FOR_TURN, woken, &on, sizeof on, 0);
         else if (alone || !read_one(r))
             error = wait_for_message(on);
-        else if (r->head && w->id != 0)
+        else if (r->next && w->id != 0)
             fin_rpc_promote(r);
     }
     fin_rpc_unlink(r, w);
     if (r->first)
         fin_rpc_promote(r);
-    return w->decided ? w->result : w->id == 0 && r->head ? 0 : error != 0 ? error : r->end;
+    return w->decided ? w->result : w->id == 0 && r->next ? 0 : error != 0 ? error : r->end;
 }
 
 static FIN_INNER void woken(void *state, int result) {
@@ -192,7 +192,7 @@ static FIN_INNER void has_read(void *state, int n) {
         fin_rpc_handle(r, on->chan.bytes, (size_t)n);
     else if (!of_this_wait)
         fin_rpc_end(r, n);
-    if (r->head && on->w.id != 0)
+    if (r->next && on->w.id != 0)
         fin_rpc_promote(r);
     fin_rpc_on_go(on, of_this_wait ? n : 0);
 }
@@ -370,7 +370,7 @@ int fin_rpc_on_go(struct rpc_on *on, int error) {
         if (on->what == CALL && !w->decided)
             fin_rpc_forget(r, w->id);
         if (on->what != SERVE)
-            return finish(on, on->what == ACCEPT && n == 0 ? fin_rpc_take_head(r, w->buffer, w->room, on->id) : n);
+            return finish(on, on->what == ACCEPT && n == 0 ? fin_rpc_take_request(r, w->buffer, w->room, on->id) : n);
         int next = fin_rpc_serve_next(on, n, turn);
         if (next <= 0)
             return next;

@@ -18,8 +18,14 @@ static int put_now(const struct chan_on *on) {
     return fin_chan_put_now(on->chan, on->behind ? &on->word : NULL, on->data, on->size);
 }
 
+static void has_slept(const struct chan_on *on) {
+    if (on->behind)
+        fin_rpc_has_slept(on->chan, on->word);
+    __atomic_store_n(&on->chan->out.ump.own->armed, 0, __ATOMIC_RELAXED);
+}
+
 // With the turn. As fin_ump_await_room.
-static int await_room(struct chan_on *on) {
+static int await_room(struct chan_on *on, bool again) {
     struct ump_tx *tx = &on->chan->out.ump;
     int r = put_now(on);
     if (r != -EAGAIN)
@@ -29,11 +35,11 @@ static int await_room(struct chan_on *on) {
     __atomic_thread_fence(__ATOMIC_SEQ_CST);
     r = put_now(on);
     if (r == -EAGAIN && on->behind)
-        fin_rpc_no_room(on->chan, on->word);
+        r = fin_rpc_no_room(on->chan, on->word, again) == 0 ? -EAGAIN : -ENOMEM;
     if (r == -EAGAIN)
         r = tx->meeting ? fin_event_await_message_on(&tx->meeting->room, heard + 1, &on->wait.sync, woken, &on, sizeof on)
                         : fin_on_readable(&on->wait.io, tx->fd, woken, &on, sizeof on);
-    __atomic_store_n(&tx->own->armed, 0, __ATOMIC_RELAXED);
+    has_slept(on);
     return give_and_end(on, r);
 }
 
@@ -41,7 +47,7 @@ static FIN_INNER void woken(void *state, int result) {
     struct chan_on *on = *(struct chan_on **)state;
     struct ump_tx *tx = &on->chan->out.ump;
     struct unwanted u = {.count = 0};
-    __atomic_store_n(&tx->own->armed, 0, __ATOMIC_RELAXED);
+    has_slept(on);
     if (!fin_bell_of_this_wait(result))
         result = fin_bell_hear_room(tx, &u);
     bell_close(&u);
@@ -49,7 +55,7 @@ static FIN_INNER void woken(void *state, int result) {
         give_and_end(on, result);
         return;
     }
-    await_room(on);
+    await_room(on, true);
 }
 
 static FIN_INNER void has_turn(void *state, int result) {
@@ -59,7 +65,7 @@ static FIN_INNER void has_turn(void *state, int result) {
         return;
     }
     fin_chan_out_not_quick(on->chan);
-    await_room(on);
+    await_room(on, false);
 }
 
 int fin_chan_on_send(struct chan_on *on) {
@@ -72,7 +78,7 @@ int fin_chan_on_send(struct chan_on *on) {
         return fin_mutex_lock_on(&t->mutex, &on->wait.sync, has_turn, &on, sizeof on);
     t->mutex.locked = true;
     fin_chan_out_not_quick(on->chan);
-    return await_room(on);
+    return await_room(on, false);
 }
 
 int fin_chan_send_on(struct fin_chan *c, const void *data, size_t size, struct fin_chan_on *storage, fin_cont *cont,

@@ -47,7 +47,7 @@ static void serve_one(void *arg) {
     struct fin_rpc *r = s->rpc;
     struct served o;
     bool handed = s->w.decided;
-    size_t size = handed ? (size_t)s->w.result : r->size;
+    size_t size = handed ? (size_t)s->w.result : r->next->size;
     uint32_t id = s->w.request;
     o.request = FIN_LIKELY(size <= sizeof o.on_stack) ? o.on_stack : malloc(size);
     if (!o.request) {
@@ -57,7 +57,7 @@ static void serve_one(void *arg) {
     if (FIN_LIKELY(handed))
         ump_copy_line(o.on_stack, s->line, size);
     else
-        fin_rpc_take_head(r, o.request, size, &id);
+        fin_rpc_take_request(r, o.request, size, &id);
     s->running++;
     o.s = s;
     o.called.left = answered;
@@ -98,7 +98,7 @@ int fin_rpc_serve(struct fin_rpc *r, fin_rpc_fn *fn, void *arg) {
     fin_finish {
         for (unsigned n = 0; error == 0;) {
             error = await_next(&s);
-            if (FIN_LIKELY(s.w.decided) || (error == 0 && r->head)) {
+            if (FIN_LIKELY(s.w.decided) || (error == 0 && r->next)) {
                 fin_async_call(serve_one, &s);
                 error = s.error;
             }

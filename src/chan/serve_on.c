@@ -46,7 +46,7 @@ static inline void request_free(struct fin_rpc *r, struct request *q) {
     r->spares++;
 }
 
-void fin_rpc_requests_end(struct fin_rpc *r) {
+void fin_rpc_spares_end(struct fin_rpc *r) {
     for (struct request *q = r->spare, *next; q; q = next) {
         next = q->next;
         free(q);
@@ -115,11 +115,11 @@ static struct request *start_work(struct rpc_on *on, size_t size) {
 
 // Takes the request at the head. The loop is to read on: nobody else is woken for it. 0 or -ENOMEM: then the request stays.
 static int serve_head(struct rpc_on *on) {
-    struct request *q = start_work(on, on->rpc->size);
+    struct request *q = start_work(on, on->rpc->next->size);
     if (!q)
         return -ENOMEM;
     on->rpc->reading = true;
-    fin_rpc_take_head(on->rpc, q->bytes, q->size, &q->id);
+    fin_rpc_take_request(on->rpc, q->bytes, q->size, &q->id);
     on->rpc->reading = false;
     return 0;
 }

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// The slow half of UMP: acknowledging, arming and waiting. See ump.h for the protocol. (models/chan.pml)
+// The slow half of UMP: acknowledging, arming and waiting. See ump.h for the protocol. (models/chan.pml,
+// room.pml)
 #define _GNU_SOURCE
 #include <linux/membarrier.h>
 #include <sched.h>
@@ -265,6 +266,7 @@ struct wanted {
     struct ump_tx *tx;
     uint32_t lines;
     uint64_t word;
+    bool again; // it has slept
 };
 
 static bool came_room(void *wanted) {
@@ -272,21 +274,27 @@ static bool came_room(void *wanted) {
     return fin_ump_refresh(w->tx, w->lines) || w->tx->end;
 }
 
+static FIN_BLOCKING int sleep_of_call(struct wanted *w, uint64_t heard, bool nc) {
+    struct fin_chan *c = (struct fin_chan *)((char *)w->tx - offsetof(struct fin_chan, out.ump));
+    int r = fin_rpc_no_room(c, w->word, w->again);
+    if (r == 0)
+        r = fin_bell_await_room(w->tx, heard, nc);
+    fin_rpc_has_slept(c, w->word);
+    return r;
+}
+
 static FIN_BLOCKING int sleep_for_room(struct wanted *w, bool nc) {
     struct ump_tx *tx = w->tx;
     uint64_t heard = tx->meeting ? fin_event_read(&tx->meeting->room) : 0;
     __atomic_store_n(&tx->own->armed, ++tx->armed, __ATOMIC_RELAXED);
     __atomic_thread_fence(__ATOMIC_SEQ_CST);
-    bool came = came_room(w);
-    if (!came && w->word)
-        fin_rpc_no_room((struct fin_chan *)((char *)tx - offsetof(struct fin_chan, out.ump)), w->word);
-    int r = came ? 0 : fin_bell_await_room(tx, heard, nc);
+    int r = came_room(w) ? 0 : w->word ? sleep_of_call(w, heard, nc) : fin_bell_await_room(tx, heard, nc);
     __atomic_store_n(&tx->own->armed, 0, __ATOMIC_RELAXED);
     return r;
 }
 
 int fin_ump_await_room(struct ump_tx *tx, uint32_t lines, uint64_t word, bool nc) {
-    struct wanted w = {tx, lines, word};
+    struct wanted w = {tx, lines, word, false};
     if (ump_room(tx, lines))
         return 0;
     int r = came_room(&w) ? 0 : tx->alone ? -EAGAIN : look_awhile(came_room, &w, nc);
@@ -296,6 +304,7 @@ int fin_ump_await_room(struct ump_tx *tx, uint32_t lines, uint64_t word, bool nc
         r = sleep_for_room(&w, nc);
         if (r != 0)
             return r;
+        w.again = true;
         if (!came_room(&w))
             fin_yield();
     }

@@ -1,17 +1,18 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// Calls over channels, many at a time and answered before anybody waits, and one by one without stacks; waitsets of
-// channels of both kinds and a source.
+// Calls over channels, many at a time and answered before anybody waits, one by one without stacks, and in both directions
+// while there is no room; waitsets of channels of both kinds and a source.
 #include <fin/rpc_on.h>
 
 #include "fault.h"
 
-enum { CALLS = 20, ROUNDS = 3 };
+enum { CALLS = 20, ROUNDS = 3, MANY = 150 }; // a ring has 64 lines
 const int threads = 1;
 void (*const prepare)(void) = NULL;
 
 static struct fin_chan *near, *far;
 
-static bool open_pair(void) { return fine(fin_chan_pair(&near, &far, &(struct fin_chan_options){4096, 0})); }
+static bool open_two(unsigned flags) { return fine(fin_chan_pair(&near, &far, &(struct fin_chan_options){4096, flags})); }
+static bool open_pair(void) { return open_two(0); }
 
 static bool open_socket(void) {
     int fd[2];
@@ -125,6 +126,61 @@ static void without_stacks(void) {
     }
 }
 
+// Two ends that call each other, with more requests than fit, and answer one at a time.
+static struct fin_rpc *both[2];
+static struct fin_sem over;
+
+static void answers_one_by_one(void *rpc) {
+    uint64_t request = 0;
+    uint32_t id;
+    ssize_t n = fin_rpc_accept(rpc, &request, sizeof request, &id);
+    while (n >= 0)
+        n = fin_rpc_reply_accept(rpc, &request, sizeof request, &request, sizeof request, &id);
+    if (n != -ECANCELED && !fine(n))
+        for (int i = 0; i < 2; i++)
+            fin_sem_post(&over);
+}
+
+static void calls_many(void *rpc) {
+    uint32_t id[MANY];
+    uint64_t y;
+    unsigned sent = 0;
+    while (sent < MANY && fine(fin_rpc_send(rpc, &(uint64_t){sent}, sizeof y, &id[sent])))
+        sent++;
+    for (unsigned i = 0; i < sent; i++)
+        if (fine(fin_rpc_recv(rpc, id[i], &y, sizeof y)))
+            CHECK_EQ(y, i);
+    fin_sem_post(&over);
+}
+
+static void both_call(void) {
+    fin_sem_init(&over, 0);
+    fin_finish_as(all) {
+        for (int i = 0; i < 4; i++)
+            fin_async_call(i < 2 ? answers_one_by_one : calls_many, both[i % 2]);
+        for (int i = 0; i < 2; i++)
+            fin_sem_wait(&over);
+        fin_cancel_as(all);
+    }
+}
+
+static void both_are_full(unsigned flags) {
+    if (!open_two(flags))
+        return;
+    if (!fine(fin_rpc_open(&both[0], near, 0))) {
+        CHECK_EQ(fin_chan_close(near), 0);
+        CHECK_EQ(fin_chan_close(far), 0);
+        return;
+    }
+    if (fine(fin_rpc_open(&both[1], far, 0))) {
+        both_call();
+        CHECK_EQ(fin_rpc_close(both[1]), 0);
+    } else {
+        CHECK_EQ(fin_chan_close(far), 0);
+    }
+    CHECK_EQ(fin_rpc_close(both[0]), 0);
+}
+
 static struct fin_waitset *w;
 static struct fin_waitset_source source;
 static unsigned received;
@@ -191,5 +247,7 @@ static void waitsets(void) {
 void scenario(void) {
     calls();
     without_stacks();
+    both_are_full(0);
+    both_are_full(FIN_CHAN_LOCAL);
     waitsets();
 }
