@@ -26,8 +26,8 @@ static void end(struct fin_rpc *r, int why) {
         wake(w);
 }
 
-// Lets one more of those who wait go on, where nobody reads. At a head that is one who wants requests. One that waits for room
-// is looked for, if there is no other to read on.
+// Lets one more of those who wait go on, where nobody reads. At a head that is one who wants requests. Where there is none
+// it looks for the one that sleeps for room.
 static void promote(struct fin_rpc *r) {
     if (r->reading)
         return;
