@@ -166,6 +166,11 @@ static bool is_overtaking(struct fin_runtime *rt) {
     return is;
 }
 
+void fin_alert_let_first_wait(struct fin_runtime *rt) {
+    if (is_overtaking(rt))
+        fin_yield();
+}
+
 void fin_alert_enable(void) {
     struct fin_runtime *rt = fin_here();
     if (is_overtaking(rt) || pending_of(rt->thread.current))

@@ -14,6 +14,15 @@ static void in_leave(struct fin_chan *c) {
     if (FIN_UNLIKELY(c->in.ump.broken))
         in_not_quick(c);
     turn_leave(&c->in.turn);
+    if (FIN_UNLIKELY(__atomic_load_n(&c->in.missed, __ATOMIC_RELAXED)))
+        fin_chan_look_again(c);
+}
+
+// Descriptors are got out of the socket, and rings with them. Where that is not for a handler the set does not hear of these,
+// whose number is used up: it is to look, and to arm the end anew.
+static void takes_rings(struct fin_chan *c) {
+    if (ump_watched(&c->in.ump) && !c->in.ump.meeting)
+        __atomic_store_n(&c->in.missed, true, __ATOMIC_RELAXED);
 }
 
 // Where a message goes.
@@ -105,6 +114,7 @@ static ssize_t take_next(struct fin_chan *c, const struct place *p) {
     if (size > p->size)
         return -EMSGSIZE;
     if ((header & UMP_KIND) == UMP_WITH_FDS) {
+        takes_rings(c);
         r = take_fds(rx, p);
         if (r != 0)
             return r;
@@ -400,8 +410,10 @@ int fin_chan_release(struct fin_chan *c) {
         return -EINVAL;
     c->in.peeked = 0;
     u.count = 0;
-    if ((header & UMP_KIND) == UMP_WITH_FDS)
+    if ((header & UMP_KIND) == UMP_WITH_FDS) {
+        takes_rings(c);
         fin_bell_drop_fds(&c->in.ump, &u);
+    }
     ump_taken(&c->in.ump, ump_size(header));
     in_give(c);
     bell_close(&u);

@@ -23,7 +23,7 @@ struct out {
 struct in {
     struct ump_rx ump; // first
     bool quick;
-    bool missed;    // a waitset has looked, and somebody had the turn: it is to look again
+    bool missed;    // a waitset has looked, and somebody had the turn, or took its rings: it is to look again
     uint32_t tries;  // that found nothing
     uint64_t looked; // for the sender: as `alive` of who sends
     size_t most;

@@ -32,7 +32,8 @@ static int signal_all(struct fin_waitset *w, bool on) {
     return 0;
 }
 
-// With the latch. First all signals are on, then all are armed, then looked at.
+// With the latch. First all signals are on, then all are armed, then looked at. Those that were armed before may have rung
+// when nobody waited: the epoll has that still, and no signal will say so.
 static int monitor(struct fin_waitset *w, struct fin_runtime *rt) {
     if (w->closed)
         return -ESHUTDOWN;
@@ -52,6 +53,8 @@ static int monitor(struct fin_waitset *w, struct fin_runtime *rt) {
     w->next = rt->monitored;
     rt->monitored = w;
     fin_waitset_arm_all(w);
+    if (w->epoll >= 0)
+        fin_waitset_hear(w);
     if (w->led) {
         w->rung = true;
         eventfd_write(w->bell, 1); // it has nobody to lead

@@ -65,6 +65,8 @@ static void kept_aborting(struct fin_runtime *rt, void (*fn)(void *)) {
 int fin_monitored_step(void (*fn)(void *state), void *state) {
     struct fin_runtime *rt = fin_here();
     int aborts = 0, left = 0;
+    if (FIN_UNLIKELY(rt->precedes))
+        fin_alert_let_first_wait(rt);
     if (FIN_UNLIKELY(rt->lines.wanted))
         fin_lines_begin(rt);
     rt->lines.looks = FIN_LINES_LOOKS;

@@ -109,6 +109,7 @@ void fin_waitset_arm_lines(struct fin_waitset *w, struct fin_runtime *rt); // th
 int fin_alert_begin(struct fin_runtime *rt);     // 0 or -errno
 void fin_alert_raise(struct fin_runtime *rt);    // from any thread
 FIN_BLOCKING void fin_alert_handle(struct fin_runtime *rt); // for the running AWE, with alerts disabled
+FIN_BLOCKING void fin_alert_let_first_wait(struct fin_runtime *rt); // rt->precedes: before it computes
 
 bool fin_waitset_is_parents(const struct fin_waitset *w); // of a fork
 

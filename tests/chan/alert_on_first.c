@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-2-Clause
 // An AWE that gives up its stack to wait in a monitored set, and may find an event at once, waits for the next one before
-// whoever started it computes: so an alert finds it.
+// whoever started it computes, or makes steps: so an alert finds it.
 #include "alert.h"
 
 enum { EVENTS = 3 };
@@ -46,7 +46,18 @@ static void send_more(void *first) {
     }
 }
 
-static void scene(enum kind kind, void (*begins)(void *), unsigned at_once) {
+static void one_step(void *n) { ++*(unsigned *)n; }
+
+static void step_until(unsigned count) {
+    unsigned n = 0;
+    while (handled < count) {
+        fin_monitored_step(one_step, &n);
+        if (on_valgrind() || n % (1 << 17) == 0)
+            sched_yield();
+    }
+}
+
+static void scene(enum kind kind, void (*begins)(void *), unsigned at_once, void (*computes_until)(unsigned)) {
     struct fin_thread_handle h;
     handled = ended = 0;
     open_set(kind, 1);
@@ -56,7 +67,7 @@ static void scene(enum kind kind, void (*begins)(void *), unsigned at_once) {
     fin_finish {
         fin_async_call(begins, NULL);
         CHECK_EQ(fin_thread_start(&h, send_more, &at_once), 0);
-        compute_until(EVENTS);
+        computes_until(EVENTS);
         fin_cancel();
     }
     CHECK_EQ(ended, 1);
@@ -70,8 +81,10 @@ int main(void) {
     needs_signals();
     for (enum kind kind = PAIR; kind < KINDS; kind++)
         for (unsigned at_once = 0; at_once < 2; at_once++) {
-            scene(kind, begin, at_once);
-            scene(kind, begin_next, at_once);
+            scene(kind, begin, at_once, compute_until);
+            scene(kind, begin_next, at_once, compute_until);
+            scene(kind, begin, at_once, step_until);
+            scene(kind, begin_next, at_once, step_until);
         }
     return 0;
 }
