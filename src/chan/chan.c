@@ -18,8 +18,8 @@ static void in_leave(struct fin_chan *c) {
         fin_chan_look_again(c);
 }
 
-// Descriptors are got out of the socket, and rings with them. Where that is not for a handler the set does not hear of these,
-// whose number is used up: it is to look, and to arm the end anew.
+// Descriptors are got out of the socket, and rings with them. Where that is not for a handler the set does not hear of
+// these, whose number is used up: it is to look, and to arm the end anew.
 static void takes_rings(struct fin_chan *c) {
     if (ump_watched(&c->in.ump) && !c->in.ump.meeting)
         __atomic_store_n(&c->in.missed, true, __ATOMIC_RELAXED);
