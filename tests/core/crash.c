@@ -122,6 +122,26 @@ static void in_the_pool(void) {
     }
 }
 
+static bool volatile deep_enough; // never
+
+static unsigned char __attribute__((noinline)) deeper(unsigned char *above) {
+    unsigned char volatile room[512];
+    room[0] = *above + 1;
+    return deep_enough ? 0 : deeper((unsigned char *)room) + room[0];
+}
+
+static void recursed(void *unused) {
+    unsigned char first = 0;
+    (void)unused;
+    deeper(&first);
+}
+
+static void overflows_in_the_pool(void) {
+    fin_finish {
+        fin_offload(recursed, NULL);
+    }
+}
+
 // The program's own handler stays.
 static void handled(void) {
     signal(SIGABRT, handler);
@@ -158,6 +178,7 @@ int main(void) {
     check(outside, SIGSEGV, NULL, NULL);
     check(beside_one_that_ended, SIGSEGV, "fin: before that thread ", " ended while AWEs of it waited");
     check(in_the_pool, SIGSEGV, "fin: SIGSEGV in a function of fin_offload, offloaded, thread ", ", at writes_nowhere");
+    check(overflows_in_the_pool, SIGSEGV, "fin: stack overflow in a function of fin_offload, recursed: the OS thread", "");
     check(sent, SIGBUS, "fin: SIGBUS in AWE \"unnamed\"", "");
     int status;
     pid_t child = fork();

@@ -9,6 +9,7 @@ NO_POINTS = {
     'given what the library gives them they do not fail': '''
         atexit clock_gettime dladdr eventfd_read eventfd_write getauxval getenv getpid getsockopt setsockopt getpeername
         gettid kill lseek64 nanosleep posix_fadvise64 pthread_attr_destroy pthread_attr_getstack
+        pthread_attr_getstacksize pthread_attr_init pthread_attr_setstacksize
         pthread_cond_broadcast pthread_cond_destroy pthread_cond_init pthread_cond_signal
         pthread_cond_timedwait pthread_cond_wait pthread_condattr_destroy pthread_condattr_init pthread_condattr_setclock
         pthread_detach pthread_join pthread_key_delete

@@ -40,12 +40,16 @@ static uintptr_t stack_pointer(const ucontext_t *c) {
 }
 
 // Of the stack that the thread came with it is only known that memory ends where the stack pointer is.
-static bool below_os_stack(struct fin_runtime *rt, uintptr_t p, uintptr_t sp) {
+static bool is_near(uintptr_t p, uintptr_t sp) {
     enum { NEAR = 64 * 1024 };
+    return p - (sp - NEAR) < 2 * NEAR;
+}
+
+static bool below_os_stack(struct fin_runtime *rt, uintptr_t p, uintptr_t sp) {
     for (struct fin_slab *s = rt->slabs; s; s = s->next)
         if (sp - (uintptr_t)s->base < s->stacks * rt->stack_size)
             return false;
-    return p - (sp - NEAR) < 2 * NEAR;
+    return is_near(p, sp);
 }
 
 static const struct {
@@ -86,6 +90,15 @@ static void report_crash(struct fin_runtime *rt, int sig, const ucontext_t *c) {
     int n = snprintf(text, sizeof text, "fin: %s in AWE \"%s\"%s%s, thread %d, at %s\n", name_of(sig),
                      r.name ? r.name : "unnamed", r.how, function, rt->tid,
                      fin_symbol_at(fin_interrupted_at(c), where, sizeof where));
+    print(text, (size_t)n, sizeof text);
+}
+
+static void report_overflow_of_call(void) {
+    char text[768], function[256];
+    int n = snprintf(text, sizeof text,
+                     "fin: stack overflow in a function of fin_offload, %s: the OS thread's own stack is used up. Set the "
+                     "thread's stack size (ulimit -s), or put what is large on the heap.\n",
+                     fin_symbol_at((const void *)fin_own_thread_calls, function, sizeof function));
     print(text, (size_t)n, sizeof text);
 }
 
@@ -148,6 +161,8 @@ static void report(struct fin_runtime *rt, int sig, const siginfo_t *info, const
     } else if (rt && rt->thread.current != &rt->root && own) {
         first.what = name_of(sig);
         report_crash(rt, sig, context);
+    } else if (!rt && fin_own_thread_calls && memory && is_near(address, stack_pointer(context))) {
+        report_overflow_of_call();
     } else if (fin_own_thread_calls && own) {
         first.what = name_of(sig);
         report_call(sig, context);
@@ -193,9 +208,21 @@ void fin_crash_begin(void) {
     }
 }
 
+// A sanitizer, or the program, may have given the thread one.
+static bool has_signal_stack(void) {
+    stack_t now;
+    return sigaltstack(NULL, &now) != 0 || !(now.ss_flags & SS_DISABLE);
+}
+
+// The program may have set one of its own since.
+static void take_back(const void *stack) {
+    stack_t now;
+    if (sigaltstack(NULL, &now) == 0 && now.ss_sp == stack)
+        sigaltstack(&(stack_t){.ss_flags = SS_DISABLE}, NULL);
+}
+
 void fin_crash_thread_begin(void) {
-    stack_t old;
-    if (sigaltstack(NULL, &old) != 0 || !(old.ss_flags & SS_DISABLE))
+    if (has_signal_stack())
         return;
     size_t size = SIGNAL_STACK + getauxval(AT_MINSIGSTKSZ);
     signal_stack = malloc(size);
@@ -206,9 +233,17 @@ void fin_crash_thread_begin(void) {
 void fin_crash_thread_end(void) {
     if (!signal_stack)
         return;
-    stack_t now;
-    if (sigaltstack(NULL, &now) == 0 && now.ss_sp == signal_stack) // the program may have set one of its own since
-        sigaltstack(&(stack_t){.ss_flags = SS_DISABLE}, NULL);
+    take_back(signal_stack);
     free(signal_stack);
     signal_stack = NULL;
+}
+
+// One that is allocated might be there still when the program ends, and the thread not: so this one lies in a frame of the
+// thread's own stack.
+void fin_crash_run(void (*run)(void)) {
+    char room[FIN_CRASH_ROOM] __attribute__((aligned(16)));
+    if (!has_signal_stack() && getauxval(AT_MINSIGSTKSZ) <= sizeof room / 2)
+        sigaltstack(&(stack_t){.ss_sp = room, .ss_size = sizeof room}, NULL);
+    run();
+    take_back(room);
 }

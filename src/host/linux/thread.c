@@ -9,6 +9,7 @@
 #include <time.h>
 
 #include "core/host.h"
+#include "host/linux/crash.h"
 #include "own_thread.h"
 #include "sync/host.h"
 
@@ -88,7 +89,10 @@ __thread void (*fin_own_thread_calls)(void *);
 static void *own_main(void *p) {
     const struct fin_own_thread *t = p;
     pthread_setname_np(pthread_self(), t->name);
-    t->run();
+    if (t->of_pool)
+        fin_crash_run(t->run);
+    else
+        t->run();
     count(t, -1u);
     return NULL;
 }
@@ -97,13 +101,19 @@ int fin_own_thread_start(const struct fin_own_thread *t) {
     static const int faults[] = {SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGTRAP, SIGSYS, SIGABRT};
     sigset_t blocked, before;
     pthread_t thread;
+    pthread_attr_t stack;
+    size_t size;
     sigfillset(&blocked);
     for (size_t i = 0; i < sizeof faults / sizeof *faults; i++)
         sigdelset(&blocked, faults[i]);
+    pthread_attr_init(&stack);
+    if (t->of_pool && pthread_attr_getstacksize(&stack, &size) == 0)
+        pthread_attr_setstacksize(&stack, size + FIN_CRASH_ROOM);
     count(t, 1);
     pthread_sigmask(SIG_SETMASK, &blocked, &before);
-    int error = pthread_create(&thread, NULL, own_main, (void *)(uintptr_t)t);
+    int error = pthread_create(&thread, &stack, own_main, (void *)(uintptr_t)t);
     pthread_sigmask(SIG_SETMASK, &before, NULL);
+    pthread_attr_destroy(&stack);
     if (error)
         count(t, -1u);
     else
