@@ -8,11 +8,14 @@
 #include "chan/rpc.h"
 
 #include "chan.h"
+#include "cont/memory.h"
 
 enum { REQUESTS = 2000, FEW = 200, TOO_MANY = FIN_RPC_MOST + 500 };
 
 static struct fin_rpc *caller, *server;
+static bool starving; // there is no memory
 static unsigned most_kept, served;
+static ssize_t ended; // why the server did
 static size_t answered; // bytes
 
 static void look(void) { most_kept = server->keeps > most_kept ? server->keeps : most_kept; }
@@ -31,7 +34,8 @@ static FIN_BLOCKING void serves(void *unused) {
         if (n == 0)
             n = fin_rpc_accept(server, &x, sizeof x, &id);
     }
-    CHECK(n == -ECANCELED || n == -ESHUTDOWN);
+    CHECK(n == -ECANCELED || n == -ESHUTDOWN || (starving && n == -ENOMEM));
+    ended = n;
 }
 
 static FIN_BLOCKING void ask_all(void) {
@@ -82,7 +86,7 @@ static FIN_BLOCKING void sends_too_many(void *unused) {
     for (uint32_t i = 0; i < TOO_MANY; i++) {
         struct message m = {RPC_REQUEST, i % FIN_RPC_MOST + FIN_RPC_MOST, i};
         int error = fin_chan_send(a, &m, 12);
-        CHECK(error == 0 || error == -ECANCELED);
+        CHECK(error == 0 || error == -ECANCELED || (starving && error == -EPIPE));
         if (error != 0)
             break;
     }
@@ -92,7 +96,7 @@ static FIN_BLOCKING void asks(void *unused) {
     char c = 1;
     (void)unused;
     ssize_t n = fin_rpc_call(server, &c, 1, &c, 1);
-    CHECK(n == 1 || n == -ECANCELED);
+    CHECK(n == 1 || n == -ECANCELED || (starving && n == -ENOMEM));
 }
 
 static FIN_BLOCKING void take_answers(void) {
@@ -143,6 +147,33 @@ static void too_many(bool takes_answers) {
     CHECK_EQ(fin_chan_close(a), 0);
 }
 
+// Whoever is to keep a request says so: who waits for room; or who reads, and then the end is of no use any more.
+static void no_memory(void) {
+    starving = true;
+    served = most_kept = 0;
+    ended = 0;
+    answered = 1000;
+    open_kind(PAIR, 4096, 0);
+    CHECK_EQ(fin_rpc_open(&server, b, 0), 0);
+    fin_finish_as(all) {
+        fin_async_call(asks, NULL);
+        fin_async_call(serves, NULL);
+        fin_async_call(sends_too_many, NULL);
+        while (server->keeps == 0)
+            look_again(1);
+        limit_memory();
+        while (malloc(64)) {
+        }
+        while (ended == 0)
+            look_again(1);
+        unlimit_memory();
+        CHECK_EQ(ended, -ENOMEM);
+        fin_cancel_as(all);
+    }
+    CHECK_EQ(fin_rpc_close(server), 0);
+    CHECK_EQ(fin_chan_close(a), 0);
+}
+
 int main(void) {
     alarm(50);
     for (enum kind kind = 0; kind < KINDS; kind++)
@@ -152,5 +183,7 @@ int main(void) {
         }
     too_many(true);
     too_many(false);
+    if (!FIN_SANITIZED && !on_valgrind())
+        no_memory();
     return 0;
 }
