@@ -2,13 +2,13 @@
 // Two ends that call each other, with more requests than their rings hold, and answer one request at a time: who waits for
 // room does not take what is in the way of the other side's answers.
 //
-// It stands for: fin_rpc_no_room, look, keep_some, both_sleep, tell, fin_rpc_has_come, fin_rpc_take_request
-// (src/chan/requests.c); sleep_for_room, fin_ump_consumed (src/chan/ump.c); fin_rpc_go_on_waiting, fin_rpc_read_now, promote
-// (src/chan/rpc.c).
+// It stands for: fin_rpc_no_room, look, keep_some, other_sleeps, tell (src/chan/requests.c); sleep_for_room, fin_ump_consumed
+// (src/chan/ump.c); fin_rpc_go_on_waiting, fin_rpc_read_now, promote, fin_rpc_take_request (src/chan/rpc.c).
 //
 // A thread for each side. On each an AWE sends all its requests before it waits for their answers; another takes a request,
 // answers it, and takes the next. One at a time sends. Who waits for an answer or a request reads, if nobody does. On one
-// side somebody waits for a request once, and leaves without it. Messages take a line, or half of a ring. What is taken is told for each half of a ring (later than it is).
+// side somebody waits for a request once, and leaves without it. Messages take a line, or half of a ring. What is taken is
+// told for each half of a ring (later than it is).
 //
 // Never: all wait, and not all requests have been answered.
 //
@@ -45,7 +45,7 @@ byte kept[2], answers[2];
 #define OTHER (1 - s)
 #define ROOM(kind) (used[s] + lines[kind] <= LINES)
 #define CAN_READ (!reading[s] && !head[s])
-#define BOTH_SLEEP (armed[s] && armed[OTHER] && !rung[OTHER])
+#define OTHER_SLEEPS (armed[OTHER] && !rung[OTHER])
 
 // chan.pml has the order of these two steps.
 inline tell() {
@@ -86,7 +86,7 @@ inline look() {
     if :: head[s] || wrong == 2 :: else -> read_now() fi;
     keeps[s] = again[s] && !news[OTHER] && wrong != 1;
     do
-    :: atomic { keeps[s] && head[s] && BOTH_SLEEP -> head[s] = false; kept[s]++; take(REQUEST) }; read_now()
+    :: atomic { keeps[s] && head[s] && OTHER_SLEEPS -> head[s] = false; kept[s]++; take(REQUEST) }; read_now()
     :: else -> break
     od;
     if

@@ -8,9 +8,9 @@
 // async of its own, or fin_rpc_poll now and then). A side to which no requests may come says so with FIN_RPC_CLIENT.
 // An AWE that waits for room takes the answers that have come, so that a server that waits for room for those goes on; and
 // if the other side waits for room, too, and does not find any, requests, which it keeps in memory: not more than
-// FIN_RPC_MOST, for which there may be no memory (-ENOMEM). So two ends that call each other do not wait for each other for
-// ever, also where each works on one request at a time. (Not so at a shared end, where other threads may reply: there, who
-// waits for room for an answer keeps nothing.)
+// FIN_RPC_MOST, and 16 MiB. So two ends that call each other do not wait for each other for ever, also where each works on
+// one request at a time; not so if one of them is shared. Where there is no memory for that, who waits for room gets
+// -ENOMEM; or, if another AWE reads meanwhile, every call of the end from then on.
 //
 // An id names a call of this end, from fin_rpc_send until its answer has been received, or has come when nobody wanted it
 // any more. It is not used again before that, nor before 65,000 other calls. So a late or second answer, or one to an id

@@ -13,32 +13,30 @@
 
 #include "chan/rpc.h"
 
+enum { MOST_BYTES = 16 << 20 }; // which are kept
+
 struct kept {
     struct kept *next;
     struct asked asked;
     char bytes[];
 };
 
-static void find_next(struct fin_rpc *r) { r->next = r->kept ? &r->kept->asked : r->head ? &r->at_head : NULL; }
-
-static void release_head(struct fin_rpc *r) {
-    r->head = false;
-    fin_chan_release(r->chan);
-}
-
-static void drop_kept(struct fin_rpc *r) {
+// Pre: there is one.
+void fin_rpc_drop_kept(struct fin_rpc *r) {
     struct kept *k = r->kept;
     r->kept = k->next;
     r->keeps--;
+    r->keeps_bytes -= k->asked.size;
+    r->next = r->kept ? &r->kept->asked : r->head ? &r->at_head : NULL;
     free(k);
 }
 
-// 0, -ENOMEM; -EPROTO: the other side has sent more than it may, and is to wait.
+// 0; -ENOMEM; -EPROTO: the other side has sent more than it may, and is to wait.
 static int keep_head(struct fin_rpc *r) {
     const struct asked *a = &r->at_head;
     if (r->keeps == FIN_RPC_MOST)
         return -EPROTO;
-    struct kept *k = malloc(sizeof *k + a->size);
+    struct kept *k = r->keeps_bytes + a->size <= MOST_BYTES ? malloc(sizeof *k + a->size) : NULL;
     if (!k)
         return -ENOMEM;
     *k = (struct kept){NULL, {a->id, a->size, k->bytes}};
@@ -46,22 +44,22 @@ static int keep_head(struct fin_rpc *r) {
     *(r->kept ? &r->last_kept->next : &r->kept) = k;
     r->last_kept = k;
     r->keeps++;
-    release_head(r);
+    r->keeps_bytes += a->size;
+    r->next = &r->kept->asked;
+    r->head = false;
+    fin_chan_release(r->chan);
     return 0;
 }
 
-// Does somebody here sleep for room, and somebody there, who has not been woken since?
-static bool both_sleep(const struct fin_rpc *r) {
+// Does somebody sleep for room there, who has not been woken since?
+static bool other_sleeps(const struct fin_rpc *r) {
     const struct ump_rx *rx = &r->chan->in.ump;
-    uint64_t there = __atomic_load_n(&rx->peer->armed, __ATOMIC_RELAXED);
-    return __atomic_load_n(&r->chan->out.ump.own->armed, __ATOMIC_RELAXED) != 0 && there != 0 && there != rx->rung;
+    uint64_t armed = __atomic_load_n(&rx->peer->armed, __ATOMIC_RELAXED);
+    return armed != 0 && armed != rx->rung;
 }
 
 // Has something been taken that the other side does not know of?
-static bool has_news(const struct fin_rpc *r) {
-    const struct ump_rx *rx = &r->chan->in.ump;
-    return rx->tail != __atomic_load_n(&rx->own->consumed, __ATOMIC_RELAXED);
-}
+static bool has_news(const struct fin_rpc *r) { return r->chan->in.ump.tail != r->chan->in.ump.told; }
 
 // Not while an AWE reads: that one has the turn. A head has it, too.
 static void tell(struct fin_rpc *r) {
@@ -75,13 +73,14 @@ static void tell(struct fin_rpc *r) {
 
 // Up to a quarter of the ring: then the other side has been told. 0 or -ENOMEM.
 static int keep_some(struct fin_rpc *r) {
+    const struct ump_rx *rx = &r->chan->in.ump;
+    uint64_t end = rx->tail + rx->lines / 4;
     int error = 0;
-    while (r->head && error == 0 && both_sleep(r)) {
+    while (r->head && error == 0 && rx->tail <= end && other_sleeps(r)) {
         error = keep_head(r);
         if (error == 0)
             fin_rpc_read_now(r);
     }
-    find_next(r);
     return error == -ENOMEM ? error : 0;
 }
 
@@ -102,39 +101,6 @@ static int look(struct fin_rpc *r) {
 void fin_rpc_look(struct fin_rpc *r) {
     if (look(r) != 0)
         fin_rpc_stop(r, -ENOMEM);
-}
-
-void fin_rpc_has_come(struct fin_rpc *r, struct asked asked) {
-    r->head = true;
-    r->at_head = asked;
-    find_next(r);
-}
-
-ssize_t fin_rpc_take_request(struct fin_rpc *r, void *request, size_t room, uint32_t *id) {
-    struct asked a = *r->next;
-    if (a.size > room) {
-        fin_rpc_promote(r); // another one may have more room
-        return -EMSGSIZE;
-    }
-    if (a.size > 0)
-        memcpy(request, a.bytes, a.size);
-    *id = a.id;
-    if (r->kept)
-        drop_kept(r);
-    else
-        release_head(r);
-    find_next(r);
-    if (r->first)
-        fin_rpc_promote(r);
-    return (ssize_t)a.size;
-}
-
-void fin_rpc_requests_left(struct fin_rpc *r) {
-    if (r->head)
-        release_head(r);
-    while (r->kept)
-        drop_kept(r);
-    find_next(r);
 }
 
 // A reply may be sent by another thread, which does not read here.

@@ -4,7 +4,8 @@
 // A message is a word (the id, and whether it is a request or an answer), then its bytes. Of those who wait, one is in
 // fin_chan_peek: the reader. It gives answers to their calls. A request it leaves where it is, as the head of the channel,
 // and nobody reads before that has been taken. Invariant: where somebody waits, there is a reader, or one has been woken to
-// become it, or there is a head and whoever waits for requests has been woken. promote() restores it. (models/room.pml)
+// become it, or there is a head; where there is a request, one that waits for requests has been woken. promote() restores it.
+// (models/room.pml)
 #include <stdlib.h>
 
 #include <fin/cancel.h>
@@ -26,19 +27,25 @@ static void end(struct fin_rpc *r, int why) {
         wake(w);
 }
 
-// Lets one more of those who wait go on, where nobody reads. At a head that is one who wants requests. Where there is none
-// it looks for the one that sleeps for room.
+// Lets one more of those who wait go on, where nobody reads. At a head that is one who wants requests, and where some are
+// kept, also while another one reads. Where there is none it looks for the one that sleeps for room.
 static void promote(struct fin_rpc *r) {
-    if (r->reading)
+    if (r->reading && FIN_LIKELY(!r->kept))
         return;
-    for (struct waiting *w = r->first; w && (!r->head || w->id == 0); w = w->next) {
+    bool nobody_reads_on = r->reading || r->head;
+    for (struct waiting *w = r->first; w && (!nobody_reads_on || w->id == 0); w = w->next) {
         if (w->awe) {
             wake(w);
             return;
         }
     }
-    if (FIN_UNLIKELY(fin_rpc_sleeps(r)))
+    if (FIN_UNLIKELY(fin_rpc_sleeps(r)) && !r->reading)
         fin_rpc_look(r);
+}
+
+static inline void release_head(struct fin_rpc *r) {
+    r->head = false;
+    fin_chan_release(r->chan);
 }
 
 
@@ -56,7 +63,9 @@ static void handle(struct fin_rpc *r, const char *bytes, size_t n) {
     if (FIN_LIKELY((uint32_t)word == RPC_ANSWER)) {
         fin_rpc_answered(r, (uint32_t)(word >> 32), bytes, n);
     } else if ((uint32_t)word == RPC_REQUEST && !r->client) {
-        fin_rpc_has_come(r, (struct asked){(uint32_t)(word >> 32), n, bytes});
+        r->head = true;
+        r->at_head = (struct asked){(uint32_t)(word >> 32), n, bytes};
+        r->next = FIN_LIKELY(!r->kept) ? &r->at_head : r->next;
         return;
     } else {
         end(r, -EPROTO);
@@ -145,6 +154,25 @@ ssize_t fin_rpc_go_on_waiting(struct fin_rpc *r, struct waiting *w, ssize_t erro
     return w->decided ? w->result : w->id == 0 && r->next ? 0 : error != 0 ? error : r->end;
 }
 
+ssize_t fin_rpc_take_request(struct fin_rpc *r, void *request, size_t room, uint32_t *id) {
+    size_t size = r->next->size;
+    if (size > room) {
+        promote(r); // another one may have more room
+        return -EMSGSIZE;
+    }
+    if (size > 0)
+        memcpy(request, r->next->bytes, size);
+    *id = r->next->id;
+    r->next = NULL;
+    if (FIN_LIKELY(!r->kept))
+        release_head(r);
+    else
+        fin_rpc_drop_kept(r);
+    if (r->first)
+        promote(r);
+    return (ssize_t)size;
+}
+
 // What is there, up to a request, unless an AWE reads.
 void fin_rpc_read_now(struct fin_rpc *r) {
     for (int i = 0; i < FLOOD && !r->reading && !r->head && r->end == 0; i++) {
@@ -225,7 +253,10 @@ int fin_rpc_close(struct fin_rpc *r) {
     out_settle(r->chan);
     if (r->first || r->reading || r->inside || turn_in_use(&r->chan->out.turn))
         return -EBUSY;
-    fin_rpc_requests_left(r);
+    if (r->head)
+        release_head(r);
+    while (r->kept)
+        fin_rpc_drop_kept(r);
     r->chan->rpc = NULL;
     int error = fin_chan_close(r->chan);
     if (error != 0) {

@@ -54,6 +54,7 @@ struct fin_rpc {
     struct asked at_head;
     struct kept *kept, *last_kept; // requests that came before it: requests.c
     unsigned keeps;
+    size_t keeps_bytes;
     struct waiting sleeper; // one that sleeps for room, or is to, among those that wait; see fin_rpc_sleeps
     bool again; // it has slept before
     const struct asked *next; // the first of these, or NULL: there is none
@@ -158,12 +159,12 @@ void fin_rpc_spares_end(struct fin_rpc *r);
 // Waits for a request. Not negative: there was one at the head, or w was given it.
 FIN_BLOCKING ssize_t fin_rpc_await_request(struct fin_rpc *r, struct waiting *w, bool nc);
 
-// requests.c: what has come, and is being peeked at; and takes the next one: its length, or -EMSGSIZE. Pre: there is one.
-void fin_rpc_has_come(struct fin_rpc *r, struct asked asked);
+// Takes the next request: its length, or -EMSGSIZE. Pre: there is one.
+ssize_t fin_rpc_take_request(struct fin_rpc *r, void *request, size_t room, uint32_t *id);
+// requests.c
+void fin_rpc_drop_kept(struct fin_rpc *r); // the first that is kept
 static inline bool fin_rpc_sleeps(const struct fin_rpc *r) { return r->sleeper.id != 0; }
 void fin_rpc_look(struct fin_rpc *r); // for that one
-ssize_t fin_rpc_take_request(struct fin_rpc *r, void *request, size_t room, uint32_t *id);
-void fin_rpc_requests_left(struct fin_rpc *r); // nobody takes them any more
 
 // What one waits for, for which it has room.
 static inline void fin_rpc_give(struct waiting *w, const void *bytes, size_t size) {

@@ -82,6 +82,7 @@ void fin_ump_consumed(struct ump_rx *rx) {
     bool talks = __atomic_load_n(rx->talks, __ATOMIC_RELAXED);
     rx->ahead = seems_sent(rx, rx->tail + 2 * UMP_AHEAD) ? UMP_AHEAD * UMP_LINE : 0;
     rx->acknowledge_at = talks ? ump_window_end(rx->tail, rx->lines) : rx->tail + rx->lines / 4;
+    rx->told = rx->tail;
     __atomic_store_n(&rx->own->consumed, rx->tail, __ATOMIC_RELEASE);
     __atomic_thread_fence(__ATOMIC_SEQ_CST);
     uint64_t armed = __atomic_load_n(&rx->peer->armed, __ATOMIC_RELAXED);

@@ -107,6 +107,7 @@ struct ump_rx {
     uint32_t lines, shift;
     struct receiver_line *own;
     const struct sender_line *peer;
+    uint64_t told;               // what `consumed` says
     uint64_t armed, rung, rings; // rings: that have come
     uint64_t waits;              // the number in our `armed`, or 0
     struct meeting *meeting;
