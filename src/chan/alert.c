@@ -92,15 +92,17 @@ static void queue_behind(void *arg) {
     run_first(b->first);
 }
 
-static FIN_BLOCKING void let_run(struct fin_waiter *first) {
+// Whoever started this AWE, and has not gone on yet, goes on before the queue, and might compute.
+static FIN_BLOCKING void let_run(struct fin_runtime *rt, struct fin_waiter *first) {
     struct behind b = {NULL, first};
+    rt->precedes |= pending_of(rt->thread.current) != NULL;
     fin_suspend_then(&b.awe, queue_behind, &b);
 }
 
 void fin_alert_handle(struct fin_runtime *rt) {
     struct fin_waiter *first = collect(rt);
     if (first)
-        let_run(first);
+        let_run(rt, first);
 }
 
 static bool alerted(const struct fin_runtime *rt) { return __atomic_load_n(&rt->alerted, __ATOMIC_SEQ_CST); }
@@ -136,7 +138,7 @@ static FIN_BLOCKING void interrupt(struct fin_runtime *rt) {
         struct fin_waiter *first = collect(rt);
         if (first) {
             block_signal(SIG_UNBLOCK);
-            let_run(first);
+            let_run(rt, first);
             block_signal(SIG_BLOCK);
         }
         compute(rt);
@@ -159,10 +161,10 @@ static FIN_BLOCKING void handler(int signal) {
 
 // Since this was asked last, has one been put before all others that may still be queued? Having handled an event, it is to
 // be in line for the next before anybody computes; but whoever had started it, and had not gone on yet, goes on before the
-// queue.
+// queue. Where that one has not gone on yet it is to ask, too.
 static bool is_overtaking(struct fin_runtime *rt) {
     bool is = rt->precedes && !fin_link_empty(&rt->queue);
-    rt->precedes = false;
+    rt->precedes = is && pending_of(rt->thread.current);
     return is;
 }
 
