@@ -4,7 +4,7 @@
 // A message is a word (the id, and whether it is a request or an answer), then its bytes. Of those who wait, one is in
 // fin_chan_peek: the reader. It gives answers to their calls. A request it leaves where it is, as the head of the channel,
 // and nobody reads before that has been taken. Invariant: where somebody waits, there is a reader, or one has been woken to
-// become it, or there is a head; where there is a request, one that waits for requests has been woken. promote() restores it.
+// become it, or there is a head; where there is a request, one that waits for those has been woken. promote() restores it.
 // (models/room.pml)
 #include <stdlib.h>
 
