@@ -43,6 +43,18 @@ __attribute__((unused)) static void compute_until(unsigned count) {
     sum += x;
 }
 
+__attribute__((unused)) static void one_step_of(void *n) { ++*(unsigned *)n; }
+
+// The same by steps.
+__attribute__((unused)) static void step_until(unsigned count) {
+    unsigned n = 0;
+    while (handled < count) {
+        fin_monitored_step(one_step_of, &n);
+        if (on_valgrind() || n % (1 << 17) == 0)
+            sched_yield();
+    }
+}
+
 // TSan calls handlers of signals when it likes, not where they come, and knows nothing of what they run.
 __attribute__((unused)) static void needs_signals(void) {
     if (ON_TSAN)

@@ -46,17 +46,6 @@ static void send_more(void *first) {
     }
 }
 
-static void one_step(void *n) { ++*(unsigned *)n; }
-
-static void step_until(unsigned count) {
-    unsigned n = 0;
-    while (handled < count) {
-        fin_monitored_step(one_step, &n);
-        if (on_valgrind() || n % (1 << 17) == 0)
-            sched_yield();
-    }
-}
-
 static void scene(enum kind kind, void (*begins)(void *), unsigned at_once, void (*computes_until)(unsigned)) {
     struct fin_thread_handle h;
     handled = ended = 0;

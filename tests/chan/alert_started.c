@@ -14,21 +14,10 @@ static void computes_a_bit(void *unused) {
     fin_alert_disable();
 }
 
-static void one_step(void *n) { ++*(unsigned *)n; }
-
 static void makes_a_step(void *unused) {
     (void)unused;
     unsigned n = 0;
-    fin_monitored_step(one_step, &n);
-}
-
-static void step_until(unsigned count) {
-    unsigned n = 0;
-    while (handled < count) {
-        fin_monitored_step(one_step, &n);
-        if (on_valgrind() || n % (1 << 17) == 0)
-            sched_yield();
-    }
+    fin_monitored_step(one_step_of, &n);
 }
 
 static void next(void *state, int r) {

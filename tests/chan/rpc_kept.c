@@ -110,6 +110,19 @@ static FIN_BLOCKING void take_answers(void) {
     }
 }
 
+static void open_to_stranger(void) {
+    served = most_kept = 0;
+    ended = 0;
+    answered = 1000;
+    open_kind(PAIR, 4096, 0);
+    CHECK_EQ(fin_rpc_open(&server, b, 0), 0);
+}
+
+static void close_to_stranger(void) {
+    CHECK_EQ(fin_rpc_close(server), 0);
+    CHECK_EQ(fin_chan_close(a), 0);
+}
+
 static void look_again(int times) {
     for (; times > 0; times--) {
         fin_event_advance(&b->out.ump.meeting->room, 1);
@@ -121,10 +134,7 @@ static void look_again(int times) {
 // It has the server look again and again, though there is no room. Requests are taken by who waits for an answer, too, which
 // comes last; or the server closes its end.
 static void too_many(bool takes_answers) {
-    served = most_kept = 0;
-    answered = 1000;
-    open_kind(PAIR, 4096, 0);
-    CHECK_EQ(fin_rpc_open(&server, b, 0), 0);
+    open_to_stranger();
     fin_finish_as(all) {
         fin_async_call(asks, NULL);
         fin_async_call(serves, NULL);
@@ -143,18 +153,13 @@ static void too_many(bool takes_answers) {
         }
         fin_cancel_as(all);
     }
-    CHECK_EQ(fin_rpc_close(server), 0);
-    CHECK_EQ(fin_chan_close(a), 0);
+    close_to_stranger();
 }
 
 // Whoever is to keep a request says so: who waits for room; or who reads, and then the end is of no use any more.
 static void no_memory(void) {
     starving = true;
-    served = most_kept = 0;
-    ended = 0;
-    answered = 1000;
-    open_kind(PAIR, 4096, 0);
-    CHECK_EQ(fin_rpc_open(&server, b, 0), 0);
+    open_to_stranger();
     fin_finish_as(all) {
         fin_async_call(asks, NULL);
         fin_async_call(serves, NULL);
@@ -170,8 +175,7 @@ static void no_memory(void) {
         CHECK_EQ(ended, -ENOMEM);
         fin_cancel_as(all);
     }
-    CHECK_EQ(fin_rpc_close(server), 0);
-    CHECK_EQ(fin_chan_close(a), 0);
+    close_to_stranger();
 }
 
 int main(void) {
