@@ -48,7 +48,6 @@ static inline void release_head(struct fin_rpc *r) {
     fin_chan_release(r->chan);
 }
 
-
 // A message that is being peeked at, of n bytes. The word is read once.
 static void handle(struct fin_rpc *r, const char *bytes, size_t n) {
     uint64_t word;
