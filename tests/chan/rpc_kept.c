@@ -4,6 +4,10 @@
 // room.
 #include <fin.h>
 
+#ifdef __GLIBC__
+#include <malloc.h>
+#endif
+
 #include "chan/bell.h"
 #include "chan/rpc.h"
 
@@ -156,6 +160,13 @@ static void too_many(bool takes_answers) {
     close_to_stranger();
 }
 
+// What the scenes before have freed would come back into the limit.
+static void give_back_free(void) {
+#ifdef __GLIBC__
+    malloc_trim(0);
+#endif
+}
+
 // Whoever is to keep a request says so: who waits for room; or who reads, and then the end is of no use any more.
 static void no_memory(void) {
     starving = true;
@@ -166,6 +177,7 @@ static void no_memory(void) {
         fin_async_call(sends_too_many, NULL);
         while (server->keeps == 0)
             look_again(1);
+        give_back_free();
         limit_memory();
         while (malloc(64)) {
         }

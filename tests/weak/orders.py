@@ -15,7 +15,7 @@ import sys
 
 TOP = pathlib.Path(__file__).resolve().parent.parent.parent
 RUNS = {'asleep': 5000, 'channel': 600, 'room': 1500, 'ends': 12000, 'on': 300, 'shared': 600, 'waitset': 600}
-SEEDS = {'ends': 36323}  # one that finds at once what shows once in some 30,000 runs: its orders that nobody else has
+SEEDS = {'ends': 36687}  # one that finds at once what shows once in some 30,000 runs: its orders that nobody else has
 KINDS = {'inbox': ([], ['io=1']), 'asleep': ([], ['barriers=0'], ['io=1']), 'claims': ([],), 'locks': ([],), 'counts': ([],)}
 FEW = 50  # passes in 300 runs, below which it belongs to the beginning of a thread or of a channel
 
