@@ -4,10 +4,6 @@
 // room.
 #include <fin.h>
 
-#ifdef __GLIBC__
-#include <malloc.h>
-#endif
-
 #include "chan/bell.h"
 #include "chan/rpc.h"
 
@@ -160,11 +156,11 @@ static void too_many(bool takes_answers) {
     close_to_stranger();
 }
 
-// What the scenes before have freed would come back into the limit.
-static void give_back_free(void) {
-#ifdef __GLIBC__
-    malloc_trim(0);
-#endif
+static void take_all_memory(void) {
+    void *volatile taken; // or a compiler leaves out the calls
+    do
+        taken = malloc(64);
+    while (taken);
 }
 
 // Whoever is to keep a request says so: who waits for room; or who reads, and then the end is of no use any more.
@@ -177,10 +173,8 @@ static void no_memory(void) {
         fin_async_call(sends_too_many, NULL);
         while (server->keeps == 0)
             look_again(1);
-        give_back_free();
         limit_memory();
-        while (malloc(64)) {
-        }
+        take_all_memory();
         while (ended == 0)
             look_again(1);
         unlimit_memory();
