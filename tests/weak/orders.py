@@ -15,7 +15,8 @@ import sys
 
 TOP = pathlib.Path(__file__).resolve().parent.parent.parent
 RUNS = {'asleep': 5000, 'channel': 600, 'room': 1500, 'ends': 12000, 'on': 300, 'shared': 600, 'waitset': 600}
-SEEDS = {'ends': 36687}  # one that finds at once what shows once in some 30,000 runs: its orders that nobody else has
+# That find at once what shows once in some 100,000 runs: its orders that nobody else has.
+SEEDS = {'ends': (16650, 27700)}
 KINDS = {'inbox': ([], ['io=1']), 'asleep': ([], ['barriers=0'], ['io=1']), 'claims': ([],), 'locks': ([],), 'counts': ([],)}
 FEW = 50  # passes in 300 runs, below which it belongs to the beginning of a thread or of a channel
 
@@ -66,8 +67,8 @@ def runs_of(program):
 
 
 def fails(program, at, options, times=1):
-    runs, seed = round(runs_of(program) * times), SEEDS.get(name_of(program), 1) * max(times, 1)
-    return run(program, f'runs={runs}', f'seed={seed}', f'weaken={at:#x}', *options).returncode != 0
+    runs, seeds = round(runs_of(program) * times), [seed * max(times, 1) for seed in SEEDS.get(name_of(program), (1,))]
+    return any(run(program, f'runs={runs}', f'seed={seed}', f'weaken={at:#x}', *options).returncode for seed in seeds)
 
 
 def main(programs, everything):
