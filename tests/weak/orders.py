@@ -16,7 +16,7 @@ import sys
 TOP = pathlib.Path(__file__).resolve().parent.parent.parent
 RUNS = {'asleep': 5000, 'channel': 600, 'room': 1500, 'ends': 12000, 'on': 300, 'shared': 600, 'waitset': 600}
 # That find at once what shows once in some 100,000 runs: its orders that nobody else has.
-SEEDS = {'ends': (16650, 27700)}
+SEEDS = {'ends': (16356, 27601)}
 KINDS = {'inbox': ([], ['io=1']), 'asleep': ([], ['barriers=0'], ['io=1']), 'claims': ([],), 'locks': ([],), 'counts': ([],)}
 FEW = 50  # passes in 300 runs, below which it belongs to the beginning of a thread or of a channel
 
