@@ -61,14 +61,19 @@ static bool other_sleeps(const struct fin_rpc *r) {
 // Has something been taken that the other side does not know of?
 static bool has_news(const struct fin_rpc *r) { return r->chan->in.ump.tail != r->chan->in.ump.told; }
 
-// Not while an AWE reads: that one has the turn. A head has it, too.
+// Not while an AWE reads: that one has the turn.
+static void tell_in_turn(struct fin_chan *c) {
+    if (turn_enter(&c->in.turn)) {
+        fin_ump_consumed(&c->in.ump);
+        turn_leave(&c->in.turn);
+    }
+}
+
 static void tell(struct fin_rpc *r) {
-    bool enters = !r->head;
-    if (enters && !turn_enter(&r->chan->in.turn))
-        return;
-    fin_ump_consumed(&r->chan->in.ump);
-    if (enters)
-        turn_leave(&r->chan->in.turn);
+    if (r->head) // which has the turn
+        fin_ump_consumed(&r->chan->in.ump);
+    else
+        tell_in_turn(r->chan);
 }
 
 // Up to a quarter of the ring: then the other side has been told. 0 or -ENOMEM.
@@ -111,10 +116,7 @@ static bool of_this_thread(const struct fin_chan *c, uint64_t word) {
 int fin_rpc_no_room(struct fin_chan *c, uint64_t word, bool again) {
     struct fin_rpc *r = c->rpc;
     if (!of_this_thread(c, word)) {
-        if (turn_enter(&c->in.turn)) {
-            fin_ump_consumed(&c->in.ump);
-            turn_leave(&c->in.turn);
-        }
+        tell_in_turn(c);
         return 0;
     }
     r->again = again;

@@ -55,9 +55,9 @@ struct fin_rpc {
     struct kept *kept, *last_kept; // requests that came before it: requests.c
     unsigned keeps;
     size_t keeps_bytes;
-    struct waiting sleeper; // one that sleeps for room, or is to, among those that wait; see fin_rpc_sleeps
-    bool again; // it has slept before
     const struct asked *next; // the first of these, or NULL: there is none
+    struct waiting sleeper;   // one that sleeps for room, among those that wait; see fin_rpc_sleeps
+    bool again;               // it, or one that is to sleep, has slept before
     int end;         // 0, or why nothing comes any more
     unsigned inside; // dispatch loops, and polls that let others run
     bool client;

@@ -77,6 +77,14 @@ __attribute__((unused)) static void pause_a_while(unsigned *seed, unsigned most,
         CHECK_EQ(fin_sleep_nc(1), 0);
 }
 
+static inline FIN_BLOCKING int next_within(struct fin_waitset *w, uint64_t ns, void **arg) {
+    int r = -ECANCELED;
+    fin_timeout(ns) {
+        r = fin_waitset_next(w, arg);
+    }
+    return r;
+}
+
 static inline unsigned few(unsigned many) { return getenv("FIN_FEW") ? many / 20 + 1 : many; }
 
 // A child process that runs fn(arg) and ends; with both ends of a socket pair between it and this one in sockets[].

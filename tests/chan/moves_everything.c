@@ -104,13 +104,7 @@ static void nexts_of(void *set) {
     int r;
     void *arg;
     do {
-        r = -ECANCELED;
-        if (calm || chance(2))
-            r = fin_waitset_next(set, &arg);
-        else
-            fin_timeout(chance(300) * FIN_US) {
-                r = fin_waitset_next(set, &arg);
-            }
+        r = calm || chance(2) ? fin_waitset_next(set, &arg) : next_within(set, chance(300) * FIN_US, &arg);
         CHECK(r == 0 || r == -ECANCELED || r == -ESHUTDOWN);
         if (r == 0)
             handle(arg);

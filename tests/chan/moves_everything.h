@@ -51,13 +51,7 @@ static __thread unsigned own_seed;
 static inline unsigned pick(unsigned *state, unsigned of) { return (next_random(state) >> 8) % of; }
 static inline unsigned chance(unsigned of) { return pick(&own_seed, of); }
 
-#define HOLDS(c, condition)                                                                                                 \
-    do {                                                                                                                    \
-        bool holds_ = (condition);                                                                                          \
-        if (!holds_)                                                                                                        \
-            fprintf(stderr, "seed %u, channel %d: not so: %s\n", seed, (c)->number, #condition);                            \
-        CHECK(holds_);                                                                                                      \
-    } while (0)
+#define HOLDS(c, condition) HOLDS_OF("channel", (c)->number, condition, #condition)
 
 static inline void spin(void) {
     unsigned most = chance(4) ? 20000 : 200;

@@ -12,6 +12,14 @@
 
 static unsigned seed; // of this round
 
+#define HOLDS_OF(what, number, condition, text)                                                                             \
+    do {                                                                                                                    \
+        bool holds_ = (condition);                                                                                          \
+        if (!holds_)                                                                                                        \
+            fprintf(stderr, "seed %u, " what " %d: not so: %s\n", seed, number, text);                                      \
+        CHECK(holds_);                                                                                                      \
+    } while (0)
+
 static void hangs(int unused); // the test's: says where it stands, and aborts
 
 static pid_t start(void (*fn)(void)) {

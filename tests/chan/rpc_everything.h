@@ -49,13 +49,7 @@ struct side {
 static unsigned violence;
 enum { NO_VIOLENCE, EXITS, IS_KILLED, B_CLOSES, THREAD_CLOSES, VIOLENCES };
 
-#define HOLDS(s, condition)                                                                                                 \
-    do {                                                                                                                    \
-        bool holds_ = (condition);                                                                                          \
-        if (!holds_)                                                                                                        \
-            fprintf(stderr, "seed %u, side %d: not so: %s\n", seed, (s)->number, #condition);                               \
-        CHECK(holds_);                                                                                                      \
-    } while (0)
+#define HOLDS(s, condition) HOLDS_OF("side", (s)->number, condition, #condition)
 #define EQUALS(s, a, b)                                                                                                     \
     do {                                                                                                                    \
         long long a_ = (long long)(a), b_ = (long long)(b);                                                                 \

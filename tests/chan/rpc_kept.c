@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// An end keeps requests in memory only where both sides would otherwise sleep for ever: not where the other side only asks,
-// and takes its answers late; not more than there may be, whatever the other side sends; and none is lost. Looks into the
-// room.
+// An end keeps requests in memory where both sides would otherwise sleep for ever: hardly any where the other side only
+// asks, and takes its answers late; not more than there may be, whatever the other side sends; and none is lost. Looks into
+// the room.
 #include <fin.h>
 
 #include "chan/bell.h"

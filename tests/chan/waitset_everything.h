@@ -44,13 +44,7 @@ static __thread unsigned own_seed;
 
 static inline unsigned chance(unsigned of) { return below(&own_seed, of); }
 
-#define HOLDS(e, condition)                                                                                                 \
-    do {                                                                                                                    \
-        bool holds_ = (condition);                                                                                          \
-        if (!holds_)                                                                                                        \
-            fprintf(stderr, "seed %u, channel %d: not so: %s\n", seed, (e)->number, #condition);                            \
-        CHECK(holds_);                                                                                                      \
-    } while (0)
+#define HOLDS(e, condition) HOLDS_OF("channel", (e)->number, condition, #condition)
 
 static inline size_t size_of(const struct channel *e, unsigned n) {
     unsigned state = e->seed + n * 77;
