@@ -17,11 +17,11 @@ struct fin_step {
     uint64_t call_[8]; // fin_step_... fill it in
 };
 
-// Runs the steps in order. One that fails, or transfers less than it was told to (recv: with MSG_WAITALL), ends the chain;
-// those after it are not begun. What a step has closed is closed for those after it: for example, a write to a pipe that has
-// no reader any more is -EPIPE. A step whose descriptor fin_close closes meanwhile, in this thread, is -EBADF; a close in
-// another thread is seen only if no step before it waits. If the chain is cancelled, the step that ran says what it did, as
-// its function would.
+// Runs the steps in order. One that fails, or transfers less than it was told to, ends the chain; those after it are not
+// begun. A send goes on until all is sent, a receive with MSG_WAITALL until all has come; for other receives any number is
+// enough. What a step has closed is closed for those after it: for example, a write to a pipe that has no reader any more is
+// -EPIPE. A step whose descriptor fin_close closes meanwhile, in this thread, is -EBADF; a close in another thread is seen
+// only if no step before it waits. If the chain is cancelled, the step that ran says what it did, as its function would.
 // Returns how many steps succeeded, so that steps[count] is the one that failed; or -EINVAL for no steps or more than
 // FIN_LINKED_MOST, -ENOMEM, or -ECANCELED if nothing was begun. Blocking.
 //

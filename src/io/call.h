@@ -26,10 +26,12 @@ static inline FIN_BLOCKING long run(struct call c) {
     if (fin_io_at_position(c.op, c.off))
         return fin_io_run_here(io, head, word(c.addr), tail, c.nc);
     bool sends = c.op == IORING_OP_SEND, reads = (uint32_t)head == IORING_OP_READ; // and no flags
-    return (c.message ? fin_uring_quick_message
-            : sends   ? fin_uring_quick_send
-            : reads   ? fin_uring_quick_read
-                      : fin_uring_quick)(io, head, c.off, word(c.addr), tail, c.nc);
+    bool transfers = c.op == IORING_OP_RECV || c.op == IORING_OP_RECVMSG || c.op == IORING_OP_SENDMSG;
+    return (c.message   ? fin_uring_quick_message
+            : sends     ? fin_uring_quick_send
+            : transfers ? fin_uring_quick_transfer
+            : reads     ? fin_uring_quick_read
+                        : fin_uring_quick)(io, head, c.off, word(c.addr), tail, c.nc);
 }
 
 // Of one that has `since`: it has been made before.

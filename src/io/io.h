@@ -90,6 +90,7 @@ struct uring {
 struct can {
     uint64_t ops; // a bit each
     bool registered_ring, cancel_all, multishot_accept, multishot_receive, buffer_rings, zero_copy, zero_copy_msg;
+    bool tells_part; // that a transfer with MSG_WAITALL had done before an error or a cancel
 };
 
 struct watch;
@@ -262,6 +263,11 @@ static inline bool fin_io_nothing(const struct call *c) {
     bool moves = c->op == IORING_OP_SPLICE || c->op == IORING_OP_TEE || c->op == IORING_OP_WRITEV;
     return (bytes || moves) && c->len == 0;
 }
+// A socket is to transfer all, if it can. (MSG_WAITALL is another flag elsewhere.)
+static inline bool fin_io_all(const struct call *c) {
+    bool message = c->op == IORING_OP_SENDMSG || c->op == IORING_OP_RECVMSG;
+    return (c->op == IORING_OP_SEND || c->op == IORING_OP_RECV || message) && c->flags & MSG_WAITALL;
+}
 struct fin_on;
 const char *fin_io_path(const char *path, int flags); // of a statx
 int fin_on_call(struct fin_on *on, const struct call *c, void (*cont)(void *, int), const void *state, size_t size);
@@ -302,6 +308,9 @@ FIN_BLOCKING int fin_uring_read_at_once(struct io *io, int fd, uint64_t addr, ui
                                       bool nc);
 // Of IORING_OP_SEND.
 FIN_BLOCKING long fin_uring_quick_send(struct io *io, uint64_t head, uint64_t off, uint64_t addr, uint64_t tail, bool nc);
+// Of IORING_OP_RECV, _RECVMSG and _SENDMSG.
+FIN_BLOCKING long fin_uring_quick_transfer(struct io *io, uint64_t head, uint64_t off, uint64_t addr, uint64_t tail,
+                                           bool nc);
 // Of memory that is registered as number `index`.
 FIN_BLOCKING long fin_uring_quick_fixed(struct io *io, uint64_t head, uint64_t off, uint64_t addr, uint64_t tail, bool nc,
                                         uint16_t index);

@@ -161,7 +161,7 @@ static FIN_BLOCKING void submit(struct chain *chain, struct call *calls) {
 }
 
 static bool goes_on(const struct call *c, int done) {
-    return c->op == IORING_OP_SEND && !(c->flags & MSG_DONTWAIT) && done > 0 && (uint32_t)done < c->len;
+    return fin_io_all(c) && !(c->flags & MSG_DONTWAIT) && done > 0 && (uint32_t)done < c->len;
 }
 
 static FIN_BLOCKING int connect_later(struct io *io, const struct call *c) {
@@ -174,7 +174,7 @@ static FIN_BLOCKING int connect_later(struct io *io, const struct call *c) {
     return r;
 }
 
-// A send goes on until all is sent, after what was done before.
+// A send goes on until all is sent, and a receive with MSG_WAITALL until all has come, after what was done before.
 static FIN_BLOCKING int run_step(struct io *io, const struct call *c, int done) {
     struct call rest = *c;
     int r;
@@ -261,12 +261,13 @@ static struct chain *new_chain(struct io *io, unsigned count) {
 
 // How many of the steps the ring takes. A close is none of them: a number counts as closed before the kernel closes it, and
 // while steps before it wait, it is not; and what follows it in a chain would still find a pipe's reader, because the kernel
-// lets go of the file when the chain is over. What is at a file's position is not the ring's, nor is what moves nothing.
+// lets go of the file when the chain is over. What is at a file's position is not the ring's, nor is what moves nothing. Nor
+// is, before Linux 6.1, what is to be done as a whole: there the part that was done before an error or a cancel is lost.
 static unsigned as_chain(const struct io *io, const struct call *calls, unsigned count) {
     unsigned n = 0;
     ino_t file;
     while (n < count && calls[n].op != IORING_OP_CLOSE && !fin_io_nothing(&calls[n]) &&
-           !fin_io_of_file(io, &calls[n], &file))
+           !fin_io_of_file(io, &calls[n], &file) && (io->can.tells_part || !fin_io_all(&calls[n])))
         n++;
     return n;
 }

@@ -302,14 +302,14 @@ static __attribute__((noinline)) FIN_LEAVES_FRAME int wait_for(enum fin_reason r
 }
 
 // wait_for() of an AWE that has waited before and owns nothing but its stack, where the ring is to do a call of four words:
-// what those that it consists of ask one after the other is asked at once. Words go from registers to the entry: request.c.
+// what those that it consists of ask in turn is asked at once. Words go from registers to the entry: request.c.
 static inline FIN_LEAVES_FRAME __attribute__((always_inline)) int quick(struct fin_on *storage, const struct call c,
                                                                         fin_cont *cont, const void *state, size_t size) {
     struct fin_runtime *rt = fin_rt(fin_self);
     struct fin_cont_record *e = begin_plain(rt, cont, size);
     struct io *io = FIN_LIKELY(e != NULL) ? (struct io *)rt->poller : NULL;
-    bool other = (c.op == IORING_OP_SEND && c.flags & MSG_WAITALL) || fin_io_at_position(c.op, c.off);
-    if (FIN_UNLIKELY(!io || c.fd >= FIXED || !(io->can.ops >> c.op & 1) || fin_io_nothing(&c) || other)) {
+    bool other = fin_io_all(&c) || fin_io_nothing(&c) || fin_io_at_position(c.op, c.off);
+    if (FIN_UNLIKELY(!io || c.fd >= FIXED || !(io->can.ops >> c.op & 1) || other)) {
         const struct call copy = c; // so that nobody has the address of c, and it is words in registers below
         return wait_for(FIN_FOR_IO, storage, &copy, cont, state, size);
     }

@@ -33,11 +33,18 @@ _Static_assert(SAME_SIZE == 4 * sizeof(uint64_t), "it is four words");
 static uint32_t send_flags(const struct io *io, const struct call *c, bool in_chain) {
     if (in_chain)
         return c->flags | MSG_DONTWAIT;
-    if (c->flags & MSG_WAITALL) {
+    if (c->flags & MSG_WAITALL && io->can.tells_part) {
         if (fin_socket_option(fin_descriptor(io, c), SO_TYPE) == SOCK_STREAM)
             return c->flags;
     }
     return (c->flags & ~(uint32_t)MSG_WAITALL) | MSG_DONTWAIT;
+}
+
+// Before Linux 6.1 the part that was done before an error or a cancel is lost: there MSG_WAITALL is not said to the kernel.
+static uint32_t flags_of(const struct io *io, const struct call *c, bool in_chain) {
+    if (c->op == IORING_OP_SEND)
+        return send_flags(io, c, in_chain);
+    return fin_io_all(c) && !io->can.tells_part ? c->flags & ~(uint32_t)MSG_WAITALL : c->flags;
 }
 
 void fin_uring_start(struct request *r, uint8_t kind) {
@@ -45,8 +52,7 @@ void fin_uring_start(struct request *r, uint8_t kind) {
     entry_word *e = fin_uring_submit(r, r->io, fin_uring_place(r->io), kind | (fin_io_makes_descriptor(c->op) ? TO_FD : 0));
     r->pending |= RESULT;
     memcpy(e, c, SAME_SIZE);
-    if (c->op == IORING_OP_SEND)
-        e[3] = (uint64_t)send_flags(r->io, c, kind == TO_STEP) << 32 | c->len;
+    e[3] = (uint64_t)flags_of(r->io, c, kind == TO_STEP) << 32 | c->len;
     e[5] = c->buf_index | (uint64_t)c->file_index << 32;
     e[6] = c->addr3;
     e[7] = 0;
@@ -287,8 +293,17 @@ long fin_uring_quick(struct io *io, uint64_t head, uint64_t off, uint64_t addr, 
     return quick(io, head, off, addr, tail, nc, false, 0, 0);
 }
 
+// As flags_of().
+static inline uint64_t told(const struct io *io, uint64_t tail) {
+    return FIN_LIKELY(io->can.tells_part) ? tail : tail & ~((uint64_t)MSG_WAITALL << 32);
+}
+
+long fin_uring_quick_transfer(struct io *io, uint64_t head, uint64_t off, uint64_t addr, uint64_t tail, bool nc) {
+    return fin_uring_quick(io, head, off, addr, told(io, tail), nc);
+}
+
 long fin_uring_quick_message(struct io *io, uint64_t head, uint64_t off, uint64_t addr, uint64_t tail, bool nc) {
-    return quick(io, head, off, addr, tail, nc, true, 0, 0);
+    return quick(io, head, off, addr, told(io, tail), nc, true, 0, 0);
 }
 
 long fin_uring_quick_send(struct io *io, uint64_t head, uint64_t off, uint64_t addr, uint64_t tail, bool nc) {

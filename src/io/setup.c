@@ -51,6 +51,7 @@ static int look_for_features(struct io *io, unsigned setup, int last) {
     can->cancel_all = setup & IORING_SETUP_COOP_TASKRUN; // 5.19, as are multishot accept and buffer rings
     can->multishot_accept = can->buffer_rings = can->cancel_all;
     can->multishot_receive = setup & IORING_SETUP_SINGLE_ISSUER; // 6.0
+    can->tells_part = setup & IORING_SETUP_DEFER_TASKRUN;        // 6.1
     int r = io_uring_register_probe(&io->uring.ring, &probe.head, OPERATIONS);
     for (int op = 0; r >= 0 && op <= last; op++)
         can->ops |= (uint64_t)(io_uring_opcode_supported(&probe.head, op) != 0) << op;
