@@ -23,16 +23,18 @@ import subprocess
 import sys
 import tempfile
 
-# By the machine's number in an ELF file: how it is emulated, its console, and what runs a program of it here.
-MACHINES = {62: (['qemu-system-x86_64'], 'ttyS0', 'x86_64-linux-gnu', []),
-            183: (['qemu-system-aarch64', '-machine', 'virt'], 'ttyAMA0', 'aarch64-linux-gnu', ['qemu-aarch64'])}
-PROGRAMS = ['bash', 'cat', 'date', 'echo', 'env', 'false', 'grep', 'head', 'ip', 'ls', 'mkdir', 'mount', 'seq', 'sleep',
-            'sort', 'tail', 'timeout', 'tr', 'true', 'uname', 'wc']
+# By the machine's number in an ELF file: how it is emulated, its console, and what has the dynamic linker list libraries.
+LIST = 'LD_TRACE_LOADED_OBJECTS=1'
+MACHINES = {62: (['qemu-system-x86_64'], 'ttyS0', 'x86_64-linux-gnu', ['env', LIST]),
+            183: (['qemu-system-aarch64', '-machine', 'virt'], 'ttyAMA0', 'aarch64-linux-gnu', ['qemu-aarch64', '-E', LIST])}
+PROGRAMS = ['bash', 'cat', 'date', 'echo', 'env', 'false', 'grep', 'head', 'ip', 'ln', 'ls', 'mkdir', 'mount', 'seq',
+            'sleep', 'sort', 'tail', 'timeout', 'tr', 'true', 'uname', 'wc']
 INIT = '''#!/bin/sh
 export PATH=/bin FIN_FEW=1 FIN_ROUNDS=20 HOME=/ {settings}
 mount -t proc proc /proc; mount -t sysfs sys /sys; mount -t devtmpfs dev /dev
 mkdir -p /dev/shm /dev/pts /tmp /var/tmp
 mount -t tmpfs tmp /tmp; mount -t tmpfs shm /dev/shm; mount -t devpts pts /dev/pts
+ln -s /proc/self/fd /dev/fd
 ip link set lo up
 ulimit -n 4096
 cd /tmp
@@ -94,7 +96,7 @@ def programs_into(directory, busybox):
 
 def fill(root, tests, kinds, settings, busybox):
     paths = sorted({t['cmd'][0] for t in tests})
-    _, _, triplet, runs = machine_of(paths[0])
+    _, _, triplet, lists = machine_of(paths[0])
     libraries = os.path.join('lib', triplet)
     for directory in ('bin', 't', 'proc', 'sys', 'dev', 'tmp', 'etc', 'usr', 'lib64', libraries):
         os.makedirs(os.path.join(root, directory))
@@ -104,8 +106,7 @@ def fill(root, tests, kinds, settings, busybox):
         subprocess.run([triplet + '-strip', '-g', os.path.join(root, 't', os.path.basename(path))], check=True)
     shutil.copy(f'/lib/{triplet}/libgcc_s.so.1', os.path.join(root, libraries))  # for pthread_exit
     for path in [*programs, *paths]:
-        listed = subprocess.run([*runs, path], capture_output=True, text=True, check=False,
-                                env={**os.environ, 'LD_TRACE_LOADED_OBJECTS': '1'}).stdout
+        listed = subprocess.run([*lists, path], capture_output=True, text=True, check=False).stdout
         for library in re.findall(r'(/\S+\.so\S*)', listed):
             here = os.path.dirname(library)[1:]  # the dynamic linker's place is its name
             shutil.copy(library, os.path.join(root, here if here in ('lib', 'lib64') else libraries))

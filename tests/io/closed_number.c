@@ -15,6 +15,7 @@
 #include <fin/stream.h>
 
 #include "check.h"
+#include "kernels.h"
 #include "process.h"
 
 static int from[2], next[2];
@@ -267,9 +268,10 @@ int main(void) {
                                      writes, without_a_stack, writes_vectors, sends_file};
     void (*const datagrams[])(void) = {sends, sends_message, without_a_stack};
     void (*const closes[])(void) = {close_here, close_in_chain, close_there};
+    unsigned ways = sizeof streams / sizeof *streams - !splices_wait_for_room(); // sends_file() is the last
     // To use what another thread closes is for TSan to report.
     for (int k = 0; k < (ON_TSAN ? 2 : 3); k++) {
-        for (unsigned i = 0; i < sizeof streams / sizeof *streams; i++) {
+        for (unsigned i = 0; i < ways; i++) {
             other_gets_nothing(streams[i], SOCK_STREAM, closes[k]);
             other_gets_nothing(streams[i], SOCK_STREAM | SOCK_NONBLOCK, closes[k]);
         }

@@ -10,11 +10,13 @@
 #include <fin/stream.h>
 
 #include "deny.h"
+#include "kernels.h"
 #include "net.h"
 
 enum { SIZE = 20000 };
 
 static char text[SIZE], got[SIZE];
+static bool tells; // pipes, that they would wait: others have a ring wait for something in place of nothing (fin/file.h)
 
 static void check_got(size_t n) {
     CHECK(memcmp(got, text, n) == 0);
@@ -66,7 +68,8 @@ static void stream(int in, int out) {
         CHECK_EQ(fin_write(out, text, 10), 10);
     }
     check_got(10);
-    CHECK_EQ(fin_readv(in, halves(got, 0), 2), 0);
+    if (on_epoll() || tells)
+        CHECK_EQ(fin_readv(in, halves(got, 0), 2), 0);
     close(out);
     CHECK_EQ(fin_read(in, got, 1), 0);
     close(in);
@@ -163,6 +166,7 @@ static void works_without(unsigned error) {
 int main(void) {
     for (int i = 0; i < SIZE; i++)
         text[i] = (char)(i * 7);
+    tells = pipes_tell_waits();
     works_without(EPERM);
     works_without(EACCES);
     works_without(ENOSYS);
