@@ -61,7 +61,7 @@ static long chain(int socket) {
     struct fin_step s[] = {fin_step_write(pipes[1], "x", 1), fin_step_send(socket, text, 4, flags),
                            fin_step_read(pipes[0], last, 1)};
     int n = fin_linked(s, 3);
-    CHECK(n == 3 ? last[0] == 'x' : n == 1);
+    CHECK(n == 3 ? last[0] == 'x' : n <= 1); // a cancel may come before all of it
     close(pipes[0]);
     close(pipes[1]);
     return s[1].result;
