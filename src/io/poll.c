@@ -34,7 +34,7 @@ int fin_io_poll(int fd, int events, bool nc) {
         if (r < 0 || (r = fin_io_asked_for(r, (uint16_t)events)) > 0)
             return r;
         struct io *io;
-        r = fin_io_here(&io);
+        r = fin_io_closed(&c) ? -EBADF : fin_io_here(&io);
         if (r == 0)
             r = only(io, c.fd, (uint16_t)events, nc);
         if (r != 0)

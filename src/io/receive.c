@@ -168,6 +168,8 @@ struct late {
 static FIN_INNER void await_data(void *state, int result) {
     struct late l = *(struct late *)state;
     struct fin_receiver *r = FIN_OF(struct fin_receiver, kept, l.kept);
+    if (result == 0 && fin_io_closed(&r->shot.call))
+        result = -EBADF;
     int error = result < 0 ? result : fin_poll_on(l.on, r->fd, POLLIN, readable, &l.kept, sizeof l.kept);
     end_of_wait(r, error);
 }

@@ -30,8 +30,12 @@ static struct call sends(const struct send_on *w) {
 
 static FIN_INNER void may_have_room(void *state, int result);
 
+// Its number may be another's since the attempt, whose AWE has had to wait for its turn.
 static int wait_for_room(struct send_on *w) {
+    const struct call c = sends(w);
     uint32_t waits = w->waits;
+    if (fin_io_closed(&c))
+        return -EBADF;
     w->waits += waits < MOST_WAITS;
     if (fin_io_poll_tells_room(w->fd, waits > 0))
         return fin_poll_on(&w->on, w->fd, POLLOUT, may_have_room, &w, sizeof w);

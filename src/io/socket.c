@@ -40,7 +40,7 @@ static FIN_BLOCKING ssize_t send_message(int fd, const struct msghdr *m, int fla
     bool waited = false;
     c.fd = fd = plain; // whatever becomes of a registered number meanwhile
     for (uint64_t ns = 10 * FIN_US; n == -EAGAIN; ns += ns < FIN_MS ? ns : 0) {
-        int error = fin_io_poll_tells_room(fd, waited) ? room(fd, nc) : rest(ns, nc);
+        int error = fin_io_closed(&c) ? -EBADF : fin_io_poll_tells_room(fd, waited) ? room(fd, nc) : rest(ns, nc);
         n = error ? error : run_again(c);
         waited = true;
     }
