@@ -77,10 +77,18 @@ static int take(struct fin_acceptor *a) {
     return fd;
 }
 
+// The request was cancelled, and who waits for the listener elsewhere may not have been told what it was told.
+static int last(const struct fin_acceptor *a) {
+    const struct call c = {.op = IORING_OP_ACCEPT, .fd = a->fd, .flags = (uint32_t)a->flags, .since = a->since};
+    return fin_uring_accept_ended(a->owned.io, &c);
+}
+
 static void got(struct shot *s, int result, uint32_t flags) {
     struct fin_acceptor *a = (struct fin_acceptor *)s;
-    bool polled = a->polls;
+    bool polled = a->polls && result != -ECANCELED;
     (void)flags;
+    if (result == -ECANCELED)
+        result = last(a);
     a->polls = result == -EAGAIN;
     if (result < 0)
         a->error = result == -ECANCELED || a->polls ? 0 : result;

@@ -2,6 +2,7 @@
 // One request, one result: from the call to its return. (models/cancel.pml)
 #define _GNU_SOURCE
 #include <fcntl.h>
+#include <poll.h>
 #include <string.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
@@ -119,6 +120,26 @@ static int close_failed(const struct call *c, int result) {
     return fin_close_result(result);
 }
 
+// Of those that wait in rings for a connection, of any thread, the kernel tells one. Where that is cancelled before it has
+// taken the connection nobody else is told: so it takes it after all, as one whose cancel comes too late.
+int fin_uring_accept_ended(const struct io *io, const struct call *call) {
+    bool fixed = call->sqe_flags & IOSQE_FIXED_FILE;
+    struct call c = *call;
+    if (!fin_io_is_here(io) || (fixed ? !io->files->slot[call->fd].number : fin_io_closed(call)))
+        return -ECANCELED;
+    c.fd = fin_descriptor(io, call);
+    int fd = fin_io_ready_now(c.fd, POLLIN) > 0 ? fin_io_try(&c, FIN_IO_SOCKET, false) : -ECANCELED;
+    return fd >= 0 ? fd : -ECANCELED;
+}
+
+static int ended_by_cancel(const struct request *r, const struct call *c) {
+    if (r->withdrawn)
+        return -ECANCELED;
+    return c->op == IORING_OP_CONNECT  ? fin_io_connect_ended(r->io, c)
+           : c->op == IORING_OP_ACCEPT ? fin_uring_accept_ended(r->io, c)
+                                       : -ECANCELED;
+}
+
 int fin_uring_failed(const struct request *r, const struct call *c, int result) {
     if (c->op == IORING_OP_CLOSE && !r->withdrawn)
         return close_failed(c, result);
@@ -128,7 +149,7 @@ int fin_uring_failed(const struct request *r, const struct call *c, int result) 
     bool interrupted = fin_uring_interrupted(result);
     bool waits = result == -EAGAIN && (fin_io_events(c) || c->op == IORING_OP_CONNECT);
     if (r->cancelled && (result == -ECANCELED || interrupted || waits))
-        return c->op == IORING_OP_CONNECT && !r->withdrawn ? fin_io_connect_ended(r->io, c) : -ECANCELED;
+        return ended_by_cancel(r, c);
     if (interrupted)
         return -EINTR;
     return c->op == IORING_OP_CONNECT ? fin_io_connect_failed(r->io, c, result) : result;

@@ -64,6 +64,7 @@ bool fin_uring_interrupted(int result);
 // request.c
 void fin_uring_start(struct request *r, uint8_t kind);
 int fin_uring_failed(const struct request *r, const struct call *c, int result); // what the caller is told
+int fin_uring_accept_ended(const struct io *io, const struct call *c); // one that was cancelled: a descriptor or -ECANCELED
 FIN_BLOCKING int fin_uring_run(struct io *io, const struct call *c, uint32_t *flags); // of the completion
 FIN_BLOCKING int fin_uring_call(struct io *io, const struct call *c);
 
