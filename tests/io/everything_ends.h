@@ -14,6 +14,7 @@ struct victim {
     int fd[2];
     enum end end;
     bool sends, accepts, is_tcp, elsewhere;
+    bool ends_alone; // where its descriptor is closed: without io_uring, and in a chain
     int begun;
 };
 
@@ -127,7 +128,7 @@ static void is_victim(void *act) {
     bool is_poll = !v->sends && !v->accepts && a->how == 3;
     put_piece(a);
     if (v->end == CLOSED)
-        HOLDS_OF(a, a->result == -EBADF || (a->result == -ECANCELED && !on_epoll()));
+        HOLDS_OF(a, a->result == -EBADF || (a->result == -ECANCELED && !v->ends_alone));
     else if (v->accepts)
         HOLDS_OF(a, a->result == -EINVAL);
     else if (v->sends)
@@ -155,7 +156,8 @@ static void has_victims(void *unused) {
             in_two(a, a->data);
             a->run = run_victim;
             a->run_on = a->how == 5 || a->how == 7 ? NULL : run_victim_on;
-                    fin_async_eager_call(is_victim, a);
+                    v.ends_alone = on_epoll() || (many == 1 && !v.sends && !v.accepts && a->how == 5);
+            fin_async_eager_call(is_victim, a);
         }
         pause_here();
         while (v.end == CLOSED && v.begun < many) // what begins later may find another's number
@@ -165,7 +167,7 @@ static void has_victims(void *unused) {
         else
             end_here(&v);
         pause_here();
-        if (v.end == CLOSED && !on_epoll())
+        if (v.end == CLOSED && !v.ends_alone)
             fin_cancel();
     }
     if (v.end != CLOSED)

@@ -134,15 +134,13 @@ static void accepts(void *listener) {
         HOLDS(fin_acceptor_open(&l->acceptors[own.number], l->fd, l->flags) == 0);
     fin_finish {
         while (!over) {
-            if (!attempt(a))
-                continue;
-            if (a->result == -ECONNABORTED && l->cancelled)
-                continue;
-            HOLDS_OF(a, a->result >= 0);
-            struct service *s = malloc(sizeof *s);
-            *s = (struct service){l, (int)a->result};
-            fin_async_eager_call(serves, s);
-            if (chance(3) == 0)
+            if (attempt(a) && !(a->result == -ECONNABORTED && l->cancelled)) {
+                HOLDS_OF(a, a->result >= 0);
+                struct service *s = malloc(sizeof *s);
+                *s = (struct service){l, (int)a->result};
+                fin_async_eager_call(serves, s);
+            }
+            if (chance(3) == 0) // also after a cancelled attempt
                 rest_from(l, &l->ready[own.number][a->how]);
         }
     }
