@@ -162,6 +162,10 @@ static void hangs(int unused) {
                 s->receiver ? ", has a receiver" : "");
     for (struct box *b = boxes; b < boxes + box_count; b++)
         fprintf(stderr, "box %c %d: posted %d heard %d\n", b->kind, b->fd[0], (int)b->posted, (int)b->heard.count);
+    for (struct listener *l = listeners; l < listeners + LISTENERS; l++)
+        fprintf(stderr, "listener %d%s: clients %u served %d%s%s\n", l->fd, l->is_unix ? " (Unix)" : "", l->clients,
+                (int)l->served.count, l->cancelled ? ", some have been cancelled" : "",
+                poll(&(struct pollfd){.fd = l->fd, .events = POLLIN}, 1, 0) > 0 ? ", one is not accepted" : "");
     for (int i = 0; i < act_count && i < ACTS; i++)
         if (acts[i] && acts[i]->waits)
             show(acts[i]);
