@@ -206,6 +206,8 @@ template <class Operation> struct arguments;
 template <class... T> struct arguments<int (*)(T...)> : before<list<>, T...> {};
 template <class... T> struct arguments<int (*)(T...) noexcept> : before<list<>, T...> {};
 template <auto Operation> using arguments_of = typename arguments<decltype(Operation)>::type;
+template <class... T> using last = std::tuple_element_t<sizeof...(T) - 1, std::tuple<T...>>;
+template <class... T> std::remove_pointer_t<last<T...>> storage_of(list<T...>);
 
 template <auto Operation, class... Args> auto bound(Args... args) {
     return [args...](fin_cont *cont, const void *state, size_t size) { return Operation(args..., cont, state, size); };

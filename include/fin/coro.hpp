@@ -97,7 +97,16 @@ struct task_promise {
     // What a coroutine's promise is made of: its parameters, if they will do. All do, and are not looked at: otherwise one
     // that converts to whatever is wanted would be converted to a promise.
     template <class... Parameters> explicit task_promise(const Parameters &...) noexcept {}
-    std::suspend_always initial_suspend() noexcept { return {}; }
+    auto initial_suspend() noexcept {
+        struct begins : std::suspend_always {
+            void await_suspend(std::coroutine_handle<> h) const noexcept {
+                const task_promise &p = std::coroutine_handle<task_promise>::from_address(h.address()).promise();
+                if (__builtin_expect(p.running || p.caller, 0)) // it is not there: the addresses of functions are
+                    misplaced();
+            }
+        };
+        return begins();
+    }
     auto final_suspend() noexcept {
         struct back {
             task_promise &ended;
@@ -116,9 +125,6 @@ struct task_promise {
     }
 };
 
-template <class T> constexpr bool lies_in_a_coroutine = alignof(T) <= __STDCPP_DEFAULT_NEW_ALIGNMENT__;
-template <class T> constexpr bool lies_in_a_coroutine<T &> = true;
-
 template <class T> struct promise_of : task_promise {
     static_assert(lies_in_a_coroutine<T>,
                   "a coroutine lies in memory that is aligned as operator new aligns: let it return a pointer");
@@ -131,11 +137,6 @@ template <class T> struct promise_of : task_promise {
     }
     T take() { return std::move(*value); }
 };
-
-// Would a T refer to a temporary, or to an rvalue? That can be converted to what binds to nothing else.
-template <class From, class T>
-constexpr bool is_temporary = std::is_lvalue_reference_v<T> && !std::is_function_v<std::remove_reference_t<T>> &&
-                              std::is_convertible_v<From, std::remove_reference_t<T> &&>;
 
 template <class T> requires std::is_reference_v<T> struct promise_of<T> : task_promise {
     std::remove_reference_t<T> *value = nullptr;
@@ -288,8 +289,6 @@ template <auto Operation, class... Args> auto chan_operation(Args... args) {
 template <auto Operation, class... Args> auto rpc_operation(Args... args) {
     return stored_last<fin_rpc_on, Operation>(args...);
 }
-template <class... T> using last = std::tuple_element_t<sizeof...(T) - 1, std::tuple<T...>>;
-template <class... T> std::remove_pointer_t<last<T...>> storage_of(list<T...>);
 
 } // namespace detail
 

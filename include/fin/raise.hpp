@@ -68,6 +68,22 @@ template <class Exception, class... What> [[noreturn]] FIN_TAGGED_ inline void r
     std::terminate();
 }
 
+// Of a coroutine whose frame is not where its promise says: GCC 12 makes that of one that declares no variable and awaits
+// something in the condition of a statement. It would find neither its parameters nor what it awaits.
+[[noreturn]] __attribute__((noinline, cold)) inline void misplaced() noexcept {
+    std::fprintf(stderr, "fin: GCC makes wrong code of this coroutine, which has a co_await in the condition of an if, a "
+                         "switch or a loop, and declares no variable: declare one in it\n");
+    std::abort();
+}
+
+template <class T> constexpr bool lies_in_a_coroutine = alignof(T) <= __STDCPP_DEFAULT_NEW_ALIGNMENT__;
+template <class T> constexpr bool lies_in_a_coroutine<T &> = true;
+
+// Would a T refer to a temporary, or to an rvalue? That can be converted to what binds to nothing else.
+template <class From, class T>
+constexpr bool is_temporary = std::is_lvalue_reference_v<T> && !std::is_function_v<std::remove_reference_t<T>> &&
+                              std::is_convertible_v<From, std::remove_reference_t<T> &&>;
+
 } // namespace fin::detail
 
 #endif
