@@ -81,6 +81,18 @@ int fin_finish_close(struct fin_finish_on *f) {
     return f->block.count == OPENER_AND_STEP ? close_now(rt, f, step) : -EBUSY;
 }
 
+static _Noreturn void ends(void *state, int result) {
+    (void)state, (void)result;
+    fin_cont_end();
+    __builtin_unreachable();
+}
+
+// Others have a turn now and then, also where nobody is left to wait for; and whoever comes meanwhile finds the block open.
+// So one is there, at the tail of the queue, that ends.
+static bool others_turn(struct fin_runtime *rt, struct fin_finish_block *b) {
+    return !tick(rt) && fin_cont_start_(b, ends, "", 0);
+}
+
 int fin_finish_close_on(struct fin_finish_on *f, fin_cont *cont, const void *state, size_t size) {
     struct leaving l;
     struct fin_body *step;
@@ -89,8 +101,8 @@ int fin_finish_close_on(struct fin_finish_on *f, fin_cont *cont, const void *sta
         error = fin_cont_begin(cont, size, false);
     if (error)
         return error;
-    if (f->block.count == OPENER_AND_STEP)
-        return fin_cont_call(cont, state, size, close_now(fin_here(), f, step));
+    if (f->block.count == OPENER_AND_STEP && !others_turn(fin_here(), &f->block))
+        return fin_cont_call_first(cont, state, size, close_now(fin_here(), f, step));
     error = stop_with(&l, cont, state, size);
     if (error)
         return error;
