@@ -171,7 +171,9 @@ static __attribute__((noinline)) void resume_slowly(struct fin_runtime *rt, stru
     fin_arch_on_stack(body, first ? first_step : fin_cont_step, e);
 }
 
-void fin_cont_resume(struct fin_runtime *rt, struct fin_awe *a) {
+// Compilers see that the slow way does not return; ASan is asked to clear the stack before such a call, and still takes this
+// one for the stack of the AWE before.
+__attribute__((no_sanitize("address"))) void fin_cont_resume(struct fin_runtime *rt, struct fin_awe *a) {
     if (FIN_UNLIKELY(rt->thread.spares == 0 || fin_state(a) & FIN_AWE_ATTACHED)) {
         resume_slowly(rt, a);
         return;
