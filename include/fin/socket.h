@@ -16,8 +16,9 @@ extern "C" {
 // Accept a connection. If the process or the system is out of descriptors or memory (-EMFILE, -ENFILE, -ENOBUFS, -ENOMEM)
 // they try again for an eighth of a second, with growing pauses, before they say so: a server that simply goes on after an
 // error does not spin, and the connection stays in the listener's queue. Cancelled meanwhile: -ECANCELED, and nothing was
-// accepted. Without io_uring, a listener that several processes accept from should be in non-blocking mode: each accept puts
-// it into that mode for a moment. Other processes may see that, and may end it early, so that the accept blocks the thread.
+// accepted. A listener that several processes accept from should be in non-blocking mode: without io_uring each accept puts
+// it into that mode for a moment, and with it one that is cancelled as a connection comes. Other processes may see that, and
+// may end it early, so that the accept blocks the thread.
 FIN_BLOCKING int fin_accept(int fd, struct sockaddr *address, socklen_t *size);
 FIN_BLOCKING int fin_accept_nc(int fd, struct sockaddr *address, socklen_t *size);
 FIN_BLOCKING int fin_accept4(int fd, struct sockaddr *address, socklen_t *size, int flags);
