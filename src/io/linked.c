@@ -18,6 +18,8 @@ struct chain {
     struct waiter waiter;
     struct io *io;
     unsigned count, left;
+    const struct call *calls; // also those that are run when what went down is over
+    unsigned all;
     bool cancelled, taken_back;
     struct step steps[];
 };
@@ -114,9 +116,10 @@ static void cancel(void *arg) {
 
 // Is it in a step that may not have begun?
 static bool has_later(const struct chain *chain, int fd) {
-    for (unsigned i = 1; i < chain->count; i++) {
-        const struct request *r = &chain->steps[i].request;
-        if (r->pending && r->call->fd == fd && !(r->call->sqe_flags & IOSQE_FIXED_FILE))
+    for (unsigned i = 1; i < chain->all; i++) {
+        const struct call *c = &chain->calls[i];
+        bool later = i < chain->count ? chain->steps[i].request.pending : chain->left;
+        if (later && c->fd == fd && !(c->sqe_flags & IOSQE_FIXED_FILE))
             return true;
     }
     return false;
@@ -149,7 +152,9 @@ static void link_steps(const struct call *calls, unsigned count, bool linked) {
         fin_close_linked(calls[i].fd, linked);
 }
 
-static FIN_BLOCKING void submit(struct chain *chain, struct call *calls) {
+static FIN_BLOCKING void submit(struct chain *chain, struct call *calls, unsigned all) {
+    chain->calls = calls;
+    chain->all = all;
     for (unsigned i = 0; i < chain->count; i++) {
         struct request *r = &chain->steps[i].request;
         chain->steps[i] = (struct step){.request = {.io = chain->io, .call = &calls[i]}, .chain = chain};
@@ -252,7 +257,7 @@ static struct chain *new_chain(struct io *io, unsigned count) {
         return NULL;
     chain->io = io;
     chain->count = count;
-    chain->left = 0;
+    chain->all = chain->left = 0;
     chain->cancelled = chain->taken_back = false;
     fin_owned_add(&chain->owned, io, lost);
     fin_link_back(&io->chains, &chain->link);
@@ -280,9 +285,9 @@ static FIN_BLOCKING int run_chain(struct io *io, struct call *calls, struct fin_
     if (!calls->nc)
         fin_cancel_add(&chain->waiter.item, cancel, chain);
     if (!chain->cancelled) {
-        link_steps(calls, count, true);
-        submit(chain, calls);
-        link_steps(calls, count, false);
+        link_steps(calls, all, true);
+        submit(chain, calls, all);
+        link_steps(calls, all, false);
         for (unsigned i = 0; i < count; i++) {
             calls[i].sqe_flags &= (uint8_t)~IOSQE_IO_LINK;
             chain->steps[i].request.cancelled = chain->cancelled;

@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: BSD-2-Clause
 // A chain waits, and fin_close closes the descriptor of its steps, whose number is another file's at once: none of the steps
 // goes on with that one.
+#define _GNU_SOURCE
 #include <fin/linked.h>
+#include <sys/mman.h>
 
 #include "net.h"
 
@@ -58,8 +60,33 @@ static void once(int before) {
     close(other[1]);
 }
 
+static void runs(void *all) { count = fin_linked(all, 3); }
+
+// The first step waits, and what is closed is a later one's, too: be that in the ring already, or to be run afterwards.
+static void ends(bool at_once) {
+    struct fin_step all[3];
+    int file = memfd_create("of another step", MFD_CLOEXEC);
+    stream_pair(fd);
+    all[0] = fin_step_recv(fd[0], got, 1, 0);
+    all[1] = at_once ? fin_step_fsync(file) : fin_step_close(file);
+    all[2] = fin_step_write(fd[0], "x", 1);
+    fin_finish {
+        fin_async_call(runs, all);
+        CHECK_EQ(fin_sleep(1), 0);
+        CHECK_EQ(fin_close(fd[0]), 0);
+    }
+    CHECK_EQ(count, 0);
+    CHECK_EQ(all[0].result, -EBADF);
+    CHECK_EQ(all[1].result, -ECANCELED);
+    close(file);
+    close(fd[1]);
+}
+
 int main(void) {
+    alarm(50);
     for (int before = 0; before <= 2; before++)
         once(before);
+    ends(true);
+    ends(false);
     return 0;
 }
