@@ -1,17 +1,19 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// Several tasks at once, with what they return: all of them, or the first.
+// Several tasks at once, with what they return: all of them, or the first. And one with a limit of time.
 //
 //     auto [page, user] = co_await fin::co::when_all(fetch(url), look_up(name));
 //
 //     auto first = co_await fin::co::when_any(ask(one), ask(other));    // a std::variant
 //     if (first.index() == 0) ... std::get<0>(first) ...
 //
+//     std::optional page = co_await fin::co::within(2s, fetch(url));    // empty: not in time
+//
 // The tasks are given away: temporaries, or std::move(it). They are in a finish block of their own (<fin/co_finish.hpp>),
 // and all of them have ended when co_await goes on, or throws: so they may refer to what the coroutine has. They run when
 // their turn has come. In the place of a fin::task<>, which returns nothing, stands a std::monostate.
 //
 // A cancel of the blocks around them cancels all the tasks. Those end as they see fit, mostly with -ECANCELED as what they
-// return: for these functions that is a result like any other. For a limit of time put them into a fin::co::timeout.
+// return: for these functions that is a result like any other.
 // What <fin/co_finish.hpp> says of blocks that cannot be opened, or not be ended, holds for them: std::system_error.
 #if __cplusplus < 202002L
 #error "<fin/coro.hpp> needs C++20: compile with -std=c++20 or newer"
@@ -25,6 +27,7 @@
 #include <cstddef>
 #include <optional>
 #include <stdexcept>
+#include <system_error>
 #include <tuple>
 #include <type_traits>
 #include <utility>
@@ -69,6 +72,21 @@ FIN_TAGGED_ std::variant<value_of<T>...> result_at(size_t index, std::index_sequ
     std::optional<std::variant<value_of<T>...>> result;
     (void)((index == Index && ((void)result.emplace(std::in_place_index<Index>, detail::result_of(tasks)), true)) || ...);
     return *std::move(result);
+}
+
+// Nothing has left an ended task, or what says that it was cancelled, as fin::check throws it.
+template <class T> FIN_TAGGED_ bool failed_by_cancel_only(const task<T> &t) {
+    FIN_TRY_ {
+        t.rethrow();
+    }
+#ifdef __cpp_exceptions
+    catch (const std::system_error &e) {
+        return e.code() == std::errc::operation_canceled;
+    } catch (...) {
+        return false;
+    }
+#endif
+    return true;
 }
 
 } // namespace detail
@@ -121,6 +139,21 @@ template <class T> FIN_TAGGED_ task<std::pair<size_t, detail::value_of<T>>> when
         block.async(detail::ends_first(tasks[i], i, first, block));
     co_await block.end();
     co_return std::pair<size_t, detail::value_of<T>>(*first, detail::result_of(tasks[*first]));
+}
+
+// One task, cancelled when so much time is over (nanoseconds, or a duration of <chrono>), whose end it waits for: a
+// std::optional of what the task returned, which is empty if the time was over before that end. An exception that leaves the
+// task is thrown, but for a std::system_error with ECANCELED after that time. As with when_any, a task has to keep elsewhere
+// what must not be lost though it was done just in time.
+template <class Time, class T, class = detail::if_ns<Time>>
+FIN_TAGGED_ task<std::optional<detail::value_of<T>>> within(Time time, task<T> work) {
+    static_assert(!std::is_reference_v<T>, "fin::co::within gives a std::optional, which has no references");
+    fin::co::timeout limit(time);
+    co_await detail::its_end<T>(work);
+    bool late = co_await limit.end();
+    if (late && detail::failed_by_cancel_only(work))
+        co_return std::nullopt;
+    co_return detail::result_of(work);
 }
 
 } // namespace co
