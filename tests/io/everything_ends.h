@@ -156,7 +156,7 @@ static void has_victims(void *unused) {
             in_two(a, a->data);
             a->run = run_victim;
             a->run_on = a->how == 5 || a->how == 7 ? NULL : run_victim_on;
-                    v.ends_alone = on_epoll() || (many == 1 && !v.sends && !v.accepts && a->how == 5);
+            v.ends_alone = on_epoll() || (many == 1 && !v.sends && !v.accepts && a->how == 5);
             fin_async_eager_call(is_victim, a);
         }
         pause_here();
