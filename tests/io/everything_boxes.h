@@ -75,13 +75,7 @@ static void close_box(struct box *b) {
 static bool is_of_packets(const struct box *b) { return b->kind == 'q' || b->kind == 'd'; }
 
 static void with_descriptor(struct act *a) {
-    a->m.msg_control = a->control;
-    a->m.msg_controllen = sizeof a->control;
-    struct cmsghdr *c = CMSG_FIRSTHDR(&a->m);
-    c->cmsg_len = CMSG_LEN(sizeof(int));
-    c->cmsg_level = SOL_SOCKET;
-    c->cmsg_type = SCM_RIGHTS;
-    memcpy(CMSG_DATA(c), &pattern_file, sizeof(int));
+    put_descriptor(&a->m, a->control, sizeof a->control, pattern_file);
 }
 
 static ssize_t run_post(struct act *a) {

@@ -71,6 +71,17 @@ static inline int unix_listen(struct sockaddr_un *address, socklen_t *size, int 
 
 static inline void stream_pair(int fd[2]) { CHECK_EQ(socketpair(AF_UNIX, SOCK_STREAM, 0, fd), 0); }
 
+// Has m carry a descriptor, in that room.
+static inline void put_descriptor(struct msghdr *m, void *control, size_t size, int fd) {
+    m->msg_control = control;
+    m->msg_controllen = size;
+    struct cmsghdr *c = CMSG_FIRSTHDR(m);
+    c->cmsg_len = CMSG_LEN(sizeof(int));
+    c->cmsg_level = SOL_SOCKET;
+    c->cmsg_type = SCM_RIGHTS;
+    memcpy(CMSG_DATA(c), &fd, sizeof(int));
+}
+
 // An AWE waits for a byte that another sends.
 static inline void byte_comes(void) {
     static int fd[2];
@@ -113,6 +124,15 @@ static inline void check_numbers(const void *p, size_t n, size_t from) {
 static inline unsigned next_random(unsigned *state) {
     *state = *state * 1664525u + 1013904223u;
     return *state >> 8;
+}
+
+// Bytes of which a few tell where they are from; and a file that has them.
+static inline int make_pattern(unsigned char *pattern, unsigned size) {
+    int file = nameless_file();
+    for (unsigned i = 0; i < size; i++)
+        pattern[i] = (unsigned char)(i * 7 + i / 251 + i / 5000 * 31);
+    CHECK_EQ(write(file, pattern, size), size);
+    return file;
 }
 
 #endif

@@ -188,10 +188,7 @@ int main(void) {
     int descriptors = 0;
     signal(SIGPIPE, SIG_IGN);
     signal(SIGALRM, hangs);
-    for (int i = 0; i < PATTERN; i++)
-        pattern[i] = (unsigned char)(i * 7 + i / 251 + i / 5000 * 31);
-    pattern_file = nameless_file();
-    HOLDS(write(pattern_file, pattern, PATTERN) == PATTERN);
+    pattern_file = make_pattern(pattern, PATTERN);
     seed = first ? (unsigned)atoi(first) : 1;
     for (unsigned round = 0; round < rounds; round++, seed++) {
         alarm(50);

@@ -16,15 +16,8 @@ static bool take_post(struct act *a) {
         memcpy(a->data + i, &a->id, 4);
     in_two(a);
     a->how = below(&a->random, 7);
-    if (a->how < 2) { // with a descriptor
-        a->m.msg_control = a->control;
-        a->m.msg_controllen = sizeof a->control;
-        struct cmsghdr *c = CMSG_FIRSTHDR(&a->m);
-        c->cmsg_len = CMSG_LEN(sizeof(int));
-        c->cmsg_level = SOL_SOCKET;
-        c->cmsg_type = SCM_RIGHTS;
-        memcpy(CMSG_DATA(c), &pattern_file, sizeof(int));
-    }
+    if (a->how < 2)
+        put_descriptor(&a->m, a->control, sizeof a->control, pattern_file);
     return true;
 }
 
