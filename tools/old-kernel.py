@@ -6,7 +6,7 @@
     tools/old-kernel.py KERNEL/boot/vmlinuz-VERSION [--build build] [--kinds plain,epoll] [--set NAME=VALUE]... [TEST...]
 
 Kernels of Debian and of Ubuntu (linux-image-unsigned-VERSION-generic) do; Ubuntu 22.04 has 5.15, the oldest that Fin is
-for. A TEST is a room (chan) or a test in it (io/echo.c); by default all of io, chan, sync and cont. A kind is a value of
+for. A TEST is a room (chan) or a test in it (io/echo); by default all of io, chan, sync and cont. A kind is a value of
 FIN_IO; none is run always. Other variables are set for all (FIN_SEED=19). The machine is slow: a test has two minutes. The
 exit status is 1 where one failed.
 

@@ -13,8 +13,9 @@
 // their turn has come. In the place of a fin::task<>, which returns nothing, stands a std::monostate.
 //
 // A cancel of the blocks around them cancels all the tasks. Those end as they see fit, mostly with -ECANCELED as what they
-// return: for these functions that is a result like any other.
-// What <fin/co_finish.hpp> says of blocks that cannot be opened, or not be ended, holds for them: std::system_error.
+// return: for these functions that is a result like any other. For a limit of time around several put them into a
+// fin::co::timeout. What <fin/co_finish.hpp> says of blocks that cannot be opened, or not be ended, holds for them:
+// std::system_error.
 #if __cplusplus < 202002L
 #error "<fin/coro.hpp> needs C++20: compile with -std=c++20 or newer"
 #elif !defined(FIN_CO_ALL_HPP)

@@ -6,15 +6,11 @@
 
 #include <fin/co_all.hpp>
 
-#include "check.h"
+#include "lives.hpp"
 
 namespace co = fin::co;
 
-static int alive, cancelled_tasks;
-struct lives {
-    lives() { alive++; }
-    ~lives() { alive--; }
-};
+static int cancelled_tasks;
 
 template <class T> static fin::task<T> gives(T value, uint64_t ns) {
     lives here;
@@ -29,15 +25,6 @@ static fin::task<int> throws(uint64_t ns) {
     lives here;
     fin::check(co_await co::sleep(ns));
     throw std::runtime_error("thrown");
-}
-// Goes on for a while after the cancel.
-static fin::task<int> ends_late() {
-    lives here;
-    CHECK_EQ(co_await co::sleep(UINT64_MAX), -ECANCELED);
-    co::finish_nc shielded;
-    CHECK_EQ(co_await co::sleep(FIN_MS), 0);
-    co_await shielded.end();
-    co_return 1;
 }
 
 static fin::task<> first(int &done) {

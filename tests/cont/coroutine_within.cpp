@@ -8,16 +8,10 @@
 
 #include <fin/co_all.hpp>
 
-#include "check.h"
+#include "lives.hpp"
 
 namespace co = fin::co;
 using namespace std::chrono_literals;
-
-static int alive;
-struct lives {
-    lives() { alive++; }
-    ~lives() { alive--; }
-};
 
 static fin::task<std::unique_ptr<int>> gives(int value, uint64_t ns) {
     lives here;
@@ -37,15 +31,6 @@ static fin::task<int> throws(uint64_t ns) {
     lives here;
     co_await co::sleep(ns);
     throw std::runtime_error("thrown");
-}
-// Is not stopped by the limit.
-static fin::task<int> ends_late() {
-    lives here;
-    CHECK_EQ(co_await co::sleep(UINT64_MAX), -ECANCELED);
-    co::finish_nc shielded;
-    CHECK_EQ(co_await co::sleep(FIN_MS), 0);
-    co_await shielded.end();
-    co_return 1;
 }
 
 static fin::task<> in_time() {
