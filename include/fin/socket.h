@@ -18,7 +18,9 @@ extern "C" {
 // error does not spin, and the connection stays in the listener's queue. Cancelled meanwhile: -ECANCELED, and nothing was
 // accepted. A listener that several processes accept from should be in non-blocking mode: without io_uring each accept puts
 // it into that mode for a moment, and with it one that is cancelled as a connection comes. Other processes may see that, and
-// may end it early, so that the accept blocks the thread.
+// may end it early, so that the accept blocks the thread. With io_uring, of connections that come in the moment of a cancel
+// Linux may tell nobody but the accept that is cancelled: other threads hear of those it does not take, other processes only
+// with the next connection.
 FIN_BLOCKING int fin_accept(int fd, struct sockaddr *address, socklen_t *size);
 FIN_BLOCKING int fin_accept_nc(int fd, struct sockaddr *address, socklen_t *size);
 FIN_BLOCKING int fin_accept4(int fd, struct sockaddr *address, socklen_t *size, int flags);

@@ -80,7 +80,7 @@ static int take(struct fin_acceptor *a) {
 // The request was cancelled, and who waits for the listener elsewhere may not have been told what it was told.
 static int last(const struct fin_acceptor *a) {
     const struct call c = {.op = IORING_OP_ACCEPT, .fd = a->fd, .flags = (uint32_t)a->flags, .since = a->since};
-    return fin_uring_accept_ended(a->owned.io, &c);
+    return fin_accept_cancelled(a->owned.io, &c);
 }
 
 static void got(struct shot *s, int result, uint32_t flags) {

@@ -65,6 +65,8 @@ static enum fin_next after(struct tries *t, bool polled, const struct request *r
     uint32_t events = c->op == IORING_OP_POLL_ADD ? c->flags : fin_io_events(c);
     if (has_buffer(r, c, *result) || c->op == IORING_OP_CLOSE || (*result == -ECANCELED && clock_was_set(r->io, c))) {
         return FIN_OVER;
+    } else if (*result == -ECANCELED && fin_accept_nudged(r, c)) {
+        return FIN_CALL;
     } else if (*result == -ECANCELED) { // by nobody: the ring got no thread, be it that signals kept it from that
         if (++t->unstarted < MOST_UNSTARTED)
             return FIN_CALL;
@@ -96,6 +98,9 @@ enum fin_next fin_uring_next(struct request *r, const struct call *c, int *resul
     bool polled = t->polls;
     t->polls = false;
     look_no_more(t, r->io);
+    t->nudged = t->nudged || fin_accept_nudged(r, c);
+    if (t->nudged && *result >= 0 && !polled)
+        fin_accept_more(r->io, c);
     bool is_poll = c->op == IORING_OP_POLL_ADD;
     if (is_poll && !polled && *result > 0)
         *result = fin_io_asked_for(*result, c->flags);

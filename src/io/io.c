@@ -71,6 +71,12 @@ static void wake(struct fin_poller *p) {
 
 void fin_io_wake(struct io *io) { wake(&io->poller); }
 
+void fin_io_wake_others(const struct io *here) {
+    for (struct io *io = __atomic_load_n(&ios, __ATOMIC_ACQUIRE); io; io = io->next)
+        if (io != here)
+            fin_io_wake(io);
+}
+
 void fin_io_woken(struct io *io) { __atomic_store_n(&io->woken, 0, __ATOMIC_SEQ_CST); }
 
 // From here on a late waker finds the flag up, and writes nothing. Who has put it up before does, maybe in a moment: the
@@ -259,6 +265,7 @@ static int begin(struct fin_runtime *rt) {
     io->can = (struct can){0};
     fin_link_init(&io->owned);
     fin_link_init(&io->chains);
+    fin_link_init(&io->accepts);
     fin_link_init(&io->jobs);
     fin_link_init(&io->awaited);
     error = choose(io);

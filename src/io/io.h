@@ -137,6 +137,8 @@ struct io {
     struct can can;
     struct fin_link owned;    // objects of the program
     struct fin_link chains;   // in the ring (linked.c)
+    struct fin_link accepts;  // in the ring, and which news of them have been heard (unheard.c)
+    uint32_t news;
     struct held held, opened; // opened: by the pool, under its lock
     struct fin_link jobs;     // in the pool's queue, and how many it runs: under its lock
     unsigned jobs_begun;
@@ -284,6 +286,7 @@ static inline void fin_io_resume(struct io *io, struct waiter *w, int result) { 
         fin_on_completed(io, w);
 }
 void fin_io_wake(struct io *io);              // any thread
+void fin_io_wake_others(const struct io *io);
 void fin_io_woken(struct io *io);             // wake_fd was read
 uint32_t fin_io_events(const struct call *c); // what it waits for; 0 where it is not to wait
 // What a cancelled connect comes to: 0 where the socket is connected all the same, or -ECANCELED.

@@ -41,6 +41,7 @@ void fin_shot_cancel(struct shot *s) {
     if (!(r->pending & RESULT) || r->cancelled)
         return;
     r->cancelled = true;
+    fin_accept_over(r);
     if (withdraw(r))
         s->ended(s);
     else
@@ -60,6 +61,7 @@ void fin_shot_completed(struct shot *s, int result, uint32_t flags) {
     struct request *r = &s->request;
     if (!(flags & IORING_CQE_F_MORE)) {
         r->pending &= (uint8_t)~RESULT;
+        fin_accept_over(r);
         if (!(r->pending & CANCEL))
             fin_timer_remove(&r->again);
     }

@@ -57,6 +57,8 @@ void fin_uring_start(struct request *r, uint8_t kind) {
     e[5] = c->buf_index | (uint64_t)c->file_index << 32;
     e[6] = c->addr3;
     e[7] = 0;
+    if (c->op == IORING_OP_ACCEPT)
+        fin_accept_begins(r);
 }
 
 static FIN_BLOCKING int uring_once(struct request *r, const struct call *c) {
@@ -120,23 +122,11 @@ static int close_failed(const struct call *c, int result) {
     return fin_close_result(result);
 }
 
-// Of those that wait in rings for a connection, of any thread, the kernel tells one. Where that is cancelled before it has
-// taken the connection nobody else is told: so it takes it after all, as one whose cancel comes too late.
-int fin_uring_accept_ended(const struct io *io, const struct call *call) {
-    bool fixed = call->sqe_flags & IOSQE_FIXED_FILE;
-    struct call c = *call;
-    if (!fin_io_is_here(io) || (fixed ? !io->files->slot[call->fd].number : fin_io_closed(call)))
-        return -ECANCELED;
-    c.fd = fin_descriptor(io, call);
-    int fd = fin_io_ready_now(c.fd, POLLIN) > 0 ? fin_io_try(&c, FIN_IO_SOCKET, false) : -ECANCELED;
-    return fd >= 0 ? fd : -ECANCELED;
-}
-
 static int ended_by_cancel(const struct request *r, const struct call *c) {
-    if (r->withdrawn)
+    if (r->withdrawn && !(c->op == IORING_OP_ACCEPT && r->tried.nudged))
         return -ECANCELED;
     return c->op == IORING_OP_CONNECT  ? fin_io_connect_ended(r->io, c)
-           : c->op == IORING_OP_ACCEPT ? fin_uring_accept_ended(r->io, c)
+           : c->op == IORING_OP_ACCEPT ? fin_accept_cancelled(r->io, c)
                                        : -ECANCELED;
 }
 

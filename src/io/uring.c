@@ -63,17 +63,31 @@ static void take_ends(struct io *io) {
         enter(io, 0);
 }
 
+static void queue_cancel(struct request *r) {
+    struct io_uring_sqe *e = fin_uring_entry(r->io);
+    e->opcode = IORING_OP_ASYNC_CANCEL;
+    e->fd = -1;
+    e->addr = (uint64_t)(uintptr_t)r | r->tag;
+    e->user_data = (uint64_t)(uintptr_t)r | ((r->tag & TO_KIND) + 1u);
+}
+
 // What makes room for the entry may meet the end of the request, which then has to wait for the cancellation's.
 void fin_uring_send_cancel(struct request *r) {
     r->pending |= CANCEL;
     cancel_again_at(r, UINT64_MAX);
     if (io_uring_sq_space_left(&r->io->uring.ring) == 0)
         take_ends(r->io);
-    struct io_uring_sqe *e = fin_uring_entry(r->io);
-    e->opcode = IORING_OP_ASYNC_CANCEL;
-    e->fd = -1;
-    e->addr = (uint64_t)(uintptr_t)r | r->tag;
-    e->user_data = (uint64_t)(uintptr_t)r | ((r->tag & TO_KIND) + 1u);
+    queue_cancel(r);
+}
+
+// A request that nobody cancels ends all the same, and is made again (again.c).
+bool fin_uring_nudge(struct request *r) {
+    if (io_uring_sq_space_left(&r->io->uring.ring) == 0)
+        return false;
+    fin_accept_over(r);
+    r->pending |= CANCEL;
+    queue_cancel(r);
+    return true;
 }
 
 // Of a request that is cancelled where something completes: to make room would take up what else has, inside of that, and so
@@ -116,15 +130,17 @@ bool fin_uring_withdraw(struct request *r) {
 void fin_uring_cancel(void *request) {
     struct request *r = request;
     r->cancelled = true;
+    if (r->pending & RESULT)
+        fin_accept_over(r);
     r->again.order = 0;
     if (!(r->pending & RESULT))
         return;
     if (fin_uring_withdraw(r))
         fin_io_resume(r->io, &r->waiter, -ECANCELED);
-    else if (r->call->op != IORING_OP_CLOSE) // one that has begun releases the descriptor, whatever becomes of it
-        fin_uring_send_cancel(r);
+    else if (r->call->op == IORING_OP_CLOSE || r->pending & CANCEL) // a close that has begun releases the descriptor,
+        cancel_again_at(r, UINT64_MAX);                             // whatever becomes of it; who was nudged will end
     else
-        cancel_again_at(r, UINT64_MAX);
+        fin_uring_send_cancel(r);
 }
 
 static void vectors_written(const struct call *c, size_t n) {
@@ -169,6 +185,7 @@ static void completed(struct request *r, int result, uint32_t flags) {
         r->flags = flags;
         r->pending &= (uint8_t)~RESULT;
         r->pending |= flags & IORING_CQE_F_MORE ? RELEASE : 0;
+        fin_accept_over(r);
         if (r->tag & TO_FD && result >= 0)
             r->position = fin_io_hold(r->io, result);
         if (r->cancelled && !(r->pending & CANCEL))
@@ -184,6 +201,8 @@ void fin_uring_cancel_completed(struct request *r, int result) {
     r->pending &= (uint8_t)~CANCEL;
     if (!(r->pending & RESULT))
         fin_timer_remove(&r->again);
+    else if (result < 0 && r->tag & TO_FD && fin_accept_nudged(r, r->call) && !r->cancelled)
+        fin_accept_lists(r);
     else if (result < 0)
         cancel_again_at(r, fin_now() + (FIN_MS << r->tries));
     r->tries += r->tries < MOST_TRIES;
@@ -246,8 +265,10 @@ static __attribute__((noinline)) void dispatch_any(struct io *io, uint64_t data,
             cancel_completed(r, result);
         } else {
             io->uring.wake_armed = false;
-            if (result > 0)
+            if (result > 0) {
                 fin_io_woken(io);
+                fin_accepts_heard(io);
+            }
             if (result == -EBADF)
                 fin_host_die(CLOSED);
         }
@@ -424,12 +445,15 @@ static void end(struct io *io) {
         fin_io_wake(io);
     while (u->wake_armed)
         enter(io, -1);
+    bool left = u->in_flight;
     for (unsigned tries = 0; u->in_flight && io->can.cancel_all; tries += tries < MOST_TRIES) {
         struct io_uring_sqe *e = fin_uring_entry(io);
         io_uring_prep_cancel64(e, 0, IORING_ASYNC_CANCEL_ANY | IORING_ASYNC_CANCEL_ALL);
         e->user_data = TO_NOBODY;
         wait_until(io, fin_now() + (FIN_MS << tries));
     }
+    if (left)
+        fin_accepts_unheard(NULL);
     io->fd = -1;
     fin_uring_unmap(&u->ring);
 }

@@ -22,6 +22,7 @@ struct tries {
     bool polls : 1; // the last request is a wait for readiness
     bool was_ready : 1;
     bool half : 1; // that wait ended because the peer sends no more
+    bool nudged : 1;
     uint32_t only; // where an epoll is held that it looks at instead, counted from 1; or 0
 };
 
@@ -34,8 +35,12 @@ struct request {
     uint32_t flags;    // of the completion
     uint8_t pending, tries, tag;
     bool cancelled, withdrawn;
+    bool listed, nudged; // of one that waits for a connection (unheard.c)
     bool first; // of one with a continuation: it has been begun once; then a result that is no error is all there is to say
-    struct fin_timer again; // set up with the cancellation
+    union {
+        struct fin_timer again; // set up with the cancellation
+        struct fin_link accepting; // until then, where it is listed
+    };
     struct tries tried;     // set up where there is a result that is none yet
 } __attribute__((aligned(16)));
 
@@ -64,7 +69,6 @@ bool fin_uring_interrupted(int result);
 // request.c
 void fin_uring_start(struct request *r, uint8_t kind);
 int fin_uring_failed(const struct request *r, const struct call *c, int result); // what the caller is told
-int fin_uring_accept_ended(const struct io *io, const struct call *c); // one that was cancelled: a descriptor or -ECANCELED
 FIN_BLOCKING int fin_uring_run(struct io *io, const struct call *c, uint32_t *flags); // of the completion
 FIN_BLOCKING int fin_uring_call(struct io *io, const struct call *c);
 
@@ -100,6 +104,7 @@ static inline entry_word *fin_uring_submit(struct request *r, struct io *io, uns
 }
 struct io_uring_sqe *fin_uring_entry(struct io *io);
 void fin_uring_send_cancel(struct request *r);
+bool fin_uring_nudge(struct request *r); // in vain where there is no room in the queue
 void fin_uring_send_cancel_soon(struct request *r); // makes no room: it may be called where something completes
 bool fin_uring_room(struct io *io, unsigned entries);
 bool fin_uring_unseen(const struct request *r);
@@ -108,6 +113,22 @@ void fin_uring_cancel_completed(struct request *r, int result);
 void fin_uring_cancel(void *request); // the cancel item of a request
 void fin_uring_cancelled_in_child(struct io *parents); // in the child of a fork: what the parent has cancelled ends
 void fin_uring_written(const struct call *c, int result); // valgrind does not see what the kernel writes
+
+// unheard.c
+void fin_accept_begins(struct request *r); // it is in the queue
+void fin_accept_lists(struct request *r);
+void fin_accept_off_list(struct request *r);
+static inline bool fin_accept_nudged(const struct request *r, const struct call *c) { // it may end for being made again
+    return c->op == IORING_OP_ACCEPT && r->nudged;
+}
+static inline void fin_accept_over(struct request *r) { // it has its result, was taken back, or will be cancelled
+    if (r->tag & TO_FD && r->call->op == IORING_OP_ACCEPT && r->listed)
+        fin_accept_off_list(r);
+}
+int fin_accept_cancelled(struct io *io, const struct call *c); // what it comes to: a descriptor or -ECANCELED
+void fin_accept_more(struct io *io, const struct call *c);     // one that was nudged has taken one
+void fin_accepts_unheard(struct io *io); // those of all threads, or of all others, are to look whether there is a connection
+void fin_accepts_heard(struct io *io);   // the thread was woken, maybe for that
 
 // multishot.c
 static inline bool fin_shot_runs(const struct shot *s) { return s->request.pending != 0; }

@@ -1,0 +1,129 @@
+// SPDX-License-Identifier: BSD-2-Clause
+// Several wait for connections at one listener, and the first of them is cancelled. Until it is off the listener's list
+// Linux tells it of all that come: none of them is left beside those that wait, in this thread or in others.
+#include <fin/on.h>
+#include <fin/stream.h>
+#include <fin/sync.h>
+#include <fin/thread.h>
+
+#include "net.h"
+
+enum { OTHERS = 3 };
+enum how { WITH_STACK, WITHOUT_STACK, BY_ACCEPTOR, HOWS };
+
+static struct sockaddr_un name;
+static struct sockaddr_in address;
+static socklen_t size;
+static bool is_tcp;
+static int listener;
+static struct fin_event waits, comes, over, accepted; // waits: how many do
+
+struct group {
+    enum how how;
+    int count, behind; // so many others
+    struct fin_event *until;
+    int *clients; // that come when it is cancelled
+};
+
+static bool took(int fd) {
+    if (fd == -ECANCELED)
+        return false;
+    CHECK(fd >= 0);
+    close(fd);
+    fin_event_advance(&accepted, 1);
+    return true;
+}
+
+static void ended(void *unused, int fd) {
+    (void)unused;
+    took(fd);
+    fin_cont_end();
+}
+
+static void begins(void *on, int r) {
+    r = fin_accept_on(*(struct fin_on **)on, listener, 0, ended, NULL, 0);
+    CHECK_EQ(r, 0);
+}
+
+static void accepts(void *unused) {
+    (void)unused;
+    took(fin_accept(listener, NULL, NULL));
+}
+
+// It may accept what nobody has asked for.
+static void takes_all(void *acceptor) {
+    while (took(fin_acceptor_next(acceptor))) {
+    }
+}
+
+static void connects(void *client) {
+    int *fd = client;
+    const void *to = is_tcp ? (void *)&address : (void *)&name;
+    *fd = socket(is_tcp ? AF_INET : AF_UNIX, SOCK_STREAM, 0);
+    CHECK_EQ(fin_connect_nc(*fd, to, size), 0);
+}
+
+// The cancel goes down with those that connect, before them.
+static void group(void *group) {
+    const struct group *g = group;
+    struct fin_acceptor *a;
+    struct fin_on on[OTHERS], *storage;
+    CHECK_EQ(fin_acceptor_open(&a, listener, 0), 0);
+    fin_finish {
+        fin_event_await_nc(&waits, g->behind);
+        for (int i = 0; i < g->count; i++) {
+            storage = &on[i];
+            if (g->how == WITHOUT_STACK)
+                CHECK(fin_async_cont(begins, &storage, sizeof storage) != NULL);
+            else if (g->how == WITH_STACK)
+                fin_async_call(accepts, NULL);
+            else
+                fin_async_call(takes_all, a);
+        }
+        CHECK_EQ(fin_sleep_nc(FIN_MS / 10), 0); // all wait in the kernel
+        fin_event_advance(&waits, g->count);
+        fin_event_await_nc(g->until, 1);
+        fin_cancel();
+        for (int i = 0; g->clients && i < OTHERS; i++)
+            fin_async_call(connects, &g->clients[i]);
+    }
+    fin_event_advance(&accepted, fin_acceptor_close(a));
+}
+
+// Of the others so many wait in another thread.
+static void one_is_cancelled(enum how how, enum how others, int elsewhere) {
+    int clients[OTHERS];
+    struct group first = {how, 1, 0, &comes, clients}, here = {others, OTHERS - elsewhere, 1, &over, NULL},
+                 there = {others, elsewhere, 1, &over, NULL};
+    struct fin_thread_handle thread;
+    struct fin_event *events[] = {&waits, &comes, &over, &accepted};
+    for (int i = 0; i < 4; i++)
+        fin_event_init(events[i]);
+    CHECK_EQ(fin_thread_start(&thread, group, &there), 0);
+    fin_finish {
+        fin_async_call(group, &first);
+        fin_async_call(group, &here);
+        fin_event_await_nc(&waits, 1 + OTHERS);
+        fin_event_advance(&comes, 1);
+        fin_event_await_nc(&accepted, OTHERS);
+        fin_event_advance(&over, 1);
+    }
+    fin_thread_join_nc(&thread);
+    CHECK_EQ((int)accepted.count, OTHERS);
+    for (int i = 0; i < OTHERS; i++)
+        close(clients[i]);
+}
+
+int main(void) {
+    for (is_tcp = false;; is_tcp = true) {
+        size = sizeof address;
+        listener = is_tcp ? tcp_listen(&address, 10) : unix_listen(&name, &size, 10);
+        for (enum how how = 0; how < HOWS; how++)
+            for (enum how others = 0; others < HOWS; others++)
+                for (int elsewhere = 0; elsewhere <= OTHERS; elsewhere++)
+                    one_is_cancelled(how, others, elsewhere);
+        close(listener);
+        if (is_tcp)
+            return 0;
+    }
+}
