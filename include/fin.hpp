@@ -27,9 +27,12 @@
 #include <utility>
 
 #include <fin.h>
+#include <fin/chan.hpp>
 #include <fin/chrono.hpp>
 #include <fin/cont.hpp>
+#include <fin/rpc.hpp>
 #include <fin/sync.hpp>
+#include <fin/waitset.hpp>
 
 namespace fin {
 namespace detail {

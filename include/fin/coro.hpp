@@ -175,9 +175,11 @@ public:
     }
     int await_resume() const noexcept { return running_ ? running_->result : -EBUSY; }
 
+protected:
+    Start start_;
+
 private:
     Storage on_;
-    Start start_;
     routine *running_ = nullptr;
 };
 
@@ -283,13 +285,6 @@ template <class Storage, auto Operation, class... Args> auto stored_last(Args...
 template <auto Operation, class... Args> auto sync_operation(Args... args) {
     return stored_last<fin_sync_on, Operation>(args...);
 }
-template <auto Operation, class... Args> auto chan_operation(Args... args) {
-    return stored_last<fin_chan_on, Operation>(args...);
-}
-template <auto Operation, class... Args> auto rpc_operation(Args... args) {
-    return stored_last<fin_rpc_on, Operation>(args...);
-}
-
 } // namespace detail
 
 // A coroutine that has not begun; it begins when it is awaited, or given to a finish block.
@@ -407,32 +402,8 @@ namespace co {
 template <class Body> auto with_stack(Body &&body) { return detail::stackful<Body>(std::forward<Body>(body)); }
 
 // What a task may wait for without a stack: co_await gives what the function of that name returns. Time, files, sockets,
-// signals and child processes are in <fin/co_io.hpp>.
+// signals and child processes are in <fin/co_io.hpp>, messages in <fin/co_chan.hpp>.
 
-// <fin/chan.h> and <fin/waitset.h>
-inline auto recv(fin_chan *chan, void *buffer, size_t size) {
-    return detail::chan_operation<fin_chan_recv_on>(chan, buffer, size);
-}
-inline auto send(fin_chan *chan, const void *data, size_t size) {
-    return detail::chan_operation<fin_chan_send_on>(chan, data, size);
-}
-inline auto send_recv(fin_chan *chan, const void *data, size_t size, void *buffer, size_t room) {
-    return detail::chan_operation<fin_chan_send_recv_on>(chan, data, size, buffer, room);
-}
-inline auto accept(fin_chan_listener *l, fin_chan *&out) { return detail::chan_operation<fin_chan_accept_on>(l, &out); }
-inline auto next(fin_waitset *w, void *&arg) { return detail::chan_operation<fin_waitset_next_on>(w, &arg); }
-inline auto dispatch(fin_waitset *w) { return detail::chan_operation<fin_waitset_dispatch_on>(w); }
-// <fin/rpc.h>
-inline auto call(fin_rpc *r, const void *request, size_t size, void *answer, size_t room) {
-    return detail::rpc_operation<fin_rpc_call_on>(r, request, size, answer, room);
-}
-inline auto recv(fin_rpc *r, uint32_t id, void *answer, size_t room) {
-    return detail::rpc_operation<fin_rpc_recv_on>(r, id, answer, room);
-}
-inline auto accept(fin_rpc *r, void *request, size_t room, uint32_t &id) {
-    return detail::rpc_operation<fin_rpc_accept_on>(r, request, room, &id);
-}
-inline auto serve(fin_rpc *r, fin_rpc_fn *fn, void *arg) { return detail::rpc_operation<fin_rpc_serve_on>(r, fn, arg); }
 // <fin/sync.h>: 0 or -ECANCELED. A mutex locked in this way is the task's, and may be kept while it awaits other things.
 // Functions whose names end in _nc are not cancelled.
 inline auto lock(fin_mutex &m) { return detail::sync_operation<fin_mutex_lock_on>(&m); }
@@ -493,6 +464,7 @@ inline auto suspend(fin_awe *&slot, void (*then)(void *), void *arg) {
 
 // Starts a fin::task<> in the enclosing finish block. It runs when its turn in the queue has come.
 #define fin_async_task(...) ::fin::detail::start_task(FIN_CONT_BLOCK_, (__VA_ARGS__))
+#include <fin/co_chan.hpp>
 #include <fin/co_finish.hpp>
 #include <fin/co_io.hpp>
 #endif

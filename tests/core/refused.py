@@ -26,6 +26,8 @@ REASON = {'async': 'fin_async_must_be_inside_fin_finish', 'cancel': 'fin_cancel_
                           'a number is of nanoseconds, and whole'),
           'lock_cancellable': 'nodiscard', 'join_cancellable': 'nodiscard',
           'thread_arguments': 'a thread calls body(args...), with the copies as rvalues',
+          'sends_pointer': 'a message is an object that can be copied as bytes',
+          'receives_view': 'what refers to memory elsewhere', 'handles_by_temporary': 'deleted',
           # continuations
           'async_cont': 'fin_async_must_be_inside_fin_finish', 'async_task': 'fin_async_must_be_inside_fin_finish',
           'elided': 'fin_async_cont_has_no_sequential_form',

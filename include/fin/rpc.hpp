@@ -1,0 +1,112 @@
+// SPDX-License-Identifier: BSD-2-Clause
+// <fin/rpc.h> as a class: an end of a channel for calls, whose requests and answers are objects, or bytes.
+//
+//     fin::rpc to(fin::chan("@counter"), FIN_RPC_CLIENT);        fin::rpc from(std::move(c));
+//     if (to.call(request{3}, reply) == 0)                       from.serve([&](uint32_t id, void *r, size_t n) noexcept {
+//         ...                                                        (void)from.reply(id, answer_to(r, n)); });
+//
+// Objects, containers and errors are as in <fin/chan.hpp>.
+#if __cplusplus < 201703L
+#error "<fin.hpp> needs C++17: compile with -std=c++17 or newer"
+#elif !defined(FIN_RPC_HPP)
+#define FIN_RPC_HPP
+
+#if defined(__GNUC__) && !defined(FIN_WARN)
+#pragma GCC system_header
+#endif
+
+#include <fin/chan.hpp>
+#include <fin/rpc.h>
+
+namespace fin {
+
+// An end for calls, or none. The destructor closes it, and its channel; if an AWE is in one of its calls then, the program
+// ends, with a message.
+class rpc {
+public:
+    rpc() noexcept = default;
+    // fin_rpc_open: the end becomes this object's, or stays with `c` where it throws.
+    FIN_TAGGED_ explicit rpc(chan &&c, unsigned flags = 0) {
+        detail::made(fin_rpc_open(&end_, c.native_handle(), flags), "fin::rpc");
+        (void)c.release();
+    }
+    rpc(rpc &&other) noexcept : end_(std::exchange(other.end_, nullptr)) {}
+    rpc &operator=(rpc &&other) noexcept {
+        rpc taken(std::move(other));
+        std::swap(end_, taken.end_);
+        return *this;
+    }
+    ~rpc() {
+        if (end_ && fin_rpc_close(end_) != 0)
+            detail::in_use("fin::rpc");
+    }
+    explicit operator bool() const noexcept { return end_ != nullptr; }
+
+    // fin_rpc_call: the length of the answer. Of an object: 0.
+    [[nodiscard]] FIN_BLOCKING ssize_t call(const void *request, size_t size, void *answer, size_t room) {
+        return fin_rpc_call(end_, request, size, answer, room);
+    }
+    template <class Request, class Answer> [[nodiscard]] FIN_BLOCKING int call(const Request &request, Answer &answer) {
+        using bytes = detail::message_bytes<Request>;
+        detail::check_object<Answer>();
+        return detail::received<Answer>(
+            call(bytes::data(request), bytes::size(request), __builtin_addressof(answer), sizeof answer));
+    }
+
+    // The two halves of that, and fin_rpc_forget, which gives a call up.
+    [[nodiscard]] FIN_BLOCKING int send(const void *request, size_t size, uint32_t &id) {
+        return fin_rpc_send(end_, request, size, &id);
+    }
+    template <class Request> [[nodiscard]] FIN_BLOCKING int send(const Request &request, uint32_t &id) {
+        return send(detail::message_bytes<Request>::data(request), detail::message_bytes<Request>::size(request), id);
+    }
+    [[nodiscard]] FIN_BLOCKING ssize_t recv(uint32_t id, void *answer, size_t room) {
+        return fin_rpc_recv(end_, id, answer, room);
+    }
+    template <class Answer> [[nodiscard]] FIN_BLOCKING int recv(uint32_t id, Answer &answer) {
+        detail::check_object<Answer>();
+        return detail::received<Answer>(recv(id, __builtin_addressof(answer), sizeof answer));
+    }
+    int forget(uint32_t id) { return fin_rpc_forget(end_, id); }
+
+    // fin_rpc_accept: the length of the next request, and its id. Of an object: 0. A request of another length is -EBADMSG,
+    // and wants an answer, if it is shorter.
+    [[nodiscard]] FIN_BLOCKING ssize_t accept(void *request, size_t room, uint32_t &id) {
+        return fin_rpc_accept(end_, request, room, &id);
+    }
+    template <class Request> [[nodiscard]] FIN_BLOCKING int accept(Request &request, uint32_t &id) {
+        detail::check_object<Request>();
+        return detail::received<Request>(accept(__builtin_addressof(request), sizeof request, id));
+    }
+    // fin_rpc_reply.
+    [[nodiscard]] FIN_BLOCKING int reply(uint32_t id, const void *answer, size_t size) {
+        return fin_rpc_reply(end_, id, answer, size);
+    }
+    template <class Answer> [[nodiscard]] FIN_BLOCKING int reply(uint32_t id, const Answer &answer) {
+        return reply(id, detail::message_bytes<Answer>::data(answer), detail::message_bytes<Answer>::size(answer));
+    }
+
+    // fin_rpc_serve: calls fn(id, request, size) for each request, in an async of its own, and returns the error that ends
+    // it once all of these have returned. An exception that leaves one ends the program.
+    template <class Fn> FIN_BLOCKING int serve(Fn &&fn) {
+        using function = std::remove_reference_t<Fn>;
+        using result = std::invoke_result_t<function &, uint32_t, void *, size_t>;
+        static_assert(!detail::is_task<result>, "a fin::task that is returned would not run: start it in a block");
+        auto work = [](fin_rpc *, uint32_t id, void *request, size_t size, void *f) noexcept {
+            (*reinterpret_cast<function *>(f))(id, request, size);
+        };
+        return fin_rpc_serve(end_, work, detail::address_of(fn));
+    }
+
+    size_t most() const { return fin_rpc_most(end_); }       // the longest request or answer, in bytes
+    uint64_t strays() const { return fin_rpc_strays(end_); } // answers that nobody waited for
+
+    using native_handle_type = fin_rpc *; // null if there is no end
+    native_handle_type native_handle() const noexcept { return end_; }
+
+private:
+    fin_rpc *end_ = nullptr;
+};
+
+} // namespace fin
+#endif
