@@ -375,8 +375,12 @@ public:
 
     // Runs body() at once; if it blocks, the caller goes on. The body has a stack of its own from the start, and nothing is
     // kept for it of the body that calls this: each may start the next one and end, for ever.
+    // A body that is a coroutine, and returns its task, begins when its turn has come, and is kept until its end.
     template <class Body> FIN_TAGGED_ void async(Body &&body) {
-        detail::eager(block_, std::forward<Body>(body), FIN_FINISH_APART);
+        if constexpr (detail::makes_task<Body>)
+            async(detail::kept(std::forward<Body>(body)));
+        else
+            detail::eager(block_, std::forward<Body>(body), FIN_FINISH_APART);
     }
 
 #ifndef FIN_ELIDE

@@ -21,8 +21,9 @@
 //
 //     int error = co_await fin::co::with_stack([&] { return fin_getaddrinfo(name, service, &hints, &found); });
 //
-// A task begins when its turn has come: what it refers to must exist then, and until its end. If the coroutine is a lambda,
-// that includes the closure with its captures: give it parameters instead, which the coroutine keeps.
+// A task begins when its turn has come: what it refers to must exist then, and until its end. If the coroutine is a lambda
+// that is called, that includes the closure with its captures: so give the lambda to async without calling it, or to
+// fin::co::invoke, which keep it; or give it parameters, which the coroutine keeps.
 //
 // A task awaits operations of fin::co and other tasks, each of them once: so what it awaits is a temporary, or
 // std::move(it). Anything else does not compile. A task that has been given away is empty; to start or await it again throws
@@ -282,9 +283,6 @@ template <class Storage, auto Operation, class... Args> auto stored_last(Args...
     auto start = [=](Storage *on, fin_cont *c, void *s, size_t n) { return Operation(args..., on, c, s, n); };
     return operation<decltype(start), Storage>(start);
 }
-template <auto Operation, class... Args> auto sync_operation(Args... args) {
-    return stored_last<fin_sync_on, Operation>(args...);
-}
 } // namespace detail
 
 // A coroutine that has not begun; it begins when it is awaited, or given to a finish block.
@@ -379,6 +377,34 @@ FIN_TAGGED_ inline void start_task(fin_finish_block *block, task<> &&t) {
 
 } // namespace detail
 
+namespace co {
+
+// Calls body(args...) when this task runs, and awaits the task that it returns: gives what that gives. The body and the
+// arguments are copies that exist until then (std::ref passes a reference), so the body may be a coroutine that is a lambda
+// and has captures:
+//
+//     auto both = co_await fin::co::when_all(fin::co::invoke([=]() -> fin::task<page> { ... }), fetch(url));
+template <class Body, class... Args>
+FIN_TAGGED_ auto invoke(Body body, Args... args) -> std::invoke_result_t<detail::once<Body, Args...>, Args...> {
+    co_return co_await static_cast<detail::once<Body, Args...>>(body)(std::move(args)...);
+}
+
+} // namespace co
+
+namespace detail {
+
+template <class Body> FIN_TAGGED_ task<void> kept(Body &&body) {
+    static_assert(std::is_invocable_r_v<task<>, once<std::decay_t<Body>>>,
+                  "a finish block owns a fin::task<>: nobody would take another's value");
+    return co::invoke(std::forward<Body>(body));
+}
+
+template <class Body> requires makes_task<Body> FIN_TAGGED_ void start_task(fin_finish_block *block, Body &&body) {
+    detail::start_task(block, detail::kept(std::forward<Body>(body)));
+}
+
+} // namespace detail
+
 #ifndef FIN_ELIDE
 FIN_TAGGED_ inline void scope::async(task<void> &&t) { detail::start_task(block_, std::move(t)); }
 #endif
@@ -402,33 +428,9 @@ namespace co {
 template <class Body> auto with_stack(Body &&body) { return detail::stackful<Body>(std::forward<Body>(body)); }
 
 // What a task may wait for without a stack: co_await gives what the function of that name returns. Time, files, sockets,
-// signals and child processes are in <fin/co_io.hpp>, messages in <fin/co_chan.hpp>.
+// signals and child processes are in <fin/co_io.hpp>, messages in <fin/co_chan.hpp>, locks and the like in
+// <fin/co_sync.hpp>.
 
-// <fin/sync.h>: 0 or -ECANCELED. A mutex locked in this way is the task's, and may be kept while it awaits other things.
-// Functions whose names end in _nc are not cancelled.
-inline auto lock(fin_mutex &m) { return detail::sync_operation<fin_mutex_lock_on>(&m); }
-inline auto lock_nc(fin_mutex &m) { return detail::sync_operation<fin_mutex_lock_on_nc>(&m); }
-inline auto wait(fin_cond &c, fin_mutex &m) { return detail::sync_operation<fin_cond_wait_on>(&c, &m); }
-inline auto wait_nc(fin_cond &c, fin_mutex &m) { return detail::sync_operation<fin_cond_wait_on_nc>(&c, &m); }
-inline auto wait(fin_sem &s) { return detail::sync_operation<fin_sem_wait_on>(&s); }
-inline auto wait_nc(fin_sem &s) { return detail::sync_operation<fin_sem_wait_on_nc>(&s); }
-inline auto await(fin_event &e, uint64_t count) { return detail::sync_operation<fin_event_await_on>(&e, count); }
-inline auto await_nc(fin_event &e, uint64_t count) { return detail::sync_operation<fin_event_await_on_nc>(&e, count); }
-inline auto await_turn(fin_queue &q, fin_queue_entry &e) { return detail::sync_operation<fin_queue_await_turn_on>(&q, &e); }
-inline auto await_turn_nc(fin_queue &q, fin_queue_entry &e) {
-    return detail::sync_operation<fin_queue_await_turn_on_nc>(&q, &e);
-}
-// <fin/thread.h>: waits until it has ended; fin_thread_join does not wait then. A fin::thread must be joinable.
-inline auto ended(fin_thread_handle &thread) { return detail::sync_operation<fin_thread_ended_on>(&thread); }
-inline auto ended(thread &t) { return ended(*t.native_handle()); }
-// The classes of <fin/sync.hpp>. To hold a lock around a co_await, let it adopt a mutex locked in this way: std::lock_guard
-// hold(m, std::adopt_lock). With a lock that has locked the mutex itself the co_await gives -EBUSY.
-inline auto lock(mutex &m) { return lock(*m.native_handle()); }
-inline auto wait(condition_variable &c, mutex &m) { return wait(*c.native_handle(), *m.native_handle()); }
-inline auto wait(semaphore &s) { return wait(*s.native_handle()); }
-inline auto lock_nc(mutex &m) { return lock_nc(*m.native_handle()); }
-inline auto wait_nc(condition_variable &c, mutex &m) { return wait_nc(*c.native_handle(), *m.native_handle()); }
-inline auto wait_nc(semaphore &s) { return wait_nc(*s.native_handle()); }
 // Any other whose storage is the argument before the continuation: co_await co::wait_on<fin_tls_read_on>(t, buffer, size).
 template <auto Operation, class... Args> auto wait_on(Args... args) {
     return detail::stored_last<decltype(detail::storage_of(detail::arguments_of<Operation>())), Operation>(args...);
@@ -462,9 +464,11 @@ inline auto suspend(fin_awe *&slot, void (*then)(void *), void *arg) {
 } // namespace co
 } // namespace fin
 
-// Starts a fin::task<> in the enclosing finish block. It runs when its turn in the queue has come.
+// Starts a fin::task<> in the enclosing finish block, or a coroutine, which is called without arguments, and kept with what
+// it has captured. It runs when its turn in the queue has come.
 #define fin_async_task(...) ::fin::detail::start_task(FIN_CONT_BLOCK_, (__VA_ARGS__))
 #include <fin/co_chan.hpp>
 #include <fin/co_finish.hpp>
 #include <fin/co_io.hpp>
+#include <fin/co_sync.hpp>
 #endif

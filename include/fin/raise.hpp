@@ -44,6 +44,12 @@ template <class T> constexpr bool is_task<task<T>> = true;
 template <class Body, class... Args>
 using once = std::conditional_t<std::is_invocable_v<Body, Args...>, Body &&, std::add_lvalue_reference_t<Body>>;
 
+// Does it return a task? <fin/coro.hpp> keeps it then until that has ended.
+template <class Body, class = void> constexpr bool makes_task = false;
+template <class Body>
+constexpr bool makes_task<Body, std::enable_if_t<is_task<std::invoke_result_t<once<std::decay_t<Body>>>>>> = true;
+template <class Body> FIN_TAGGED_ task<void> kept(Body &&body);
+
 template <class Exception, class... What> [[noreturn]] FIN_TAGGED_ inline void raise(What &&...what) {
 #ifdef __cpp_exceptions
     throw Exception(std::forward<What>(what)...);

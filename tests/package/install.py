@@ -49,7 +49,7 @@ def check_headers(include, root, compilers):
             for name in sorted(os.listdir(folder)):
                 if not name.endswith({'c': '.h', 'cpp': '.hpp'}[language]):
                     continue
-                coroutines = name in ('coro.hpp', 'co_all.hpp', 'co_finish.hpp', 'co_io.hpp')
+                coroutines = name.startswith('co_') or name == 'coro.hpp'
                 std = '-std=gnu11' if language == 'c' else '-std=c++20' if coroutines else '-std=c++17'
                 run(*compiler, std, '-Wall', '-Wextra', '-Werror', '-fsyntax-only', '-I' + include, '-x',
                     'c' if language == 'c' else 'c++', '-include', f'{folder}/{name}', '/dev/null')
