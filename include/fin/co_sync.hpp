@@ -17,6 +17,8 @@
 #include <fin/coro.hpp>
 
 namespace fin {
+template <class T> class bounded_queue;
+
 namespace detail {
 
 template <auto Operation, class... Args> auto sync_operation(Args... args) {
@@ -68,6 +70,29 @@ template <auto Lock> auto hold_by(fin_mutex &m) {
     return holding([&m](auto... rest) { return Lock(&m, rest...); }, m);
 }
 
+// Waits for a semaphore, and goes on from there.
+template <class Start, class Rest> class [[nodiscard]] passing : public operation<Start, fin_sync_on> {
+public:
+    passing(Start start, Rest rest) : operation<Start, fin_sync_on>(start), rest_(std::move(rest)) {}
+    int await_resume() {
+        int error = operation<Start, fin_sync_on>::await_resume();
+        return error ? error : rest_();
+    }
+
+private:
+    Rest rest_;
+};
+template <class Rest> auto pass(semaphore &s, Rest rest) {
+    return passing([&s](auto... on) { return fin_sem_wait_on(s.native_handle(), on...); }, rest);
+}
+struct queue_halves {
+    template <class T, class Rest> static auto push(bounded_queue<T> &q, Rest rest) { return pass(q.room_, rest); }
+    template <class T> static int put(bounded_queue<T> &q, T &object) { return q.put(object); }
+    template <class T, class Out> static auto pop(bounded_queue<T> &q, Out &out) {
+        return pass(q.items_, [&q, &out] { return q.take(out); });
+    }
+};
+
 } // namespace detail
 
 namespace co {
@@ -102,6 +127,17 @@ inline auto wait(semaphore &s) { return wait(*s.native_handle()); }
 inline auto lock_nc(mutex &m) { return lock_nc(*m.native_handle()); }
 inline auto wait_nc(condition_variable &c, mutex &m) { return wait_nc(*c.native_handle(), *m.native_handle()); }
 inline auto wait_nc(semaphore &s) { return wait_nc(*s.native_handle()); }
+// <fin/queue.hpp>
+template <class T> auto push(bounded_queue<T> &q, std::type_identity_t<T> &&object) {
+    return detail::queue_halves::push(q, [&q, &object] { return detail::queue_halves::put(q, object); });
+}
+template <class T> auto push(bounded_queue<T> &q, const std::type_identity_t<T> &object) {
+    return detail::queue_halves::push(q, [&q, &object] {
+        T copy(object);
+        return detail::queue_halves::put(q, copy);
+    });
+}
+template <class T, class Out> auto pop(bounded_queue<T> &q, Out &out) { return detail::queue_halves::pop(q, out); }
 
 } // namespace co
 } // namespace fin
