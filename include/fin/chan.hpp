@@ -22,7 +22,7 @@
 #include <cstddef>
 #include <cstdio>
 #include <cstdlib>
-#include <iterator>
+#include <string_view> // with std::data and std::size
 #include <system_error>
 #include <type_traits>
 #include <utility>
