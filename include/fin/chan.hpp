@@ -22,6 +22,7 @@
 #include <cstddef>
 #include <cstdio>
 #include <cstdlib>
+#include <string>
 #include <string_view> // with std::data and std::size
 #include <system_error>
 #include <type_traits>
@@ -33,6 +34,8 @@
 namespace fin {
 namespace detail {
 
+class FIN_TAGGED_ accepting; // <fin/co_chan.hpp>
+
 FIN_TAGGED_ inline void made(int error, const char *what) {
     if (error != 0)
         raise<std::system_error>(-error, std::generic_category(), what);
@@ -40,53 +43,86 @@ FIN_TAGGED_ inline void made(int error, const char *what) {
 
 // In a destructor.
 [[noreturn]] __attribute__((noinline, cold)) inline void in_use(const char *what) noexcept {
-    std::fprintf(stderr, "fin: a %s is destroyed while an AWE is in one of its calls\n", what);
+    std::fprintf(stderr, "fin: a %s is destroyed while it is in use\n", what);
     std::abort();
 }
 
-// The bytes of a message: those of an object, or of what a container has.
-template <class T> using if_container = decltype(std::data(std::declval<T &>()), std::size(std::declval<T &>()));
-template <class T, class = void> struct message_bytes {
-    static_assert(std::is_trivially_copyable_v<T> && !std::is_pointer_v<T>,
+// What a message is made of: an object that is bytes alone, or an array of such; or a container, which has those elsewhere.
+template <class T, class = void> constexpr bool has_elements = false;
+template <class T>
+constexpr bool has_elements<T, std::void_t<decltype(std::data(std::declval<T &>()), std::size(std::declval<T &>()))>> = true;
+template <class T, class = void> constexpr bool is_range = has_elements<T>;
+template <class T> constexpr bool is_range<T, std::void_t<decltype(std::declval<T &>().begin())>> = true;
+template <class T, class = void> constexpr bool is_reference = false; // std::ref
+template <class T>
+constexpr bool is_reference<T, std::void_t<typename T::type>> = std::is_convertible_v<T, typename T::type &>;
+
+template <class T>
+constexpr bool is_bytes = std::is_trivially_copyable_v<T> && !std::is_pointer_v<T> && !std::is_member_pointer_v<T> &&
+                          !std::is_null_pointer_v<T> && !is_range<T> && !is_reference<T>;
+template <class T, class = void> constexpr bool is_array = false;
+template <class T> constexpr bool is_object = is_bytes<T> || is_array<T>;
+template <class T, size_t n> constexpr bool is_array<T[n], void> = is_object<T>;
+template <template <class, size_t> class Array, class T, size_t n> // std::array, which need not be known here
+constexpr bool is_array<Array<T, n>, std::enable_if_t<n && std::is_aggregate_v<Array<T, n>> && has_elements<Array<T, n>>>> =
+    is_object<T> && sizeof(Array<T, n>) == n * sizeof(T);
+
+template <class T> using element_of = std::remove_cv_t<std::remove_pointer_t<decltype(std::data(std::declval<T &>()))>>;
+template <class T> struct message_bytes {
+    static_assert(is_object<T> || has_elements<const T>,
                   "a message is an object that can be copied as bytes, or a container of such: anything else means nothing "
                   "where it arrives");
-    static constexpr bool is_object = true;
-    static const void *data(const T &m) { return __builtin_addressof(m); }
-    static constexpr size_t size(const T &) { return sizeof(T); }
-};
-template <class T> struct message_bytes<T, std::void_t<if_container<const T>>> {
-    using element = std::remove_pointer_t<decltype(std::data(std::declval<const T &>()))>;
-    static_assert(message_bytes<std::remove_cv_t<element>>::is_object, "a container of containers has not its bytes");
-    static constexpr bool is_object = false;
-    static const void *data(const T &m) { return std::data(m); }
-    static size_t size(const T &m) { return std::size(m) * sizeof(element); }
+    static const void *data(const T &m) {
+        if constexpr (is_object<T>)
+            return __builtin_addressof(m);
+        else
+            return std::data(m);
+    }
+    static size_t size(const T &m) {
+        if constexpr (is_object<T>) {
+            return sizeof m;
+        } else if constexpr (std::is_void_v<element_of<const T>>) {
+            return std::size(m);
+        } else {
+            static_assert(is_object<element_of<const T>>, "a container of containers has not its bytes");
+            return std::size(m) * sizeof(element_of<const T>);
+        }
+    }
 };
 
 // Of a callable, or a function.
-template <class Callable> void *address_of(Callable &c) { return (void *)__builtin_addressof(c); }
+template <class Callable> void *address_of(Callable &c) {
+    if constexpr (std::is_function_v<Callable>)
+        return reinterpret_cast<void *>(&c);
+    else
+        return const_cast<void *>(static_cast<const volatile void *>(__builtin_addressof(c)));
+}
 
 // Of an object that was received: 0, or what is wrong.
 template <class T> int received(ssize_t n) {
     return n < 0 ? static_cast<int>(n) : static_cast<size_t>(n) == sizeof(T) ? 0 : -EBADMSG;
 }
-template <class T, class = void> constexpr bool is_array = std::is_array_v<T>;
-template <class T> constexpr bool is_array<T, std::void_t<decltype(std::tuple_size<T>::value)>> = true;
-template <class T> void check_object() {
-    static_assert(message_bytes<T>::is_object || (is_array<T> && std::is_trivially_copyable_v<T>),
+template <class T> constexpr void check_object() {
+    static_assert(!std::is_const_v<T> && !std::is_volatile_v<T>, "what a message is received into is written to");
+    static_assert(is_object<std::remove_cv_t<T>>,
                   "what refers to memory elsewhere, or can be of any length: receive into a buffer, with its size");
-    static_assert(!std::is_const_v<T>, "what a message is received into is written to");
+}
+template <class T> void *place_of(T &object) {
+    check_object<T>();
+    return const_cast<std::remove_cv_t<T> *>(__builtin_addressof(object));
 }
 
 } // namespace detail
 
-// An end of a channel, or none: to move it leaves none behind. The destructor closes it; if an AWE is in one of its calls
-// then, the program ends, with a message.
+// An end of a channel, or none, of which nothing may be called: to move it leaves none behind. The destructor closes it; if
+// an AWE is in one of its calls then, or there is a chan_room or a chan_message, the program ends, with a message.
 //
-// A message is some bytes; or an object that can be copied as bytes (a trivially copyable one), or a std::string,
-// string_view, vector or array of such, whose elements are sent. To receive an object, the two sides must know what is sent:
-// a message of another length is -EBADMSG, and gone, if it is shorter, or -EMSGSIZE, and still there. That an object from
-// another process is one of those that its type allows is for the program to check; what lies in the gaps of an object is
-// sent with it.
+// A message is some bytes; or an object that can be copied as bytes (a trivially copyable one), or an array of such (with
+// all its elements: a string literal ends with its 0); or the elements of a std::string, string_view, vector, span and the
+// like. To receive an object, the two sides must know what is sent: a message of another length is -EBADMSG, and gone, if it
+// is shorter, though some of it may be in the object; or -EMSGSIZE, and still there, until it is received as bytes. What
+// another process sends is any bytes: an object of integers has some value then, a bool or a std::optional may have none.
+// What lies in the gaps of an object is sent with it.
 class chan {
 public:
     chan() noexcept = default;
@@ -95,6 +131,7 @@ public:
     FIN_TAGGED_ FIN_BLOCKING explicit chan(const char *name, unsigned flags = 0) {
         detail::made(fin_chan_connect(&end_, name, flags), "fin::chan");
     }
+    FIN_TAGGED_ FIN_BLOCKING explicit chan(const std::string &name, unsigned flags = 0) : chan(name.c_str(), flags) {}
     chan(chan &&other) noexcept : end_(other.release()) {}
     chan &operator=(chan &&other) noexcept {
         chan taken(std::move(other));
@@ -132,16 +169,13 @@ public:
     [[nodiscard]] FIN_BLOCKING ssize_t recv_nc(void *buffer, size_t size) { return fin_chan_recv_nc(end_, buffer, size); }
     [[nodiscard]] ssize_t try_recv(void *buffer, size_t size) { return fin_chan_try_recv(end_, buffer, size); }
     template <class T> [[nodiscard]] FIN_BLOCKING int recv(T &message) {
-        detail::check_object<T>();
-        return detail::received<T>(recv(__builtin_addressof(message), sizeof message));
+        return detail::received<T>(recv(detail::place_of(message), sizeof message));
     }
     template <class T> [[nodiscard]] FIN_BLOCKING int recv_nc(T &message) {
-        detail::check_object<T>();
-        return detail::received<T>(recv_nc(__builtin_addressof(message), sizeof message));
+        return detail::received<T>(recv_nc(detail::place_of(message), sizeof message));
     }
     template <class T> [[nodiscard]] int try_recv(T &message) {
-        detail::check_object<T>();
-        return detail::received<T>(try_recv(__builtin_addressof(message), sizeof message));
+        return detail::received<T>(try_recv(detail::place_of(message), sizeof message));
     }
 
     // fin_chan_send_recv: the length of the answer. Of an object: 0.
@@ -150,9 +184,8 @@ public:
     }
     template <class Request, class Answer> [[nodiscard]] FIN_BLOCKING int send_recv(const Request &request, Answer &answer) {
         using bytes = detail::message_bytes<Request>;
-        detail::check_object<Answer>();
         return detail::received<Answer>(
-            send_recv(bytes::data(request), bytes::size(request), __builtin_addressof(answer), sizeof answer));
+            send_recv(bytes::data(request), bytes::size(request), detail::place_of(answer), sizeof answer));
     }
 
     size_t most() const { return fin_chan_most(end_); } // the longest message, in bytes
@@ -168,38 +201,42 @@ private:
 // Space in a channel for a message, which is written where it is sent from (fin_chan_reserve): commit() sends it, or the
 // destructor gives the space up.
 //
-//     fin::chan_room room(c, 4096);
-//     if (room.commit(fill(room.data())) != 0) ...
+//     if (fin::chan_room room(c, 4096); room)
+//         error = room.commit(fill(room.data(), 4096));
 class chan_room {
 public:
-    // Waits for space for so many bytes; what others send at this end waits meanwhile. std::system_error, also ECANCELED.
-    FIN_TAGGED_ FIN_BLOCKING chan_room(chan &c, size_t size) : end_(c.native_handle()) {
-        detail::made(fin_chan_reserve(end_, size, &data_), "fin::chan_room");
-    }
+    // Waits for space for so many bytes; what others send at this end waits until the object ends, or sends. error() says
+    // why there is none.
+    FIN_BLOCKING chan_room(chan &c, size_t size)
+        : end_(c.native_handle()), error_(fin_chan_reserve(end_, size, &data_)), is_open_(error_ == 0) {}
     chan_room(const chan_room &) = delete;
     chan_room &operator=(const chan_room &) = delete;
     ~chan_room() {
-        if (end_)
+        if (is_open_)
             fin_chan_abandon(end_);
     }
+    explicit operator bool() const noexcept { return is_open_; } // there is space, and nothing was sent
+    int error() const noexcept { return error_; }                // of fin_chan_reserve
     void *data() const noexcept { return data_; }
     // fin_chan_commit, once: sends the first `used` bytes. After -EINVAL, as those were too many, it can be tried again.
     [[nodiscard]] int commit(size_t used) {
-        int error = end_ ? fin_chan_commit(end_, used) : -EINVAL;
-        if (error != -EINVAL)
-            end_ = nullptr;
+        int error = is_open_ ? fin_chan_commit(end_, used) : -EINVAL;
+        is_open_ = is_open_ && error == -EINVAL;
         return error;
     }
 
 private:
     fin_chan *end_;
     void *data_ = nullptr;
+    int error_;
+    bool is_open_;
 };
 
 // A message that is read where it lies (fin_chan_peek), and taken when the object ends. Another process can change it until
 // then: copy what you are going to check.
 //
-//     for (fin::chan_message m(c); ...
+//     if (fin::chan_message m(c); m)
+//         handle(m.data(), m.size());
 class chan_message {
 public:
     // Waits for a message; who else receives at this end waits until this object ends. error() says what came instead.
@@ -214,6 +251,7 @@ public:
     int error() const noexcept { return size_ < 0 ? static_cast<int>(size_) : 0; } // of fin_chan_peek
     const void *data() const noexcept { return data_; }
     size_t size() const noexcept { return size_ < 0 ? 0 : static_cast<size_t>(size_); }
+    std::string_view text() const noexcept { return {static_cast<const char *>(data_), size()}; }
 
 private:
     fin_chan *end_;
@@ -221,21 +259,31 @@ private:
     ssize_t size_;
 };
 
-// Listens for clients under a name, from its start to its end. Nobody may be in accept() then.
+// Listens for clients under a name, from its start to its end. If an AWE is in accept() then, the program ends, with a
+// message.
 class chan_listener {
 public:
     // fin_chan_listen. The options are those of the channels.
     FIN_TAGGED_ explicit chan_listener(const char *name, const fin_chan_options &options = {}) {
         detail::made(fin_chan_listen(&l_, name, &options), "fin::chan_listener");
     }
+    FIN_TAGGED_ explicit chan_listener(const std::string &name, const fin_chan_options &options = {})
+        : chan_listener(name.c_str(), options) {}
+    explicit chan_listener(fin_chan_listener *l) noexcept : l_(l) {} // what fin_chan_listen made becomes this object's
     chan_listener(const chan_listener &) = delete;
     chan_listener &operator=(const chan_listener &) = delete;
-    ~chan_listener() { fin_chan_listener_close(l_); }
+    ~chan_listener() {
+        if (__atomic_load_n(&inside_, __ATOMIC_RELAXED) != 0)
+            detail::in_use("fin::chan_listener");
+        fin_chan_listener_close(l_);
+    }
 
     // fin_chan_accept: 0, and `out`, whose end is closed first if it has one, has the new one.
     [[nodiscard]] FIN_BLOCKING int accept(chan &out) {
         fin_chan *c;
+        enter();
         int error = fin_chan_accept(l_, &c);
+        leave();
         if (error == 0)
             out = chan(c);
         return error;
@@ -245,7 +293,12 @@ public:
     native_handle_type native_handle() const noexcept { return l_; }
 
 private:
+    friend class detail::accepting;
+    void enter() noexcept { __atomic_add_fetch(&inside_, 1, __ATOMIC_RELAXED); }
+    void leave() noexcept { __atomic_sub_fetch(&inside_, 1, __ATOMIC_RELAXED); }
+
     fin_chan_listener *l_ = nullptr;
+    unsigned inside_ = 0;
 };
 
 } // namespace fin

@@ -4,7 +4,7 @@
 //
 //     while ((error = co_await fin::co::recv(c, message)) == 0) ...
 //
-// What the arguments point or refer to must stay until then. What is sent may be a temporary.
+// What the arguments point or refer to must stay until then: what is sent may be a temporary of the same expression.
 #if __cplusplus < 202002L
 #error "<fin/coro.hpp> needs C++20: compile with -std=c++20 or newer"
 #elif !defined(FIN_CO_CHAN_HPP)
@@ -33,7 +33,6 @@ public:
     int await_resume() const noexcept { return received<T>(operation<Start, Storage>::await_resume()); }
 };
 template <class T, class Storage, class Start> auto receive_by(Start start) {
-    check_object<T>();
     return receiving<T, Start, Storage>(start);
 }
 
@@ -44,16 +43,25 @@ struct accepts {
 };
 class [[nodiscard]] FIN_TAGGED_ accepting : public operation<accepts, fin_chan_on> {
 public:
-    accepting(fin_chan_listener *from, chan &out) : operation(accepts{from, nullptr}), out_(out) {}
+    accepting(chan_listener &from, chan &out) : operation(accepts{from.native_handle(), nullptr}), from_(from), out_(out) {}
+    template <class Promise> void await_suspend(std::coroutine_handle<Promise> h) noexcept {
+        from_.enter();
+        waits_ = true;
+        operation::await_suspend(h);
+    }
     int await_resume() {
         int error = operation::await_resume();
+        if (waits_)
+            from_.leave();
         if (error == 0)
             out_ = chan(start_.end);
         return error;
     }
 
 private:
+    chan_listener &from_;
     chan &out_;
+    bool waits_ = false;
 };
 
 } // namespace detail
@@ -89,7 +97,7 @@ inline auto serve(fin_rpc *r, fin_rpc_fn *fn, void *arg) { return detail::rpc_op
 inline auto recv(chan &c, void *buffer, size_t size) { return recv(c.native_handle(), buffer, size); }
 template <class T> auto recv(chan &c, T &message) {
     return detail::receive_by<T, fin_chan_on>([end = c.native_handle(), &message](auto... rest) {
-        return fin_chan_recv_on(end, __builtin_addressof(message), sizeof message, rest...);
+        return fin_chan_recv_on(end, detail::place_of(message), sizeof message, rest...);
     });
 }
 inline auto send(chan &c, const void *data, size_t size) { return send(c.native_handle(), data, size); }
@@ -100,11 +108,15 @@ template <class Request, class Answer> auto send_recv(chan &c, const Request &re
     using bytes = detail::message_bytes<Request>;
     return detail::receive_by<Answer, fin_chan_on>(
         [end = c.native_handle(), data = bytes::data(request), size = bytes::size(request), &answer](auto... rest) {
-            return fin_chan_send_recv_on(end, data, size, __builtin_addressof(answer), sizeof answer, rest...);
+            return fin_chan_send_recv_on(end, data, size, detail::place_of(answer), sizeof answer, rest...);
         });
 }
-inline auto accept(chan_listener &l, chan &out) { return detail::accepting(l.native_handle(), out); }
+inline auto send_recv(chan &c, const void *data, size_t size, void *buffer, size_t room) {
+    return send_recv(c.native_handle(), data, size, buffer, room);
+}
+inline auto accept(chan_listener &l, chan &out) { return detail::accepting(l, out); }
 inline auto dispatch(waitset &w) { return dispatch(w.native_handle()); }
+inline auto next(waitset &w, void *&arg) { return next(w.native_handle(), arg); }
 inline auto call(rpc &r, const void *request, size_t size, void *answer, size_t room) {
     return call(r.native_handle(), request, size, answer, room);
 }
@@ -112,13 +124,19 @@ template <class Request, class Answer> auto call(rpc &r, const Request &request,
     using bytes = detail::message_bytes<Request>;
     return detail::receive_by<Answer, fin_rpc_on>(
         [end = r.native_handle(), data = bytes::data(request), size = bytes::size(request), &answer](auto... rest) {
-            return fin_rpc_call_on(end, data, size, __builtin_addressof(answer), sizeof answer, rest...);
+            return fin_rpc_call_on(end, data, size, detail::place_of(answer), sizeof answer, rest...);
         });
+}
+inline auto recv(rpc &r, uint32_t id, void *answer, size_t room) { return recv(r.native_handle(), id, answer, room); }
+template <class T> auto recv(rpc &r, uint32_t id, T &answer) {
+    return detail::receive_by<T, fin_rpc_on>([end = r.native_handle(), id, &answer](auto... rest) {
+        return fin_rpc_recv_on(end, id, detail::place_of(answer), sizeof answer, rest...);
+    });
 }
 inline auto accept(rpc &r, void *request, size_t room, uint32_t &id) { return accept(r.native_handle(), request, room, id); }
 template <class T> auto accept(rpc &r, T &request, uint32_t &id) {
     return detail::receive_by<T, fin_rpc_on>([end = r.native_handle(), &request, &id](auto... rest) {
-        return fin_rpc_accept_on(end, __builtin_addressof(request), sizeof request, &id, rest...);
+        return fin_rpc_accept_on(end, detail::place_of(request), sizeof request, &id, rest...);
     });
 }
 

@@ -25,6 +25,9 @@
 // that is called, that includes the closure with its captures: so give the lambda to async without calling it, or to
 // fin::co::invoke, which keep it; or give it parameters, which the coroutine keeps.
 //
+// In the condition of a loop or a switch GCC 12 awaits also what stands behind &&, || or ?, whatever stands before them:
+// await it in the body.
+//
 // A task awaits operations of fin::co and other tasks, each of them once: so what it awaits is a temporary, or
 // std::move(it). Anything else does not compile. A task that has been given away is empty; to start or await it again throws
 // std::logic_error. A task that is awaited still belongs to whoever made it, and must exist until it has ended: destroying

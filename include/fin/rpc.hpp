@@ -2,8 +2,8 @@
 // <fin/rpc.h> as a class: an end of a channel for calls, whose requests and answers are objects, or bytes.
 //
 //     fin::rpc to(fin::chan("@counter"), FIN_RPC_CLIENT);        fin::rpc from(std::move(c));
-//     if (to.call(request{3}, reply) == 0)                       from.serve([&](uint32_t id, void *r, size_t n) noexcept {
-//         ...                                                        (void)from.reply(id, answer_to(r, n)); });
+//     if (to.call(request{3}, answer) == 0)                      from.serve<request>([](const request &r) noexcept {
+//         ...                                                        return answer_to(r); });
 //
 // Objects, containers and errors are as in <fin/chan.hpp>.
 #if __cplusplus < 201703L
@@ -15,19 +15,31 @@
 #pragma GCC system_header
 #endif
 
+#include <cstring>
+#include <new>
+
 #include <fin/chan.hpp>
 #include <fin/rpc.h>
 
 namespace fin {
+namespace detail {
 
-// An end for calls, or none. The destructor closes it, and its channel; if an AWE is in one of its calls then, the program
-// ends, with a message.
+template <class Result> constexpr void check_served() {
+    static_assert(!is_task<std::remove_cv_t<Result>> && !std::is_same_v<std::remove_cv_t<Result>, next>,
+                  "what serves a request is not waited for: start it in a block");
+}
+
+} // namespace detail
+
+// An end for calls, or none, of which nothing may be called. The destructor closes it, and its channel; if an AWE is in one
+// of its calls then, the program ends, with a message.
 class rpc {
 public:
     rpc() noexcept = default;
-    // fin_rpc_open: the end becomes this object's, or stays with `c` where it throws.
+    explicit rpc(fin_rpc *end) noexcept : end_(end) {} // what fin_rpc_open made becomes this object's
+    // fin_rpc_open: the end becomes this object's, or stays with `c` where it throws. EINVAL, too, of none.
     FIN_TAGGED_ explicit rpc(chan &&c, unsigned flags = 0) {
-        detail::made(fin_rpc_open(&end_, c.native_handle(), flags), "fin::rpc");
+        detail::made(c ? fin_rpc_open(&end_, c.native_handle(), flags) : -EINVAL, "fin::rpc");
         (void)c.release();
     }
     rpc(rpc &&other) noexcept : end_(std::exchange(other.end_, nullptr)) {}
@@ -48,9 +60,8 @@ public:
     }
     template <class Request, class Answer> [[nodiscard]] FIN_BLOCKING int call(const Request &request, Answer &answer) {
         using bytes = detail::message_bytes<Request>;
-        detail::check_object<Answer>();
         return detail::received<Answer>(
-            call(bytes::data(request), bytes::size(request), __builtin_addressof(answer), sizeof answer));
+            call(bytes::data(request), bytes::size(request), detail::place_of(answer), sizeof answer));
     }
 
     // The two halves of that, and fin_rpc_forget, which gives a call up.
@@ -64,8 +75,7 @@ public:
         return fin_rpc_recv(end_, id, answer, room);
     }
     template <class Answer> [[nodiscard]] FIN_BLOCKING int recv(uint32_t id, Answer &answer) {
-        detail::check_object<Answer>();
-        return detail::received<Answer>(recv(id, __builtin_addressof(answer), sizeof answer));
+        return detail::received<Answer>(recv(id, detail::place_of(answer), sizeof answer));
     }
     int forget(uint32_t id) { return fin_rpc_forget(end_, id); }
 
@@ -75,8 +85,7 @@ public:
         return fin_rpc_accept(end_, request, room, &id);
     }
     template <class Request> [[nodiscard]] FIN_BLOCKING int accept(Request &request, uint32_t &id) {
-        detail::check_object<Request>();
-        return detail::received<Request>(accept(__builtin_addressof(request), sizeof request, id));
+        return detail::received<Request>(accept(detail::place_of(request), sizeof request, id));
     }
     // fin_rpc_reply.
     [[nodiscard]] FIN_BLOCKING int reply(uint32_t id, const void *answer, size_t size) {
@@ -87,15 +96,36 @@ public:
     }
 
     // fin_rpc_serve: calls fn(id, request, size) for each request, in an async of its own, and returns the error that ends
-    // it once all of these have returned. An exception that leaves one ends the program.
-    template <class Fn> FIN_BLOCKING int serve(Fn &&fn) {
+    // it once all of these have returned. An exception that leaves one ends the program. The request lies anywhere, so an
+    // object has to be copied out of it.
+    template <class Fn> FIN_TAGGED_ FIN_BLOCKING int serve(Fn &&fn) {
         using function = std::remove_reference_t<Fn>;
-        using result = std::invoke_result_t<function &, uint32_t, void *, size_t>;
-        static_assert(!detail::is_task<result>, "a fin::task that is returned would not run: start it in a block");
+        static_assert(std::is_invocable_v<function &, uint32_t, void *, size_t>,
+                      "what serves is called with (uint32_t id, void *request, size_t size)");
+        detail::check_served<std::invoke_result_t<function &, uint32_t, void *, size_t>>();
         auto work = [](fin_rpc *, uint32_t id, void *request, size_t size, void *f) noexcept {
             (*reinterpret_cast<function *>(f))(id, request, size);
         };
         return fin_rpc_serve(end_, work, detail::address_of(fn));
+    }
+
+    // The same with objects: the answer is what fn(request) returns, an object or a container. A request of another length
+    // is answered by an empty message.
+    template <class Request, class Fn> FIN_TAGGED_ FIN_BLOCKING int serve(Fn &&fn) {
+        using function = std::remove_reference_t<Fn>;
+        static_assert(std::is_invocable_v<function &, const Request &>, "what serves is called with (const request &)");
+        using answer = std::remove_cv_t<std::remove_reference_t<std::invoke_result_t<function &, const Request &>>>;
+        detail::check_served<answer>();
+        detail::check_object<Request>();
+        return serve([this, &fn](uint32_t id, void *bytes, size_t size) noexcept {
+            alignas(Request) unsigned char copy[sizeof(Request)];
+            if (size != sizeof(Request)) {
+                (void)reply(id, nullptr, 0);
+                return;
+            }
+            std::memcpy(copy, bytes, size);
+            (void)reply(id, static_cast<const answer &>(fn(*std::launder(reinterpret_cast<const Request *>(copy)))));
+        });
     }
 
     size_t most() const { return fin_rpc_most(end_); }       // the longest request or answer, in bytes
@@ -103,6 +133,7 @@ public:
 
     using native_handle_type = fin_rpc *; // null if there is no end
     native_handle_type native_handle() const noexcept { return end_; }
+    fin_rpc *release() noexcept { return std::exchange(end_, nullptr); } // which the caller closes
 
 private:
     fin_rpc *end_ = nullptr;

@@ -3,8 +3,11 @@
 // errors are those of the C functions.
 #include <array>
 #include <cstring>
+#include <functional>
+#include <memory>
 #include <string>
 #include <string_view>
+#include <tuple>
 #include <vector>
 
 #include <fin.hpp>
@@ -18,6 +21,11 @@ struct point {
     int x, y;
 };
 constexpr char name[] = "@fin-test-classes";
+
+template <class T> constexpr bool is_object = fin::detail::is_object<T>;
+static_assert(is_object<point> && is_object<int[4][2]> && is_object<std::array<std::array<point, 2>, 2>>);
+static_assert(!is_object<std::array<int, 0>> && !is_object<std::nullptr_t> && !is_object<int point::*> &&
+              !is_object<std::string_view> && !is_object<std::reference_wrapper<int>> && !is_object<int *[2]>);
 
 void objects() {
     auto [a, b] = fin::chan::pair();
@@ -33,6 +41,10 @@ void objects() {
     std::array<int, 4> four;
     CHECK_EQ(b.recv(four), 0);
     CHECK_EQ(four[3], 4);
+    int rows[2][2] = {{1, 2}, {3, 4}}, more[2][2] = {};
+    CHECK_EQ(a.send(rows), 0);
+    CHECK_EQ(b.recv(more), 0);
+    CHECK_EQ(more[1][1], 4);
     CHECK(a.most() > 1000);
 }
 
@@ -84,8 +96,10 @@ void in_place() {
     }
     {
         fin::chan_message m(b);
-        CHECK(m && m.size() == 8 && memcmp(m.data(), "in place", 8) == 0);
+        CHECK(m && m.text() == "in place");
+        CHECK_EQ(b.send(m), 0); // on, or back, without a copy of it
     }
+    CHECK_EQ(fin::chan_message(a).size(), 8);
     int x;
     CHECK_EQ(b.try_recv(x), -EAGAIN); // taken
     a = fin::chan();
@@ -93,8 +107,21 @@ void in_place() {
     CHECK(!none && none.error() == -ESHUTDOWN && none.size() == 0);
 }
 
+// An error of the wait, as of a cancel, is no exception.
+void no_room() {
+    auto ends = fin::chan::pair();
+    fin_finish {
+        fin_cancel();
+        fin::chan_room room(ends.first, 8);
+        CHECK(!room && room.error() == -ECANCELED);
+        CHECK_EQ(room.commit(0), -EINVAL);
+    }
+    fin::chan_room open(ends.first, 8);
+    CHECK(open && open.error() == 0);
+}
+
 void clients() {
-    fin::chan_listener door(name);
+    fin::chan_listener door{std::string(name)};
     fin_finish {
         fin_async {
             fin::chan c;
@@ -105,7 +132,7 @@ void clients() {
         };
         for (int i = 1; i <= 2; i++) {
             int got = 0;
-            fin::chan c(name);
+            fin::chan c(std::string{name});
             CHECK_EQ(c.recv(got), 0);
             CHECK_EQ(got, i);
         }
@@ -179,6 +206,13 @@ void events() {
         source.trigger();
     }
     CHECK_EQ(told, 1); // the source left before its second event
+    std::unique_ptr<fin::waitset_source> once;
+    auto on_once = [&once] { once.reset(); };
+    once = std::make_unique<fin::waitset_source>(set, on_once);
+    once->trigger();
+    CHECK_EQ(set.dispatch(), 0);
+    CHECK(!once);
+    CHECK_EQ(set.check(), -EAGAIN);
     CHECK_EQ(functions, 1);
     CHECK_EQ(other.take_over(b), 0);
     CHECK_EQ(set.remove(b), -ENOENT);
@@ -243,6 +277,25 @@ void calls() {
         CHECK_EQ(server.accept(p, id), 0);
         CHECK_EQ(server.reply(id, p.x + p.y), 0);
     }
+    fin_finish { // one loop with objects, which is told of the client's end
+        fin_async {
+            int error = server.serve<point>([](const point &p) noexcept { return point{p.y, p.x}; });
+            CHECK_EQ(error, -ESHUTDOWN);
+        };
+        point p = {1, 2}, back;
+        char none[1];
+        CHECK_EQ(client.call(p, back), 0);
+        CHECK(back.x == 2 && back.y == 1);
+        CHECK_EQ(client.call("not a point", none), -EBADMSG);
+        CHECK_EQ(client.call("not a point", 3, none, sizeof none), 0);
+        client = fin::rpc();
+    }
+    try {
+        fin::rpc none{fin::chan()};
+        CHECK(!"an end");
+    } catch (const std::system_error &e) {
+        CHECK_EQ(e.code().value(), EINVAL);
+    }
     try {
         fin::chan c;
         std::tie(c, b) = fin::chan::pair();
@@ -264,6 +317,21 @@ void destroyed_in_use() {
     }
 }
 
+void closed_in_accept() {
+    fin_finish {
+        fin_async {
+            fin::chan_listener door(name);
+            fin_finish {
+                fin_async {
+                    fin::chan c;
+                    (void)door.accept(c);
+                };
+                fin_async_call([](void *d) { static_cast<fin::chan_listener *>(d)->~chan_listener(); }, &door);
+            }
+        };
+    }
+}
+
 } // namespace
 
 int main() {
@@ -271,12 +339,15 @@ int main() {
     containers();
     owners();
     in_place();
+    no_room();
     clients();
     cancelled();
     events();
     calls();
     char text[512];
     CHECK_EQ(killed_by(destroyed_in_use, text, sizeof text), SIGABRT);
-    CHECK(strstr(text, "a fin::chan is destroyed while an AWE is in one of its calls"));
+    CHECK(strstr(text, "a fin::chan is destroyed while it is in use"));
+    CHECK_EQ(killed_by(closed_in_accept, text, sizeof text), SIGABRT);
+    CHECK(strstr(text, "a fin::chan_listener is destroyed while it is in use"));
     return 0;
 }

@@ -29,7 +29,7 @@ static fin::task<> in_while(number &n) {
 static fin::task<> in_do(number &n) {
     do
         n.n++, steps++;
-    while (co_await co::yield() != 0 || !co_await n.is(8));
+    while (!co_await n.is(8));
 }
 static fin::task<> in_for(number &n) {
     for (; !co_await n.is(8); n.n++)

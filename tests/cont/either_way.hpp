@@ -57,6 +57,29 @@ static void in_step(may_fail f) {
     fin::finish([&](fin::scope &s) { s.async_cont<step>(f); });
 }
 
+// What leaves these ends the program.
+static void in_handler(may_fail f) {
+    fin::waitset set;
+    fin::waitset_source source(set, f);
+    source.trigger();
+    fin::check(set.dispatch());
+}
+static void in_served(may_fail f) {
+    auto ends = fin::chan::pair();
+    fin::rpc client(std::move(ends.first), FIN_RPC_CLIENT), server(std::move(ends.second));
+    fin::finish([&](fin::scope &s) {
+        s.async([&] {
+            server.serve<int>([f](const int &x) {
+                f();
+                return x;
+            });
+        });
+        int x;
+        fin::check(client.call(1, x));
+        client = fin::rpc();
+    });
+}
+
 static void (*const all_ways[])(may_fail) = {in_check, in_call, in_call_eager, in_scope, in_pool, in_pool_for_task,
                                              in_task,  in_all,  in_any,        in_opened, in_step};
 

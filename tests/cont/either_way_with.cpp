@@ -4,6 +4,7 @@
 
 #include "check.h"
 #include "either_way.hpp"
+#include "process.h"
 
 static void fails() { throw std::runtime_error("it failed"); }
 
@@ -18,4 +19,7 @@ void with_exceptions() {
         }
     }
     CHECK_EQ(caught, sizeof all_ways / sizeof *all_ways);
+    char text[512];
+    for (auto ends : {+[] { in_handler(fails); }, +[] { in_served(fails); }})
+        CHECK_EQ(killed_by(ends, text, sizeof text), SIGABRT);
 }

@@ -14,4 +14,6 @@ void without_exceptions() {
     for (auto way : all_ways)
         if (way != in_check)
             way(does_nothing);
+    in_handler(does_nothing);
+    in_served(does_nothing);
 }

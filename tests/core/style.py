@@ -14,6 +14,7 @@ SCRIPTS = {'run', 'test', '.ci/run', 'bench/rivals/build'}
 BELOW = {'arch': {'core'}, 'core': {'arch'}, 'host': {'core'}, 'sync': {'core'}, 'io': {'core'}, 'chan': {'core', 'sync'},
          'resolve': set(), 'tls': set()}
 ELSEWHERE = re.compile(r'(?<![\w.])/(work|home)/\w|https?://[\w.]*(pypi|pythonhosted|crates\.io|npmjs|golang\.org|yarnpkg)')
+AWAITS_WRONGLY = re.compile(r'[\s}]*(while|for) \(.*(&&|\|\|)\s*[^;]*co_await\b')
 wrong = []
 
 
@@ -81,6 +82,8 @@ for path in paths:
         for n, line in enumerate(text.splitlines(), 1):
             if ELSEWHERE.search(line):
                 complain(path, n, 'names a place that is not in the tree: ' + line.strip())
+            if AWAITS_WRONGLY.match(line):
+                complain(path, n, 'GCC 12 awaits what stands behind && or ||, in a loop, whatever stands before it')
     if SOURCE.search(path) or path in SCRIPTS:
         check_source(path, text)
 check_listed(paths)
