@@ -20,7 +20,7 @@ extern "C" {
 // it into that mode for a moment, and with it one that is cancelled as a connection comes. Other processes may see that, and
 // may end it early, so that the accept blocks the thread. With io_uring, of connections that come in the moment of a cancel
 // Linux may tell nobody but the accept that is cancelled: other threads hear of those it does not take, other processes only
-// with the next connection.
+// with the next connection; so do all others of one that a thread leaves waiting when it ends, before Linux 5.19.
 FIN_BLOCKING int fin_accept(int fd, struct sockaddr *address, socklen_t *size);
 FIN_BLOCKING int fin_accept_nc(int fd, struct sockaddr *address, socklen_t *size);
 FIN_BLOCKING int fin_accept4(int fd, struct sockaddr *address, socklen_t *size, int flags);

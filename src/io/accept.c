@@ -77,18 +77,21 @@ static int take(struct fin_acceptor *a) {
     return fd;
 }
 
-// The request was cancelled, and who waits for the listener elsewhere may not have been told what it was told.
-static int last(const struct fin_acceptor *a) {
+// The request has ended, and who waits for the listener elsewhere may not have been told what it was told.
+static int last(const struct fin_acceptor *a, int result) {
     const struct call c = {.op = IORING_OP_ACCEPT, .fd = a->fd, .flags = (uint32_t)a->flags, .since = a->since};
-    return fin_accept_cancelled(a->owned.io, &c);
+    if (result == -ECANCELED)
+        return fin_accept_cancelled(a->owned.io, &c);
+    if (a->shot.request.cancelled || a->multishot) // another one ends when it has been told of one
+        fin_accept_more(a->owned.io, &c);
+    return result;
 }
 
 static void got(struct shot *s, int result, uint32_t flags) {
     struct fin_acceptor *a = (struct fin_acceptor *)s;
     bool polled = a->polls && result != -ECANCELED;
-    (void)flags;
-    if (result == -ECANCELED)
-        result = last(a);
+    if (!(flags & IORING_CQE_F_MORE))
+        result = last(a, result);
     a->polls = result == -EAGAIN;
     if (result < 0)
         a->error = result == -ECANCELED || a->polls ? 0 : result;

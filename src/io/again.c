@@ -93,14 +93,11 @@ static enum fin_next after(struct tries *t, bool polled, const struct request *r
     return FIN_OVER;
 }
 
-enum fin_next fin_uring_next(struct request *r, const struct call *c, int *result) {
+static enum fin_next next_of(struct request *r, const struct call *c, int *result) {
     struct tries *t = &r->tried;
     bool polled = t->polls;
     t->polls = false;
     look_no_more(t, r->io);
-    t->nudged = t->nudged || fin_accept_nudged(r, c);
-    if (t->nudged && *result >= 0 && !polled)
-        fin_accept_more(r->io, c);
     bool is_poll = c->op == IORING_OP_POLL_ADD;
     if (is_poll && !polled && *result > 0)
         *result = fin_io_asked_for(*result, c->flags);
@@ -116,6 +113,14 @@ enum fin_next fin_uring_next(struct request *r, const struct call *c, int *resul
     if ((polled && *result >= 0) || (is_poll && *result == 0))
         *result = -ECANCELED;
     return FIN_OVER;
+}
+
+enum fin_next fin_uring_next(struct request *r, const struct call *c, int *result) {
+    bool nudged = r->tried.nudged = r->tried.nudged || fin_accept_nudged(r, c);
+    enum fin_next next = next_of(r, c, result);
+    if (FIN_UNLIKELY(nudged) && next == FIN_OVER && *result != -ECANCELED)
+        fin_accept_more(r->io, c);
+    return next;
 }
 
 struct call fin_uring_poll_for(const struct request *r, const struct call *c) {

@@ -27,6 +27,7 @@ static struct io *io_of(struct fin_runtime *rt) {
     memset(io, 0, sizeof *io);
     io->rt = rt;
     io->wake_fd = io->fd = -1;
+    io->woken = 1; // until it has a wake_fd, who wakes all writes nothing
     rt->kept = &io->poller;
     io->next = __atomic_load_n(&ios, __ATOMIC_RELAXED);
     while (!__atomic_compare_exchange_n(&ios, &io->next, io, true, __ATOMIC_RELEASE, __ATOMIC_RELAXED)) {

@@ -80,8 +80,11 @@ static FIN_BLOCKING int once_later(struct request *r, const struct call *c) {
 // What the first attempt came to is looked at, and others follow where that is no result yet.
 static FIN_BLOCKING int attempts(struct request *r, const struct call *c, int result) {
     struct call poll;
-    if (FIN_LIKELY(result >= 0))
+    if (FIN_LIKELY(result >= 0)) {
+        if (FIN_UNLIKELY(fin_accept_nudged(r, c)))
+            fin_accept_more(r->io, c);
         return result;
+    }
     r->tried = (struct tries){0};
     for (;;) {
         switch (fin_uring_next(r, c, &result)) {

@@ -61,20 +61,21 @@ static void look_again(struct io *io, uint32_t now) {
 }
 
 void fin_accepts_unheard(struct io *io) {
-    uint32_t now = __atomic_add_fetch(&news, 1, __ATOMIC_RELAXED);
+    uint32_t now = __atomic_add_fetch(&news, 1, __ATOMIC_SEQ_CST);
     fin_io_wake_others(io);
     if (io)
         look_again(io, now);
 }
 
+// The flag that says that the thread is being woken was lowered before.
 void fin_accepts_heard(struct io *io) {
-    uint32_t now = __atomic_load_n(&news, __ATOMIC_RELAXED);
+    uint32_t now = __atomic_load_n(&news, __ATOMIC_SEQ_CST);
     if (io->news != now)
         look_again(io, now);
 }
 
 void fin_accept_more(struct io *io, const struct call *c) {
-    if (has_one(io, c))
+    if (fin_io_is_here(io) && has_one(io, c))
         fin_accepts_unheard(io);
 }
 

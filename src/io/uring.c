@@ -127,20 +127,30 @@ bool fin_uring_withdraw(struct request *r) {
     return true;
 }
 
+// In the child of a fork, to which no completion comes.
+static void end_without(struct request *r) {
+    bool undone = r->pending & RESULT;
+    r->pending = 0;
+    r->withdrawn = undone;
+    fin_io_resume(r->io, &r->waiter, undone ? -ECANCELED : r->waiter.result);
+}
+
 void fin_uring_cancel(void *request) {
     struct request *r = request;
     r->cancelled = true;
     if (r->pending & RESULT)
         fin_accept_over(r);
     r->again.order = 0;
-    if (!(r->pending & RESULT))
+    if (FIN_UNLIKELY(r->pending & CANCEL)) // a nudge, whose end is that of the request
+        r->io->parents ? end_without(r) : cancel_again_at(r, UINT64_MAX);
+    else if (!(r->pending & RESULT))
         return;
-    if (fin_uring_withdraw(r))
+    else if (fin_uring_withdraw(r))
         fin_io_resume(r->io, &r->waiter, -ECANCELED);
-    else if (r->call->op == IORING_OP_CLOSE || r->pending & CANCEL) // a close that has begun releases the descriptor,
-        cancel_again_at(r, UINT64_MAX);                             // whatever becomes of it; who was nudged will end
-    else
+    else if (r->call->op != IORING_OP_CLOSE) // one that has begun releases the descriptor, whatever becomes of it
         fin_uring_send_cancel(r);
+    else
+        cancel_again_at(r, UINT64_MAX);
 }
 
 static void vectors_written(const struct call *c, size_t n) {
@@ -217,7 +227,6 @@ static void cancel_completed(struct request *r, int result) {
 // As far as the child is concerned. Of objects there is nothing to say there, unless somebody waits for their end.
 static void end_in_child(struct fin_timer *t) {
     struct request *r = FIN_OF(struct request, again, t);
-    bool undone = r->pending & RESULT;
     switch (r->tag & TO_KIND) {
     case TO_STEP:
         fin_linked_in_child((struct step *)r);
@@ -228,9 +237,7 @@ static void end_in_child(struct fin_timer *t) {
             fin_io_resume(r->io, &r->waiter, 0);
         break;
     default:
-        r->pending = 0;
-        r->withdrawn = undone;
-        fin_io_resume(r->io, &r->waiter, undone ? -ECANCELED : r->waiter.result);
+        end_without(r);
     }
 }
 
@@ -441,11 +448,11 @@ static void drop_unseen(struct io_uring_sq *sq) {
 static void end(struct io *io) {
     struct uring *u = &io->uring;
     drop_unseen(&u->ring.sq);
+    bool left = u->in_flight > u->wake_armed;
     if (u->wake_armed)
         fin_io_wake(io);
     while (u->wake_armed)
         enter(io, -1);
-    bool left = u->in_flight;
     for (unsigned tries = 0; u->in_flight && io->can.cancel_all; tries += tries < MOST_TRIES) {
         struct io_uring_sqe *e = fin_uring_entry(io);
         io_uring_prep_cancel64(e, 0, IORING_ASYNC_CANCEL_ANY | IORING_ASYNC_CANCEL_ALL);

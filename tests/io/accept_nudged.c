@@ -1,0 +1,126 @@
+// SPDX-License-Identifier: BSD-2-Clause
+// Three wait for connections at one listener. The second is cancelled, and told of two that come then; the first has taken
+// another one by the time that it is to look for more: the third gets its own all the same. And that a thread has no I/O, as
+// it can have no descriptor, is no concern of who tells others.
+#include <fin/on.h>
+#include <fin/stream.h>
+#include <fin/sync.h>
+#include <fin/thread.h>
+
+#include <sys/resource.h>
+
+#include "net.h"
+
+enum { CLIENTS = 3 };
+
+static struct sockaddr_un name;
+static struct sockaddr_in address;
+static socklen_t size;
+static bool is_tcp;
+static int listener, clients[CLIENTS], accepted;
+static struct fin_acceptor *acceptor;
+static struct fin_event comes;
+
+static void took(int fd) {
+    if (fd == -ECANCELED)
+        return;
+    CHECK(fd >= 0);
+    close(fd);
+    accepted++;
+}
+
+static void ended(void *unused, int fd) {
+    (void)unused;
+    took(fd);
+    fin_cont_end();
+}
+
+static void begins(void *on, int r) {
+    r = fin_accept_on(*(struct fin_on **)on, listener, 0, ended, NULL, 0);
+    CHECK_EQ(r, 0);
+}
+
+static void accepts(void *unused) {
+    (void)unused;
+    took(fin_accept(listener, NULL, NULL));
+}
+
+static void takes(void *unused) {
+    (void)unused;
+    took(fin_acceptor_next(acceptor));
+}
+
+static void connects(void *client) {
+    int *fd = client;
+    *fd = socket(is_tcp ? AF_INET : AF_UNIX, SOCK_STREAM, 0);
+    CHECK_EQ(fin_connect_nc(*fd, is_tcp ? (void *)&address : (void *)&name, size), 0);
+}
+
+// The cancel goes down with those that connect, before them.
+static void is_cancelled(void *unused) {
+    struct fin_on storage, *on = &storage;
+    (void)unused;
+    fin_finish {
+        CHECK(fin_async_cont(begins, &on, sizeof on) != NULL);
+        fin_event_await_nc(&comes, 1);
+        fin_cancel();
+        for (int i = 0; i < CLIENTS; i++)
+            fin_async_call(connects, &clients[i]);
+    }
+}
+
+static void wait_in_kernel(void) { CHECK_EQ(fin_sleep_nc(FIN_MS / 2), 0); }
+
+static void three(bool with_acceptor) {
+    accepted = 0;
+    fin_event_init(&comes);
+    CHECK_EQ(fin_acceptor_open(&acceptor, listener, 0), 0);
+    fin_finish {
+        if (with_acceptor)
+            fin_async_call(takes, NULL);
+        else
+            fin_async_call(accepts, NULL);
+        wait_in_kernel();
+        fin_async_call(is_cancelled, NULL);
+        wait_in_kernel();
+        fin_async_call(accepts, NULL);
+        wait_in_kernel();
+        fin_event_advance(&comes, 1);
+    }
+    int kept = fin_acceptor_close(acceptor);
+    CHECK(accepted + kept == CLIENTS || (accepted == CLIENTS - 1 && kept == 0)); // epoll: the cancelled one has none
+    for (int i = 0; i < CLIENTS; i++)
+        close(clients[i]);
+}
+
+static void has_none(void *unused) {
+    (void)unused;
+    CHECK_EQ(fin_sleep(1), -EMFILE);
+}
+
+static void without_descriptors(void) {
+    struct fin_thread_handle thread;
+    struct rlimit all, none;
+    CHECK_EQ(getrlimit(RLIMIT_NOFILE, &all), 0);
+    none = all;
+    none.rlim_cur = 3;
+    CHECK_EQ(setrlimit(RLIMIT_NOFILE, &none), 0);
+    CHECK_EQ(fin_thread_start(&thread, has_none, NULL), 0);
+    fin_thread_join_nc(&thread);
+    CHECK_EQ(setrlimit(RLIMIT_NOFILE, &all), 0);
+}
+
+int main(void) {
+    for (is_tcp = false;; is_tcp = true) {
+        size = sizeof address;
+        listener = is_tcp ? tcp_listen(&address, 10) : unix_listen(&name, &size, 10);
+        three(false);
+        if (!is_tcp) { // with TCP the acceptor may take all, for later
+            without_descriptors();
+            three(true);
+        }
+        close(listener);
+        if (is_tcp)
+            return 0;
+    }
+}

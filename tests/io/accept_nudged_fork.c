@@ -1,0 +1,98 @@
+// SPDX-License-Identifier: BSD-2-Clause
+// A fork at a moment when an accept has its connection, but not yet the end of the nudge that it was sent meanwhile: in the
+// child it ends when it is cancelled, whether before the fork or after it.
+#include <fin/on.h>
+#include <fin/sync.h>
+
+#include "net.h"
+#include "process.h"
+
+enum { CLIENTS = 3 };
+
+static struct sockaddr_un name;
+static socklen_t size;
+static int listener, clients[CLIENTS];
+static pid_t child;
+static struct fin_on on;
+static struct fin_event comes, told;
+
+static void ended(void *unused, int fd) {
+    (void)unused;
+    if (fd >= 0)
+        close(fd);
+    fin_event_advance(&told, 1);
+    fin_cont_end();
+}
+
+static void begins(void *unused, int r) {
+    (void)unused;
+    r = fin_accept_on(&on, listener, 0, ended, NULL, 0);
+    CHECK_EQ(r, 0);
+}
+
+static void accepts(void *unused) {
+    (void)unused;
+    int fd = fin_accept(listener, NULL, NULL);
+    if (fd >= 0)
+        close(fd);
+}
+
+static void connects(void *client) {
+    int *fd = client;
+    *fd = socket(AF_UNIX, SOCK_STREAM, 0);
+    CHECK_EQ(fin_connect_nc(*fd, (void *)&name, size), 0);
+}
+
+static void is_cancelled(void *unused) {
+    (void)unused;
+    fin_finish {
+        CHECK(fin_async_cont(begins, NULL, 0) != NULL);
+        fin_event_await_nc(&comes, 1);
+        fin_cancel();
+        for (int i = 0; i < CLIENTS; i++)
+            fin_async_call(connects, &clients[i]);
+    }
+}
+
+// Begins once the other one waits.
+static void is_cancelled_later(void *waits) {
+    fin_event_await_nc(waits, 1);
+    is_cancelled(NULL);
+}
+
+static void forks(bool cancelled_before) {
+    struct fin_event waits = FIN_EVENT_INIT;
+    fin_event_init(&comes);
+    fin_event_init(&told);
+    fin_finish {
+        fin_async_call(is_cancelled_later, &waits);
+        fin_finish {
+            fin_async_call(accepts, NULL);
+            CHECK_EQ(fin_sleep_nc(FIN_MS / 2), 0);
+            fin_event_advance(&waits, 1);
+            CHECK_EQ(fin_sleep_nc(FIN_MS / 2), 0);
+            fin_event_advance(&comes, 1);
+            fin_event_await_nc(&told, 1);
+            if (cancelled_before)
+                fin_cancel();
+            child = fork();
+            if (child == 0) {
+                alarm(20);
+                fin_cancel();
+            }
+        }
+        if (child == 0)
+            _exit(0);
+        ended_well(child);
+    }
+    for (int i = 0; i < CLIENTS; i++)
+        close(clients[i]);
+}
+
+int main(void) {
+    size = sizeof name;
+    listener = unix_listen(&name, &size, 10);
+    forks(false);
+    forks(true);
+    return 0;
+}
