@@ -30,6 +30,7 @@
 #include <fin/chan.hpp>
 #include <fin/chrono.hpp>
 #include <fin/cont.hpp>
+#include <fin/descriptor.hpp>
 #include <fin/rpc.hpp>
 #include <fin/sync.hpp>
 #include <fin/waitset.hpp>

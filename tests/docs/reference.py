@@ -14,7 +14,7 @@ CXX = ['fin::finish', 'fin::finish_nc', 'fin::scope', 'fin::check', 'fin::offloa
        'fin::next', 'fin::block_on', 'fin::wait_on', 'fin::end', 'fin::co::sleep', 'fin::co::await', 'fin_async_task',
        'fin::chan', 'fin::chan_message', 'fin::waitset', 'fin::rpc', 'fin.hpp', 'fin_sync.hpp', 'fin_coro.hpp',
        'fin_chan.hpp', 'fin_co_chan.hpp', 'fin::co::held', 'fin::co::hold', 'fin::co::invoke',
-       'fin::bounded_queue']
+       'fin::bounded_queue', 'fin::descriptor']
 SECTIONS = ['NAME', 'SYNOPSIS', 'DESCRIPTION', 'RETURN VALUE', 'WAITING AND CANCELLATION', 'THREADS', 'SEE ALSO']
 wrong = []
 
