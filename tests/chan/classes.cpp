@@ -20,7 +20,7 @@ namespace {
 struct point {
     int x, y;
 };
-constexpr char name[] = "@fin-test-classes";
+const std::string name = "@fin-test-classes-" + std::to_string(getpid());
 
 template <class T> constexpr bool is_object = fin::detail::is_object<T>;
 static_assert(is_object<point> && is_object<int[4][2]> && is_object<std::array<std::array<point, 2>, 2>>);
@@ -121,7 +121,7 @@ void no_room() {
 }
 
 void clients() {
-    fin::chan_listener door{std::string(name)};
+    fin::chan_listener door(name);
     fin_finish {
         fin_async {
             fin::chan c;
@@ -132,20 +132,20 @@ void clients() {
         };
         for (int i = 1; i <= 2; i++) {
             int got = 0;
-            fin::chan c(std::string{name});
+            fin::chan c(name);
             CHECK_EQ(c.recv(got), 0);
             CHECK_EQ(got, i);
         }
     }
     int error = 0;
     try {
-        fin::chan nobody("@fin-test-classes-nobody");
+        fin::chan nobody((name + "-nobody").c_str());
     } catch (const std::system_error &e) {
         error = e.code().value();
     }
     CHECK_EQ(error, ECONNREFUSED);
     try {
-        fin::chan_listener second(name);
+        fin::chan_listener second(name.c_str());
         error = 0;
     } catch (const std::system_error &e) {
         error = e.code().value();

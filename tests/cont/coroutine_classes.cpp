@@ -1,6 +1,10 @@
 // SPDX-License-Identifier: BSD-2-Clause
 // Coroutines and the classes of channels, waitsets and calls: objects are sent, received, called for and served, clients are
 // accepted, and a cancel takes nothing away.
+#include <string>
+
+#include <unistd.h>
+
 #include <fin/coro.hpp>
 
 #include "check.h"
@@ -9,7 +13,7 @@ namespace co = fin::co;
 
 namespace {
 
-constexpr char name[] = "@fin-test-coroutine-classes";
+const std::string name = "@fin-test-coroutine-classes-" + std::to_string(getpid());
 struct point {
     int x, y;
 };

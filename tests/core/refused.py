@@ -55,7 +55,7 @@ REASON = {'async': 'fin_async_must_be_inside_fin_finish', 'cancel': 'fin_cancel_
           'awaits_returns_converted': 'what a fin::task<T &> returns exists after its end',
           'awaits_aligned': 'a coroutine lies in memory that is aligned as operator new aligns',
           'awaits_aligned_result': 'a coroutine lies in memory that is aligned as operator new aligns',
-          'async_value': 'a finish block owns a fin::task<>: nobody would take another',
+          'awaits_started_value': 'a finish block owns a fin::task<>: nobody would take another',
           'awaits_dropped_task': 'a fin::task that a body returns would not run',
           'awaits_call_of_task': 'fin::co::with_stack and offload make a call',
           'awaits_call_of_step': 'fin::co::with_stack and offload make a call',
