@@ -44,7 +44,7 @@ result work(const job &j) noexcept {
     return {primes};
 }
 
-int worker_main() {
+FIN_BLOCKING int worker_main() {
     fin_chan *c;
     if (fin_chan_take(&c, CHANNEL, 0) != 0)
         return 1;

@@ -117,7 +117,7 @@ public:
         using answer = std::remove_cv_t<std::remove_reference_t<std::invoke_result_t<function &, const Request &>>>;
         detail::check_served<answer>();
         detail::check_object<Request>();
-        return serve([this, &fn](uint32_t id, void *bytes, size_t size) noexcept {
+        return serve([this, &fn](uint32_t id, void *bytes, size_t size) FIN_BLOCKING noexcept {
             alignas(Request) unsigned char copy[sizeof(Request)];
             if (size != sizeof(Request)) {
                 (void)reply(id, nullptr, 0);
