@@ -54,12 +54,14 @@ FIN_BLOCKING int worker_main() {
 
 // ---- the pool
 
-// A process, and the end of the channel to it. Its end is the process's, too.
-class worker {
+// The end of a channel to a process of our own, and the process, which ends with the object.
+class process {
 public:
-    worker() {
+    process() {
         int ends[2];
-        EXPECT(socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, ends) == 0);
+        if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, ends) != 0)
+            fin::check(-errno, "sockets for a worker");
+        ours = fin::descriptor(ends[0]);
         fin::descriptor theirs(ends[1]);
         const char *const arguments[] = {"jobs", "--worker", nullptr};
         const struct fin_spawn_fd fds[] = {{CHANNEL, theirs.get()}};
@@ -69,21 +71,27 @@ public:
         how.fds = fds;
         how.fd_count = 1;
         fin::check(fin_spawn_nc(&process_, &how), "a worker");
-        fin_chan *c;
-        fin::check(fin_chan_offer(&c, ends[0], nullptr), "a channel to a worker");
-        calls = fin::rpc(fin::chan(c), FIN_RPC_CLIENT);
     }
-    worker(const worker &) = delete;
-    worker &operator=(const worker &) = delete;
-    ~worker() {
-        calls = fin::rpc(); // so it ends, if it can
+    process(const process &) = delete;
+    process &operator=(const process &) = delete;
+    ~process() {
         fin_kill(&process_, SIGKILL);
         fin_abandon(&process_);
     }
-    fin::rpc calls;
+    fin::descriptor ours;
 
 private:
     fin_process process_ = {};
+};
+
+struct worker {
+    worker() {
+        fin_chan *c;
+        fin::check(fin_chan_offer(&c, at.ours.release(), nullptr), "a channel to a worker");
+        calls = fin::rpc(fin::chan(c), FIN_RPC_CLIENT);
+    }
+    process at;
+    fin::rpc calls;
 };
 
 struct pool {
@@ -102,7 +110,7 @@ struct pool {
 // A job at its worker: true, or the worker is of no use any more.
 fin::task<bool> is_done(pool &p, worker &w, job j) {
     result r;
-    auto answered = co_await co::within(200 * FIN_MS, co::invoke([&]() -> fin::task<int> {
+    auto answered = co_await co::within(2 * FIN_S, co::invoke([&]() -> fin::task<int> {
         co_return co_await co::call(w.calls, j, r);
     }));
     if (answered && *answered == 0) {
@@ -144,9 +152,14 @@ FIN_BLOCKING int main(int argc, char **argv) {
     pool p(jobs);
     for (uint32_t i = 0; i < jobs; i++)
         EXPECT(p.todo.try_push({i, 1000 + i, 0, i % 20 == 7 ? kind::crashes : i == 11 ? kind::hangs : kind::primes}) == 0);
-    fin_finish {
-        for (int i = 0; i < WORKERS; i++)
-            fin_async_task(has_worker(p));
+    try {
+        fin_finish {
+            for (int i = 0; i < WORKERS; i++)
+                fin_async_task(has_worker(p));
+        }
+    } catch (const std::exception &e) { // of one of the coroutines: it has cancelled the others
+        fprintf(stderr, "%s: %s\n", argv[0], e.what());
+        return 1;
     }
     printf("%u jobs: %u done, %u given up; workers crashed %u times. Primes: %llu\n", jobs, p.done, p.given_up, p.crashed,
            static_cast<unsigned long long>(p.primes));

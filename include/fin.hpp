@@ -376,7 +376,7 @@ public:
 
     // Runs body() at once; if it blocks, the caller goes on. The body has a stack of its own from the start, and nothing is
     // kept for it of the body that calls this: each may start the next one and end, for ever.
-    // A body that is a coroutine, and returns its task, begins when its turn has come, and is kept until its end.
+    // A body that returns a task, as a coroutine does, is called when its turn has come, and is kept until that has ended.
     template <class Body> FIN_TAGGED_ void async(Body &&body) {
         if constexpr (detail::makes_task<Body>)
             async(detail::kept(std::forward<Body>(body)));

@@ -86,9 +86,13 @@ template <class Rest> auto pass(semaphore &s, Rest rest) {
     return passing([&s](auto... on) { return fin_sem_wait_on(s.native_handle(), on...); }, rest);
 }
 struct queue_halves {
-    template <class T, class Rest> static auto push(bounded_queue<T> &q, Rest rest) { return pass(q.room_, rest); }
-    template <class T> static int put(bounded_queue<T> &q, T &object) { return q.put(object); }
-    template <class T, class Out> static auto pop(bounded_queue<T> &q, Out &out) {
+    template <class T> static auto push(bounded_queue<T> &q, T &object) {
+        return pass(q.room_, [&q, &object] { return q.put(object); });
+    }
+    template <class T> FIN_TAGGED_ static auto push_copy(bounded_queue<T> &q, const T &object) {
+        return pass(q.room_, [&q, &object] { return q.put_copy(object); });
+    }
+    template <class T, class Out> FIN_TAGGED_ static auto pop(bounded_queue<T> &q, Out &out) {
         return pass(q.items_, [&q, &out] { return q.take(out); });
     }
 };
@@ -114,7 +118,7 @@ inline auto await_turn_nc(fin_queue &q, fin_queue_entry &e) {
 // <fin/thread.h>: waits until it has ended; fin_thread_join does not wait then. A fin::thread must be joinable.
 inline auto ended(fin_thread_handle &thread) { return detail::sync_operation<fin_thread_ended_on>(&thread); }
 inline auto ended(thread &t) { return ended(*t.native_handle()); }
-// The same as lock, but the object that co_await gives unlocks.
+// The same as lock, but the object that co_await gives unlocks: without a name, at once.
 inline auto hold(fin_mutex &m) { return detail::hold_by<fin_mutex_lock_on>(m); }
 inline auto hold_nc(fin_mutex &m) { return detail::hold_by<fin_mutex_lock_on_nc>(m); }
 inline auto hold(mutex &m) { return hold(*m.native_handle()); }
@@ -127,17 +131,17 @@ inline auto wait(semaphore &s) { return wait(*s.native_handle()); }
 inline auto lock_nc(mutex &m) { return lock_nc(*m.native_handle()); }
 inline auto wait_nc(condition_variable &c, mutex &m) { return wait_nc(*c.native_handle(), *m.native_handle()); }
 inline auto wait_nc(semaphore &s) { return wait_nc(*s.native_handle()); }
-// <fin/queue.hpp>
+// <fin/queue.hpp>. What is pushed is moved, or copied, when there is room: until then it must exist.
 template <class T> auto push(bounded_queue<T> &q, std::type_identity_t<T> &&object) {
-    return detail::queue_halves::push(q, [&q, &object] { return detail::queue_halves::put(q, object); });
+    return detail::queue_halves::push(q, object);
 }
-template <class T> auto push(bounded_queue<T> &q, const std::type_identity_t<T> &object) {
-    return detail::queue_halves::push(q, [&q, &object] {
-        T copy(object);
-        return detail::queue_halves::put(q, copy);
-    });
+template <class T> requires std::is_copy_constructible_v<T>
+FIN_TAGGED_ auto push(bounded_queue<T> &q, const std::type_identity_t<T> &object) {
+    return detail::queue_halves::push_copy(q, object);
 }
-template <class T, class Out> auto pop(bounded_queue<T> &q, Out &out) { return detail::queue_halves::pop(q, out); }
+template <class T, class Out> FIN_TAGGED_ auto pop(bounded_queue<T> &q, Out &out) {
+    return detail::queue_halves::pop(q, out);
+}
 
 } // namespace co
 } // namespace fin

@@ -380,6 +380,19 @@ FIN_TAGGED_ inline void start_task(fin_finish_block *block, task<> &&t) {
 
 } // namespace detail
 
+namespace detail {
+
+template <class Body, class... Args>
+using called_with = decltype(std::declval<once<Body, Args...>>()(std::declval<Args>()...));
+
+template <class Body, class... Args> FIN_TAGGED_ called_with<Body, Args...> invoked(Body body, Args... args) {
+    static_assert(lies_in_a_coroutine<Body> && (lies_in_a_coroutine<Args> && ...),
+                  "a coroutine lies in memory that is aligned as operator new aligns: let it be a pointer");
+    co_return co_await static_cast<once<Body, Args...>>(body)(std::move(args)...);
+}
+
+} // namespace detail
+
 namespace co {
 
 // Calls body(args...) when this task runs, and awaits the task that it returns: gives what that gives. The body and the
@@ -387,9 +400,15 @@ namespace co {
 // and has captures:
 //
 //     auto both = co_await fin::co::when_all(fin::co::invoke([=]() -> fin::task<page> { ... }), fetch(url));
+//
+// With GCC 12 a closure that owns something has to have a name, as for with_stack; if it cannot be copied, std::ref(it).
 template <class Body, class... Args>
-FIN_TAGGED_ auto invoke(Body body, Args... args) -> std::invoke_result_t<detail::once<Body, Args...>, Args...> {
-    co_return co_await static_cast<detail::once<Body, Args...>>(body)(std::move(args)...);
+FIN_TAGGED_ auto invoke(Body &&body, Args &&...args) -> detail::called_with<std::decay_t<Body>, std::decay_t<Args>...> {
+#if !defined(__clang__) && __GNUC__ < 13
+    static_assert(std::is_lvalue_reference_v<Body> || std::is_trivially_copyable_v<std::decay_t<Body>>,
+                  "what a closure in a co_await owns, GCC 12 destroys twice: give the closure a name");
+#endif
+    return detail::invoked<std::decay_t<Body>, std::decay_t<Args>...>(std::forward<Body>(body), std::forward<Args>(args)...);
 }
 
 } // namespace co
@@ -399,7 +418,7 @@ namespace detail {
 template <class Body> FIN_TAGGED_ task<void> kept(Body &&body) {
     static_assert(std::is_invocable_r_v<task<>, once<std::decay_t<Body>>>,
                   "a finish block owns a fin::task<>: nobody would take another's value");
-    return co::invoke(std::forward<Body>(body));
+    return detail::invoked<std::decay_t<Body>>(std::forward<Body>(body));
 }
 
 template <class Body> requires makes_task<Body> FIN_TAGGED_ void start_task(fin_finish_block *block, Body &&body) {

@@ -19,8 +19,8 @@
 
 namespace fin {
 
-// A descriptor, or none (-1). The destructor and an assignment close it as fin_close_nc does, which may wait, and is not
-// cancelled; so who waits for it elsewhere in the thread hears of that.
+// A descriptor, or none, which is negative. The destructor and an assignment close it as fin_close_nc does, which may wait,
+// and is not cancelled; so who waits for it elsewhere in the thread hears of that.
 class descriptor {
 public:
     descriptor() noexcept = default;

@@ -3,7 +3,10 @@
 // first served. Between processes, and for what can be copied as bytes, there are channels (<fin/chan.hpp>).
 //
 //     fin::bounded_queue<std::string> lines(16);
-//     fin_async { while (read_line(line)) lines.push(std::move(line)); lines.close(); };
+//     fin_async {
+//         for (std::string own; read_line(own) && lines.push(std::move(own)) == 0;) { }
+//         lines.close();
+//     };
 //     for (std::string line; lines.pop(line) == 0;) ...
 //
 // A coroutine awaits fin::co::push and fin::co::pop (<fin/co_sync.hpp>). <fin.hpp> does not include this, as it takes
@@ -37,10 +40,12 @@ struct queue_halves;
 } // namespace detail
 
 // Room for `most` objects, at least one. Objects are moved in and out. Cancellation is exact: after -ECANCELED nothing was
-// pushed, and the object is as before, or nothing was popped. Nobody may be in one of its calls when it ends.
+// pushed, and the object is as before, or nothing was popped. Nobody may be in one of its calls when it ends. (With
+// FIN_ELIDE nobody pops while one pushes: then `most` is all that there can be.)
 template <class T> class bounded_queue {
     static_assert(std::is_nothrow_move_constructible_v<T> && std::is_nothrow_destructible_v<T>,
                   "what moves into a queue, and out of it, must not throw: let it be a pointer");
+    template <class U> using if_copied = std::enable_if_t<std::is_copy_constructible_v<U>>;
 
 public:
     FIN_TAGGED_ explicit bounded_queue(size_t most)
@@ -53,20 +58,29 @@ public:
         int error = room_.acquire_cancellable();
         return error ? error : put(object);
     }
-    [[nodiscard]] FIN_BLOCKING int push(const T &object) { return push(T(object)); }
+    template <class U = T, class = if_copied<U>> [[nodiscard]] FIN_TAGGED_ FIN_BLOCKING int push(const T &object) {
+        return push(T(object));
+    }
     // -EAGAIN instead of waiting. Not cancelled.
-    [[nodiscard]] int try_push(T &&object) { return room_.try_acquire() ? put(object) : -EAGAIN; }
-    [[nodiscard]] int try_push(const T &object) { return try_push(T(object)); }
+    [[nodiscard]] int try_push(T &&object) {
+        return room_.try_acquire() ? put(object) : is_over(false) ? -EPIPE : -EAGAIN;
+    }
+    template <class U = T, class = if_copied<U>> [[nodiscard]] FIN_TAGGED_ int try_push(const T &object) {
+        return try_push(T(object));
+    }
 
-    // Waits for an object, which is assigned to `out`: a T, or a std::optional<T>. 0; -ECANCELED; -ESHUTDOWN if the queue
-    // has been closed, and all that was pushed has been popped.
-    template <class Out> [[nodiscard]] FIN_BLOCKING int pop(Out &out) {
+    // Waits for an object, which is assigned to `out`, or made in it, a std::optional<T>. 0; -ECANCELED; -ESHUTDOWN if the
+    // queue has been closed, and all that was pushed has been popped.
+    template <class Out> [[nodiscard]] FIN_TAGGED_ FIN_BLOCKING int pop(Out &out) {
         int error = items_.acquire_cancellable();
         return error ? error : take(out);
     }
-    template <class Out> [[nodiscard]] int try_pop(Out &out) { return items_.try_acquire() ? take(out) : -EAGAIN; }
+    template <class Out> [[nodiscard]] FIN_TAGGED_ int try_pop(Out &out) {
+        return items_.try_acquire() ? take(out) : is_over(true) ? -ESHUTDOWN : -EAGAIN;
+    }
 
-    // No more is pushed; who waits for room is told so, and who waits for an object once there is none.
+    // No more is pushed; who waits for room is told so, and who waits for an object once there is none: one after the other,
+    // the next when the AWE of the one before runs.
     void close() {
         {
             in_turn here(*this);
@@ -87,6 +101,11 @@ private:
         return static_cast<int>(most);
     }
 
+    bool is_over(bool when_empty) {
+        in_turn here(*this);
+        return closed_ && !(when_empty && count_ > 0);
+    }
+
     // The rest of push and of pop, of who has acquired room, or an object.
     int put(T &object) {
         bool closed;
@@ -99,12 +118,28 @@ private:
         (closed ? room_ : items_).release();
         return closed ? -EPIPE : 0;
     }
-    template <class Out> int take(Out &out) {
+    // Where the copy throws the room is given back.
+    template <class U = T> FIN_TAGGED_ int put_copy(const U &object) {
+        struct acquired {
+            semaphore *room;
+            ~acquired() {
+                if (room)
+                    room->release();
+            }
+        } acquired = {&room_};
+        T copy(object);
+        acquired.room = nullptr;
+        return put(copy);
+    }
+    template <class Out> FIN_TAGGED_ int take(Out &out) {
+        static_assert(std::is_same_v<Out, std::optional<T>> || std::is_nothrow_assignable_v<Out &, T>,
+                      "an object is popped into what it can be assigned to without an exception, or a std::optional of it");
         std::optional<T> object;
         {
             in_turn here(*this);
             if (count_ > 0) {
-                object = std::exchange(places_[first_], std::nullopt);
+                object.emplace(*std::move(places_[first_]));
+                places_[first_].reset();
                 first_ = (first_ + 1) % most_;
                 count_--;
             }
@@ -112,7 +147,10 @@ private:
         (object ? room_ : items_).release();
         if (!object)
             return -ESHUTDOWN;
-        out = *std::move(object);
+        if constexpr (std::is_same_v<Out, std::optional<T>>)
+            out.emplace(*std::move(object));
+        else
+            out = *std::move(object);
         return 0;
     }
 

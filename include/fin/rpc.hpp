@@ -116,6 +116,7 @@ public:
         static_assert(std::is_invocable_v<function &, const Request &>, "what serves is called with (const request &)");
         using answer = std::remove_cv_t<std::remove_reference_t<std::invoke_result_t<function &, const Request &>>>;
         detail::check_served<answer>();
+        static_assert(!std::is_void_v<answer>, "what serves objects returns the answer");
         detail::check_object<Request>();
         return serve([this, &fn](uint32_t id, void *bytes, size_t size) FIN_BLOCKING noexcept {
             alignas(Request) unsigned char copy[sizeof(Request)];

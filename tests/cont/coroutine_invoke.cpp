@@ -68,9 +68,10 @@ fin::task<std::string> joined(std::string a, const std::string &b, std::string &
 }
 
 fin::task<> with_values() {
+    const std::string a(100, 'a'), b(100, 'b');
     std::string c = "c", text;
-    text = co_await co::invoke(joined, std::string(100, 'a'), std::string(100, 'b'), std::ref(c));
-    CHECK(text == std::string(100, 'a') + std::string(100, 'b') + "c!");
+    text = co_await co::invoke(joined, a, std::string(b), std::ref(c));
+    CHECK(text == a + b + "c!");
     CHECK(c == "c!");
     lives l;
     auto counts = [l](int n) -> fin::task<int> {
@@ -86,7 +87,7 @@ fin::task<> with_values() {
     CHECK(&co_await co::invoke(refers) == &c);
 }
 
-// One that is called once, and moves away what it owns.
+// One that is called once, and moves away what it owns. In an expression with co_await GCC 12 would destroy it twice.
 struct gives {
     std::unique_ptr<int> own;
     fin::task<int> operator()() && {
@@ -96,9 +97,16 @@ struct gives {
 };
 
 fin::task<> once() {
-    gives g = {std::make_unique<int>(42)};
-    int x = co_await co::invoke(std::move(g));
+#if defined(__clang__) || __GNUC__ >= 13
+    int x = co_await co::invoke(gives{std::make_unique<int>(42)});
     CHECK_EQ(x, 42);
+#endif
+    auto owns = [own = std::make_unique<int>(43)]() -> fin::task<int> {
+        co_await co::yield();
+        co_return *own;
+    };
+    int y = co_await co::invoke(std::ref(owns));
+    CHECK_EQ(y, 43);
     co::finish block;
     block.async([l = lives()]() -> fin::task<> {
         int error = co_await co::sleep(FIN_S);
@@ -127,8 +135,11 @@ int main() {
         fin_async_task(once);
     }
     CHECK_EQ(lives::count, 0);
-    fin::task<> never = co::invoke([l = lives()]() -> fin::task<> { co_return; });
-    CHECK(lives::count > 0);
-    never = co::invoke([]() -> fin::task<> { co_return; });
+    {
+        auto named = [l = lives()]() -> fin::task<> { co_return; };
+        fin::task<> never = co::invoke(named);
+        CHECK_EQ(lives::count, 2);
+    }
+    CHECK_EQ(lives::count, 0);
     return 0;
 }

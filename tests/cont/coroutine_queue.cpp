@@ -70,6 +70,29 @@ fin::task<> copies(fin::bounded_queue<std::string> &q) {
     CHECK(error == 0 && got == own);
 }
 
+struct refuses {
+    refuses() = default;
+    refuses(refuses &&) noexcept {}
+    refuses(const refuses &) { throw 1; }
+};
+
+// Where the copy throws there is room as before.
+fin::task<> throws() {
+    fin::bounded_queue<refuses> q(1);
+    const refuses r;
+    for (int i = 0; i < 3; i++) {
+        bool thrown = false;
+        try {
+            int error = co_await co::push(q, r);
+            CHECK(error != 0);
+        } catch (int) {
+            thrown = true;
+        }
+        CHECK(thrown);
+    }
+    CHECK_EQ(q.try_push(refuses()), 0);
+}
+
 } // namespace
 
 int main() {
@@ -79,6 +102,7 @@ int main() {
     int errors = 0;
     fin_finish {
         fin_async_task(copies(q));
+        fin_async_task(throws());
     }
     fin_finish {
         fin_async_task(is_cancelled(q, &own, &errors));

@@ -59,7 +59,8 @@ REASON = {'async': 'fin_async_must_be_inside_fin_finish', 'cancel': 'fin_cancel_
           'awaits_dropped_task': 'a fin::task that a body returns would not run',
           'awaits_call_of_task': 'fin::co::with_stack and offload make a call',
           'awaits_call_of_step': 'fin::co::with_stack and offload make a call',
-          'awaits_owning_call': 'what a closure in a co_await owns, GCC 12 destroys twice'}
+          **dict.fromkeys(('awaits_owning_call', 'awaits_owning_invoke'),
+                          'what a closure in a co_await owns, GCC 12 destroys twice')}
 
 # These say it in the headers themselves, and nothing else.
 OLDER = {'before_cxx17': '-std=c++14', 'before_cxx17_thc': '-std=c++14', 'before_cxx20': '-std=c++17',

@@ -75,6 +75,34 @@ void closed() {
     CHECK_EQ(full.pop(one), -ESHUTDOWN);
 }
 
+// As long as the first of those who wait has not run, too.
+void tried_when_closed() {
+    fin::bounded_queue<int> empty(1), full(1);
+    int x;
+    CHECK_EQ(full.push(1), 0);
+    fin_finish {
+        fin_async { CHECK_EQ(empty.pop(x), -ESHUTDOWN); };
+        fin_async { CHECK_EQ(full.push(2), -EPIPE); };
+        empty.close();
+        full.close();
+        CHECK_EQ(empty.try_pop(x), -ESHUTDOWN);
+        CHECK_EQ(full.try_push(3), -EPIPE);
+        CHECK_EQ(full.try_pop(x), 0);
+        CHECK_EQ(full.try_pop(x), -ESHUTDOWN);
+    }
+}
+
+void constant() {
+    struct constant {
+        const int n;
+    };
+    fin::bounded_queue<constant> q(1);
+    std::optional<constant> out;
+    CHECK_EQ(q.push({7}), 0);
+    CHECK_EQ(q.pop(out), 0);
+    CHECK_EQ(out->n, 7);
+}
+
 void cancelled() {
     fin::bounded_queue<std::unique_ptr<int>> q(1);
     auto first = std::make_unique<int>(1), second = std::make_unique<int>(2);
@@ -196,6 +224,8 @@ void threads() {
 int main() {
     in_order();
     closed();
+    tried_when_closed();
+    constant();
     cancelled();
     left();
     threads();
