@@ -2,22 +2,16 @@
 // Three wait for connections at one listener. The second is cancelled, and told of two that come then; the first has taken
 // another one by the time that it is to look for more: the third gets its own all the same. And that a thread has no I/O, as
 // it can have no descriptor, is no concern of who tells others.
-#include <fin/on.h>
-#include <fin/stream.h>
 #include <fin/sync.h>
 #include <fin/thread.h>
 
 #include <sys/resource.h>
 
-#include "net.h"
+#include "accepts.h"
 
 enum { CLIENTS = 3 };
 
-static struct sockaddr_un name;
-static struct sockaddr_in address;
-static socklen_t size;
-static bool is_tcp;
-static int listener, clients[CLIENTS], accepted;
+static int clients[CLIENTS], accepted;
 static struct fin_acceptor *acceptor;
 static struct fin_event comes;
 
@@ -29,31 +23,9 @@ static void took(int fd) {
     accepted++;
 }
 
-static void ended(void *unused, int fd) {
-    (void)unused;
-    took(fd);
-    fin_cont_end();
-}
-
-static void begins(void *on, int r) {
-    r = fin_accept_on(*(struct fin_on **)on, listener, 0, ended, NULL, 0);
-    CHECK_EQ(r, 0);
-}
-
-static void accepts(void *unused) {
-    (void)unused;
-    took(fin_accept(listener, NULL, NULL));
-}
-
 static void takes(void *unused) {
     (void)unused;
     took(fin_acceptor_next(acceptor));
-}
-
-static void connects(void *client) {
-    int *fd = client;
-    *fd = socket(is_tcp ? AF_INET : AF_UNIX, SOCK_STREAM, 0);
-    CHECK_EQ(fin_connect_nc(*fd, is_tcp ? (void *)&address : (void *)&name, size), 0);
 }
 
 // The cancel goes down with those that connect, before them.
@@ -112,8 +84,7 @@ static void without_descriptors(void) {
 
 int main(void) {
     for (is_tcp = false;; is_tcp = true) {
-        size = sizeof address;
-        listener = is_tcp ? tcp_listen(&address, 10) : unix_listen(&name, &size, 10);
+        listen_here();
         three(false);
         if (!is_tcp) { // with TCP the acceptor may take all, for later
             without_descriptors();

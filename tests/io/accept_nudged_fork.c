@@ -1,52 +1,28 @@
 // SPDX-License-Identifier: BSD-2-Clause
 // A fork at a moment when an accept has its connection, but not yet the end of the nudge that it was sent meanwhile: in the
 // child it ends when it is cancelled, whether before the fork or after it.
-#include <fin/on.h>
 #include <fin/sync.h>
 
-#include "net.h"
+#include "accepts.h"
 #include "process.h"
 
 enum { CLIENTS = 3 };
 
-static struct sockaddr_un name;
-static socklen_t size;
-static int listener, clients[CLIENTS];
+static int clients[CLIENTS];
 static pid_t child;
-static struct fin_on on;
 static struct fin_event comes, told;
 
-static void ended(void *unused, int fd) {
-    (void)unused;
+static void took(int fd) {
     if (fd >= 0)
         close(fd);
     fin_event_advance(&told, 1);
-    fin_cont_end();
-}
-
-static void begins(void *unused, int r) {
-    (void)unused;
-    r = fin_accept_on(&on, listener, 0, ended, NULL, 0);
-    CHECK_EQ(r, 0);
-}
-
-static void accepts(void *unused) {
-    (void)unused;
-    int fd = fin_accept(listener, NULL, NULL);
-    if (fd >= 0)
-        close(fd);
-}
-
-static void connects(void *client) {
-    int *fd = client;
-    *fd = socket(AF_UNIX, SOCK_STREAM, 0);
-    CHECK_EQ(fin_connect_nc(*fd, (void *)&name, size), 0);
 }
 
 static void is_cancelled(void *unused) {
+    struct fin_on storage, *on = &storage;
     (void)unused;
     fin_finish {
-        CHECK(fin_async_cont(begins, NULL, 0) != NULL);
+        CHECK(fin_async_cont(begins, &on, sizeof on) != NULL);
         fin_event_await_nc(&comes, 1);
         fin_cancel();
         for (int i = 0; i < CLIENTS; i++)
@@ -90,8 +66,7 @@ static void forks(bool cancelled_before) {
 }
 
 int main(void) {
-    size = sizeof name;
-    listener = unix_listen(&name, &size, 10);
+    listen_here();
     forks(false);
     forks(true);
     return 0;

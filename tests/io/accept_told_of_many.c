@@ -1,21 +1,14 @@
 // SPDX-License-Identifier: BSD-2-Clause
 // Several wait for connections at one listener, and the first of them is cancelled. Until it is off the listener's list
 // Linux tells it of all that come: none of them is left beside those that wait, in this thread or in others.
-#include <fin/on.h>
-#include <fin/stream.h>
 #include <fin/sync.h>
 #include <fin/thread.h>
 
-#include "net.h"
+#include "accepts.h"
 
 enum { OTHERS = 3 };
 enum how { WITH_STACK, WITHOUT_STACK, BY_ACCEPTOR, HOWS };
 
-static struct sockaddr_un name;
-static struct sockaddr_in address;
-static socklen_t size;
-static bool is_tcp;
-static int listener;
 static struct fin_event waits, comes, over, accepted; // waits: how many do
 
 struct group {
@@ -25,42 +18,20 @@ struct group {
     int *clients; // that come when it is cancelled
 };
 
-static bool took(int fd) {
+static void took(int fd) {
     if (fd == -ECANCELED)
-        return false;
+        return;
     CHECK(fd >= 0);
     close(fd);
     fin_event_advance(&accepted, 1);
-    return true;
-}
-
-static void ended(void *unused, int fd) {
-    (void)unused;
-    took(fd);
-    fin_cont_end();
-}
-
-static void begins(void *on, int r) {
-    r = fin_accept_on(*(struct fin_on **)on, listener, 0, ended, NULL, 0);
-    CHECK_EQ(r, 0);
-}
-
-static void accepts(void *unused) {
-    (void)unused;
-    took(fin_accept(listener, NULL, NULL));
 }
 
 // It may accept what nobody has asked for.
 static void takes_all(void *acceptor) {
-    while (took(fin_acceptor_next(acceptor))) {
-    }
-}
-
-static void connects(void *client) {
-    int *fd = client;
-    const void *to = is_tcp ? (void *)&address : (void *)&name;
-    *fd = socket(is_tcp ? AF_INET : AF_UNIX, SOCK_STREAM, 0);
-    CHECK_EQ(fin_connect_nc(*fd, to, size), 0);
+    int fd;
+    do
+        took(fd = fin_acceptor_next(acceptor));
+    while (fd >= 0);
 }
 
 // The cancel goes down with those that connect, before them.
@@ -116,8 +87,7 @@ static void one_is_cancelled(enum how how, enum how others, int elsewhere) {
 
 int main(void) {
     for (is_tcp = false;; is_tcp = true) {
-        size = sizeof address;
-        listener = is_tcp ? tcp_listen(&address, 10) : unix_listen(&name, &size, 10);
+        listen_here();
         for (enum how how = 0; how < HOWS; how++)
             for (enum how others = 0; others < HOWS; others++)
                 for (int elsewhere = 0; elsewhere <= OTHERS; elsewhere++)
