@@ -39,9 +39,9 @@ namespace detail {
 struct queue_halves;
 } // namespace detail
 
-// Room for `most` objects, at least one. Objects are moved in and out. Cancellation is exact: after -ECANCELED nothing was
-// pushed, and the object is as before, or nothing was popped. Nobody may be in one of its calls when it ends. (With
-// FIN_ELIDE nobody pops while one pushes: then `most` is all that there can be.)
+// Room for `most` objects, at least one. Objects are moved in and out, which must not wait for anything. Cancellation is
+// exact: after -ECANCELED nothing was pushed, and the object is as before, or nothing was popped. Nobody may be in one of
+// its calls when it ends. (With FIN_ELIDE nobody pops while one pushes: then `most` is all that there can be.)
 template <class T> class bounded_queue {
     static_assert(std::is_nothrow_move_constructible_v<T> && std::is_nothrow_destructible_v<T>,
                   "what moves into a queue, and out of it, must not throw: let it be a pointer");
