@@ -2,18 +2,14 @@
 // Three wait for connections at one listener. The second is cancelled, and told of two that come then; the first has taken
 // another one by the time that it is to look for more: the third gets its own all the same. And that a thread has no I/O, as
 // it can have no descriptor, is no concern of who tells others.
-#include <fin/sync.h>
 #include <fin/thread.h>
 
 #include <sys/resource.h>
 
 #include "accepts.h"
 
-enum { CLIENTS = 3 };
-
-static int clients[CLIENTS], accepted;
+static int accepted;
 static struct fin_acceptor *acceptor;
-static struct fin_event comes;
 
 static void took(int fd) {
     if (fd == -ECANCELED)
@@ -26,19 +22,6 @@ static void took(int fd) {
 static void takes(void *unused) {
     (void)unused;
     took(fin_acceptor_next(acceptor));
-}
-
-// The cancel goes down with those that connect, before them.
-static void is_cancelled(void *unused) {
-    struct fin_on storage, *on = &storage;
-    (void)unused;
-    fin_finish {
-        CHECK(fin_async_cont(begins, &on, sizeof on) != NULL);
-        fin_event_await_nc(&comes, 1);
-        fin_cancel();
-        for (int i = 0; i < CLIENTS; i++)
-            fin_async_call(connects, &clients[i]);
-    }
 }
 
 static void wait_in_kernel(void) { CHECK_EQ(fin_sleep_nc(FIN_MS / 2), 0); }
@@ -61,8 +44,7 @@ static void three(bool with_acceptor) {
     }
     int kept = fin_acceptor_close(acceptor);
     CHECK(accepted + kept == CLIENTS || (accepted == CLIENTS - 1 && kept == 0)); // epoll: the cancelled one has none
-    for (int i = 0; i < CLIENTS; i++)
-        close(clients[i]);
+    close_clients();
 }
 
 static void has_none(void *unused) {

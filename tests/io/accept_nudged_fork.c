@@ -1,33 +1,16 @@
 // SPDX-License-Identifier: BSD-2-Clause
 // A fork at a moment when an accept has its connection, but not yet the end of the nudge that it was sent meanwhile: in the
 // child it ends when it is cancelled, whether before the fork or after it.
-#include <fin/sync.h>
-
 #include "accepts.h"
 #include "process.h"
 
-enum { CLIENTS = 3 };
-
-static int clients[CLIENTS];
 static pid_t child;
-static struct fin_event comes, told;
+static struct fin_event told;
 
 static void took(int fd) {
     if (fd >= 0)
         close(fd);
     fin_event_advance(&told, 1);
-}
-
-static void is_cancelled(void *unused) {
-    struct fin_on storage, *on = &storage;
-    (void)unused;
-    fin_finish {
-        CHECK(fin_async_cont(begins, &on, sizeof on) != NULL);
-        fin_event_await_nc(&comes, 1);
-        fin_cancel();
-        for (int i = 0; i < CLIENTS; i++)
-            fin_async_call(connects, &clients[i]);
-    }
 }
 
 // Begins once the other one waits.
@@ -61,8 +44,7 @@ static void forks(bool cancelled_before) {
             _exit(0);
         ended_well(child);
     }
-    for (int i = 0; i < CLIENTS; i++)
-        close(clients[i]);
+    close_clients();
 }
 
 int main(void) {

@@ -1,21 +1,20 @@
 // SPDX-License-Identifier: BSD-2-Clause
 // Several wait for connections at one listener, and the first of them is cancelled. Until it is off the listener's list
 // Linux tells it of all that come: none of them is left beside those that wait, in this thread or in others.
-#include <fin/sync.h>
 #include <fin/thread.h>
 
 #include "accepts.h"
 
-enum { OTHERS = 3 };
+enum { OTHERS = CLIENTS };
 enum how { WITH_STACK, WITHOUT_STACK, BY_ACCEPTOR, HOWS };
 
-static struct fin_event waits, comes, over, accepted; // waits: how many do
+static struct fin_event waits, over, accepted; // waits: how many do
 
 struct group {
     enum how how;
     int count, behind; // so many others
     struct fin_event *until;
-    int *clients; // that come when it is cancelled
+    bool clients_come; // when it is cancelled
 };
 
 static void took(int fd) {
@@ -55,17 +54,16 @@ static void group(void *group) {
         fin_event_advance(&waits, g->count);
         fin_event_await_nc(g->until, 1);
         fin_cancel();
-        for (int i = 0; g->clients && i < OTHERS; i++)
-            fin_async_call(connects, &g->clients[i]);
+        for (int i = 0; g->clients_come && i < CLIENTS; i++)
+            fin_async_call(connects, &clients[i]);
     }
     fin_event_advance(&accepted, fin_acceptor_close(a));
 }
 
 // Of the others so many wait in another thread.
 static void one_is_cancelled(enum how how, enum how others, int elsewhere) {
-    int clients[OTHERS];
-    struct group first = {how, 1, 0, &comes, clients}, here = {others, OTHERS - elsewhere, 1, &over, NULL},
-                 there = {others, elsewhere, 1, &over, NULL};
+    struct group first = {how, 1, 0, &comes, true}, here = {others, OTHERS - elsewhere, 1, &over, false},
+                 there = {others, elsewhere, 1, &over, false};
     struct fin_thread_handle thread;
     struct fin_event *events[] = {&waits, &comes, &over, &accepted};
     for (int i = 0; i < 4; i++)
@@ -81,8 +79,7 @@ static void one_is_cancelled(enum how how, enum how others, int elsewhere) {
     }
     fin_thread_join_nc(&thread);
     CHECK_EQ((int)accepted.count, OTHERS);
-    for (int i = 0; i < OTHERS; i++)
-        close(clients[i]);
+    close_clients();
 }
 
 int main(void) {
