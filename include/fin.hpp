@@ -28,6 +28,7 @@
 
 #include <fin.h>
 #include <fin/chan.hpp>
+#include <fin/check.hpp>
 #include <fin/chrono.hpp>
 #include <fin/cont.hpp>
 #include <fin/descriptor.hpp>
@@ -440,15 +441,6 @@ FIN_TAGGED_ FIN_BLOCKING bool deadline(Time when, Body &&body) {
 #ifdef FIN_ELIDE
 } // namespace sequential
 #endif
-
-// Returns the result of a fin_* call; throws std::system_error if it is a negative errno. With a text, as in
-// fin::check(fin_open(...), "the log"), what() begins with it: "the log: No such file or directory".
-template <class Int, class... What> FIN_TAGGED_ Int check(Int result, const What &...what) {
-    static_assert(std::is_signed_v<Int>, "fin::check of an unsigned number would find no error: errors are negative");
-    if (result < 0)
-        detail::raise<std::system_error>(static_cast<int>(-result), std::generic_category(), what...);
-    return result;
-}
 
 } // namespace fin
 

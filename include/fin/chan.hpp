@@ -24,22 +24,16 @@
 #include <cstdlib>
 #include <string>
 #include <string_view> // with std::data and std::size
-#include <system_error>
 #include <type_traits>
 #include <utility>
 
 #include <fin/chan.h>
-#include <fin/raise.hpp>
+#include <fin/check.hpp>
 
 namespace fin {
 namespace detail {
 
 class FIN_TAGGED_ accepting; // <fin/co_chan.hpp>
-
-FIN_TAGGED_ inline void made(int error, const char *what) {
-    if (error != 0)
-        raise<std::system_error>(-error, std::generic_category(), what);
-}
 
 // In a destructor.
 [[noreturn]] __attribute__((noinline, cold)) inline void in_use(const char *what) noexcept {
@@ -129,7 +123,7 @@ public:
     explicit chan(fin_chan *end) noexcept : end_(end) {} // what fin_chan_take and others made becomes this object's
     // Connects to a listener.
     FIN_TAGGED_ FIN_BLOCKING explicit chan(const char *name, unsigned flags = 0) {
-        detail::made(fin_chan_connect(&end_, name, flags), "fin::chan");
+        fin::check(fin_chan_connect(&end_, name, flags), "fin::chan");
     }
     FIN_TAGGED_ FIN_BLOCKING explicit chan(const std::string &name, unsigned flags = 0) : chan(name.c_str(), flags) {}
     chan(chan &&other) noexcept : end_(other.release()) {}
@@ -145,7 +139,7 @@ public:
     // Both ends of a new channel.
     FIN_TAGGED_ static std::pair<chan, chan> pair(const fin_chan_options &options = {}) {
         std::pair<chan, chan> ends;
-        detail::made(fin_chan_pair(&ends.first.end_, &ends.second.end_, &options), "fin::chan::pair");
+        fin::check(fin_chan_pair(&ends.first.end_, &ends.second.end_, &options), "fin::chan::pair");
         return ends;
     }
     explicit operator bool() const noexcept { return end_ != nullptr; }
@@ -265,7 +259,7 @@ class chan_listener {
 public:
     // fin_chan_listen. The options are those of the channels.
     FIN_TAGGED_ explicit chan_listener(const char *name, const fin_chan_options &options = {}) {
-        detail::made(fin_chan_listen(&l_, name, &options), "fin::chan_listener");
+        fin::check(fin_chan_listen(&l_, name, &options), "fin::chan_listener");
     }
     FIN_TAGGED_ explicit chan_listener(const std::string &name, const fin_chan_options &options = {})
         : chan_listener(name.c_str(), options) {}

@@ -39,7 +39,7 @@ public:
     explicit rpc(fin_rpc *end) noexcept : end_(end) {} // what fin_rpc_open made becomes this object's
     // fin_rpc_open: the end becomes this object's, or stays with `c` where it throws. EINVAL, too, of none.
     FIN_TAGGED_ explicit rpc(chan &&c, unsigned flags = 0) {
-        detail::made(c ? fin_rpc_open(&end_, c.native_handle(), flags) : -EINVAL, "fin::rpc");
+        fin::check(c ? fin_rpc_open(&end_, c.native_handle(), flags) : -EINVAL, "fin::rpc");
         (void)c.release();
     }
     rpc(rpc &&other) noexcept : end_(std::exchange(other.end_, nullptr)) {}

@@ -39,7 +39,7 @@ template <class Handler> FIN_TAGGED_ void run_handler(void *handler) noexcept {
 // which return -ESHUTDOWN; it ends after its sources.
 class waitset {
 public:
-    FIN_TAGGED_ waitset() { detail::made(fin_waitset_new(&w_), "fin::waitset"); }
+    FIN_TAGGED_ waitset() { fin::check(fin_waitset_new(&w_), "fin::waitset"); }
     explicit waitset(fin_waitset *w) noexcept : w_(w) {} // what fin_waitset_new made becomes this object's
     waitset(const waitset &) = delete;
     waitset &operator=(const waitset &) = delete;
@@ -76,8 +76,8 @@ class waitset_source {
 public:
     template <class Handler> FIN_TAGGED_ waitset_source(waitset &set, Handler &handler) : set_(set.native_handle()) {
         detail::check_handler<Handler>();
-        detail::made(fin_waitset_add_source(set_, &source_, detail::run_handler<Handler>, detail::address_of(handler)),
-                     "fin::waitset_source");
+        fin::check(fin_waitset_add_source(set_, &source_, detail::run_handler<Handler>, detail::address_of(handler)),
+                   "fin::waitset_source");
     }
     template <class Handler> waitset_source(waitset &, const Handler &&) = delete; // a temporary, as of waitset::add
     waitset_source(const waitset_source &) = delete;
