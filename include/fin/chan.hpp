@@ -99,12 +99,68 @@ template <class T> int received(ssize_t n) {
 template <class T> constexpr void check_object() {
     static_assert(!std::is_const_v<T> && !std::is_volatile_v<T>, "what a message is received into is written to");
     static_assert(is_object<std::remove_cv_t<T>>,
-                  "what refers to memory elsewhere, or can be of any length: receive into a buffer, with its size");
+                  "what refers to memory elsewhere and does not grow: receive into a buffer, with its size");
 }
 template <class T> void *place_of(T &object) {
     check_object<T>();
     return const_cast<std::remove_cv_t<T> *>(__builtin_addressof(object));
 }
+
+// A container whose number of elements can be what a message has.
+template <class T, class = void> constexpr bool grows = false;
+template <class T>
+constexpr bool grows<T, std::void_t<element_of<T>, decltype(std::declval<T &>().resize(size_t()))>> =
+    !std::is_const_v<T> && is_object<element_of<T>>;
+template <class T> constexpr bool fits(size_t size) {
+    if constexpr (grows<T>)
+        return size % sizeof(element_of<T>) == 0;
+    else
+        return size == sizeof(T);
+}
+
+// Where a message is received: while (place.wants_more(recv(place.data(), place.size()))). An object takes what comes; a
+// container has as many elements as the last time, or 64 bytes, and twice as many where the message is longer, which stays
+// in the channel meanwhile. What else came than a message leaves a container empty.
+template <class T, bool = grows<T>> class message_place {
+public:
+    explicit message_place(T &object) : object_(object) {}
+    void *data() const { return place_of(object_); }
+    size_t size() const { return sizeof(T); }
+    bool wants_more(ssize_t n) {
+        n_ = n;
+        return false;
+    }
+    int result() const { return received<T>(n_); }
+
+private:
+    T &object_;
+    ssize_t n_ = 0;
+};
+template <class T> class message_place<T, true> {
+    static constexpr size_t each = sizeof(element_of<T>);
+
+public:
+    explicit message_place(T &elements) : elements_(elements) {
+        if (std::size(elements) * each < 64)
+            elements.resize((64 + each - 1) / each);
+    }
+    void *data() const { return std::data(elements_); }
+    size_t size() const { return std::size(elements_) * each; }
+    bool wants_more(ssize_t n) {
+        if (n == -EMSGSIZE) {
+            elements_.resize(2 * std::size(elements_));
+            return true;
+        }
+        result_ = n < 0 ? static_cast<int>(n) : fits<T>(static_cast<size_t>(n)) ? 0 : -EBADMSG;
+        elements_.resize(result_ == 0 ? static_cast<size_t>(n) / each : 0);
+        return false;
+    }
+    int result() const { return result_; }
+
+private:
+    T &elements_;
+    int result_ = 0;
+};
 
 } // namespace detail
 
@@ -114,9 +170,11 @@ template <class T> void *place_of(T &object) {
 // A message is some bytes; or an object that can be copied as bytes (a trivially copyable one), or an array of such (with
 // all its elements: a string literal ends with its 0); or the elements of a std::string, string_view, vector, span and the
 // like. To receive an object, the two sides must know what is sent: a message of another length is -EBADMSG, and gone, if it
-// is shorter, though some of it may be in the object; or -EMSGSIZE, and still there, until it is received as bytes. What
-// another process sends is any bytes: an object of integers has some value then, a bool or a std::optional may have none.
-// What lies in the gaps of an object is sent with it.
+// is shorter, though some of it may be in the object; or -EMSGSIZE, and still there, until it is received as bytes. A
+// std::string, a vector, and what else has resize() gets as many elements as the message has; none where none came. The last
+// of them being in parts is -EBADMSG, and where there is no memory for them (std::bad_alloc) the message stays. What another
+// process sends is any bytes, and as many as its channel takes: an object of integers has some value then, a bool or a
+// std::optional may have none. What lies in the gaps of an object is sent with it.
 class chan {
 public:
     chan() noexcept = default;
@@ -158,28 +216,42 @@ public:
         return try_send(detail::message_bytes<T>::data(message), detail::message_bytes<T>::size(message));
     }
 
-    // fin_chan_recv: the length of a message. Of an object: 0.
+    // fin_chan_recv: the length of a message. Of an object or a container: 0.
     [[nodiscard]] FIN_BLOCKING ssize_t recv(void *buffer, size_t size) { return fin_chan_recv(end_, buffer, size); }
     [[nodiscard]] FIN_BLOCKING ssize_t recv_nc(void *buffer, size_t size) { return fin_chan_recv_nc(end_, buffer, size); }
     [[nodiscard]] ssize_t try_recv(void *buffer, size_t size) { return fin_chan_try_recv(end_, buffer, size); }
     template <class T> [[nodiscard]] FIN_BLOCKING int recv(T &message) {
-        return detail::received<T>(recv(detail::place_of(message), sizeof message));
+        detail::message_place<T> place(message);
+        while (place.wants_more(recv(place.data(), place.size()))) {
+        }
+        return place.result();
     }
     template <class T> [[nodiscard]] FIN_BLOCKING int recv_nc(T &message) {
-        return detail::received<T>(recv_nc(detail::place_of(message), sizeof message));
+        detail::message_place<T> place(message);
+        while (place.wants_more(recv_nc(place.data(), place.size()))) {
+        }
+        return place.result();
     }
     template <class T> [[nodiscard]] int try_recv(T &message) {
-        return detail::received<T>(try_recv(detail::place_of(message), sizeof message));
+        detail::message_place<T> place(message);
+        while (place.wants_more(try_recv(place.data(), place.size()))) {
+        }
+        return place.result();
     }
 
-    // fin_chan_send_recv: the length of the answer. Of an object: 0.
+    // fin_chan_send_recv: the length of the answer. Of an object or a container: 0.
     [[nodiscard]] FIN_BLOCKING ssize_t send_recv(const void *data, size_t size, void *buffer, size_t room) {
         return fin_chan_send_recv(end_, data, size, buffer, room);
     }
     template <class Request, class Answer> [[nodiscard]] FIN_BLOCKING int send_recv(const Request &request, Answer &answer) {
         using bytes = detail::message_bytes<Request>;
-        return detail::received<Answer>(
-            send_recv(bytes::data(request), bytes::size(request), detail::place_of(answer), sizeof answer));
+        if constexpr (detail::grows<Answer>) { // which may be the request, too
+            int error = send(request);
+            return error ? error : recv(answer);
+        } else {
+            return detail::received<Answer>(
+                send_recv(bytes::data(request), bytes::size(request), detail::place_of(answer), sizeof answer));
+        }
     }
 
     size_t most() const { return fin_chan_most(end_); } // the longest message, in bytes

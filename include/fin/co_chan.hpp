@@ -36,6 +36,36 @@ template <class T, class Storage, class Start> auto receive_by(Start start) {
     return receiving<T, Start, Storage>(start);
 }
 
+// The same in a task, for a container.
+template <class T, class Receive> FIN_TAGGED_ task<int> receive_elements(T &elements, Receive receive) {
+    message_place<T> place(elements);
+    bool more = true;
+    while (more)
+        more = place.wants_more(co_await receive(place.data(), place.size()));
+    co_return place.result();
+}
+template <class Request, class Answer> FIN_TAGGED_ task<int> send_and_receive(fin_chan *end, const Request &request,
+                                                                             Answer &answer) {
+    using bytes = message_bytes<Request>;
+    int error = co_await chan_operation<fin_chan_send_on>(end, bytes::data(request), bytes::size(request));
+    if (error)
+        co_return error;
+    error = co_await receive_elements(answer,
+                                      [end](void *p, size_t n) { return chan_operation<fin_chan_recv_on>(end, p, n); });
+    co_return error;
+}
+template <class Request, class Answer> FIN_TAGGED_ task<int> call_for_elements(fin_rpc *end, const Request &request,
+                                                                              Answer &answer) {
+    using bytes = message_bytes<Request>;
+    begun begun(end);
+    int error = fin_rpc_send(end, bytes::data(request), bytes::size(request), &begun.id);
+    if (error)
+        co_return error;
+    error = co_await receive_elements(
+        answer, [end, id = begun.id](void *p, size_t n) { return rpc_operation<fin_rpc_recv_on>(end, id, p, n); });
+    co_return error;
+}
+
 struct accepts {
     fin_chan_listener *from;
     fin_chan *end;
@@ -93,12 +123,17 @@ inline auto accept(fin_rpc *r, void *request, size_t room, uint32_t &id) {
 }
 inline auto serve(fin_rpc *r, fin_rpc_fn *fn, void *arg) { return detail::rpc_operation<fin_rpc_serve_on>(r, fn, arg); }
 
-// <fin/chan.hpp>, <fin/waitset.hpp> and <fin/rpc.hpp>: of an object that is received, 0.
+// <fin/chan.hpp>, <fin/waitset.hpp> and <fin/rpc.hpp>: of an object or a container that is received, 0. For a container
+// they are tasks.
 inline auto recv(chan &c, void *buffer, size_t size) { return recv(c.native_handle(), buffer, size); }
 template <class T> auto recv(chan &c, T &message) {
-    return detail::receive_by<T, fin_chan_on>([end = c.native_handle(), &message](auto... rest) {
-        return fin_chan_recv_on(end, detail::place_of(message), sizeof message, rest...);
-    });
+    if constexpr (detail::grows<T>)
+        return detail::receive_elements(
+            message, [end = c.native_handle()](void *p, size_t n) { return recv(end, p, n); });
+    else
+        return detail::receive_by<T, fin_chan_on>([end = c.native_handle(), &message](auto... rest) {
+            return fin_chan_recv_on(end, detail::place_of(message), sizeof message, rest...);
+        });
 }
 inline auto send(chan &c, const void *data, size_t size) { return send(c.native_handle(), data, size); }
 template <class T> auto send(chan &c, const T &message) {
@@ -106,10 +141,13 @@ template <class T> auto send(chan &c, const T &message) {
 }
 template <class Request, class Answer> auto send_recv(chan &c, const Request &request, Answer &answer) {
     using bytes = detail::message_bytes<Request>;
-    return detail::receive_by<Answer, fin_chan_on>(
-        [end = c.native_handle(), data = bytes::data(request), size = bytes::size(request), &answer](auto... rest) {
-            return fin_chan_send_recv_on(end, data, size, detail::place_of(answer), sizeof answer, rest...);
-        });
+    if constexpr (detail::grows<Answer>)
+        return detail::send_and_receive(c.native_handle(), request, answer);
+    else
+        return detail::receive_by<Answer, fin_chan_on>(
+            [end = c.native_handle(), data = bytes::data(request), size = bytes::size(request), &answer](auto... rest) {
+                return fin_chan_send_recv_on(end, data, size, detail::place_of(answer), sizeof answer, rest...);
+            });
 }
 inline auto send_recv(chan &c, const void *data, size_t size, void *buffer, size_t room) {
     return send_recv(c.native_handle(), data, size, buffer, room);
@@ -122,22 +160,33 @@ inline auto call(rpc &r, const void *request, size_t size, void *answer, size_t 
 }
 template <class Request, class Answer> auto call(rpc &r, const Request &request, Answer &answer) {
     using bytes = detail::message_bytes<Request>;
-    return detail::receive_by<Answer, fin_rpc_on>(
-        [end = r.native_handle(), data = bytes::data(request), size = bytes::size(request), &answer](auto... rest) {
-            return fin_rpc_call_on(end, data, size, detail::place_of(answer), sizeof answer, rest...);
-        });
+    if constexpr (detail::grows<Answer>)
+        return detail::call_for_elements(r.native_handle(), request, answer);
+    else
+        return detail::receive_by<Answer, fin_rpc_on>(
+            [end = r.native_handle(), data = bytes::data(request), size = bytes::size(request), &answer](auto... rest) {
+                return fin_rpc_call_on(end, data, size, detail::place_of(answer), sizeof answer, rest...);
+            });
 }
 inline auto recv(rpc &r, uint32_t id, void *answer, size_t room) { return recv(r.native_handle(), id, answer, room); }
 template <class T> auto recv(rpc &r, uint32_t id, T &answer) {
-    return detail::receive_by<T, fin_rpc_on>([end = r.native_handle(), id, &answer](auto... rest) {
-        return fin_rpc_recv_on(end, id, detail::place_of(answer), sizeof answer, rest...);
-    });
+    if constexpr (detail::grows<T>)
+        return detail::receive_elements(
+            answer, [end = r.native_handle(), id](void *p, size_t n) { return recv(end, id, p, n); });
+    else
+        return detail::receive_by<T, fin_rpc_on>([end = r.native_handle(), id, &answer](auto... rest) {
+            return fin_rpc_recv_on(end, id, detail::place_of(answer), sizeof answer, rest...);
+        });
 }
 inline auto accept(rpc &r, void *request, size_t room, uint32_t &id) { return accept(r.native_handle(), request, room, id); }
 template <class T> auto accept(rpc &r, T &request, uint32_t &id) {
-    return detail::receive_by<T, fin_rpc_on>([end = r.native_handle(), &request, &id](auto... rest) {
-        return fin_rpc_accept_on(end, detail::place_of(request), sizeof request, &id, rest...);
-    });
+    if constexpr (detail::grows<T>)
+        return detail::receive_elements(
+            request, [end = r.native_handle(), &id](void *p, size_t n) { return accept(end, p, n, id); });
+    else
+        return detail::receive_by<T, fin_rpc_on>([end = r.native_handle(), &request, &id](auto... rest) {
+            return fin_rpc_accept_on(end, detail::place_of(request), sizeof request, &id, rest...);
+        });
 }
 
 } // namespace co

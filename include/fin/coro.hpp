@@ -195,13 +195,8 @@ template <class Body> class FIN_TAGGED_ calling : public awaited {
     static_assert(lies_in_a_coroutine<holder<result>> && lies_in_a_coroutine<Body>,
                   "a coroutine lies in memory that is aligned as operator new aligns: let it return a pointer");
 
-#if !defined(__clang__) && __GNUC__ < 13
-    static_assert(std::is_lvalue_reference_v<Body> || std::is_trivially_copyable_v<Body>,
-                  "what a closure in a co_await owns, GCC 12 destroys twice: give the closure a name");
-#endif
-
 public:
-    explicit calling(Body &&b) : body_(std::forward<Body>(b)) {}
+    explicit calling(Body &&b) : body_(std::forward<Body>(b)) { check_in_co_await<Body>(); }
     bool await_ready() const noexcept { return in_a_block(); }
     result await_resume() {
         if (error_)
@@ -404,10 +399,7 @@ namespace co {
 // With GCC 12 a closure that owns something has to have a name, as for with_stack; if it cannot be copied, std::ref(it).
 template <class Body, class... Args>
 FIN_TAGGED_ auto invoke(Body &&body, Args &&...args) -> detail::called_with<std::decay_t<Body>, std::decay_t<Args>...> {
-#if !defined(__clang__) && __GNUC__ < 13
-    static_assert(std::is_lvalue_reference_v<Body> || std::is_trivially_copyable_v<std::decay_t<Body>>,
-                  "what a closure in a co_await owns, GCC 12 destroys twice: give the closure a name");
-#endif
+    detail::check_in_co_await<Body>();
     return detail::invoked<std::decay_t<Body>, std::decay_t<Args>...>(std::forward<Body>(body), std::forward<Args>(args)...);
 }
 
@@ -493,4 +485,5 @@ inline auto suspend(fin_awe *&slot, void (*then)(void *), void *arg) {
 #include <fin/co_finish.hpp>
 #include <fin/co_io.hpp>
 #include <fin/co_sync.hpp>
+#include <fin/co_serve.hpp> // needs the others
 #endif

@@ -82,6 +82,14 @@ template <class Exception, class... What> [[noreturn]] FIN_TAGGED_ inline void r
     std::abort();
 }
 
+// Of what is called in a co_await, and may be a temporary there.
+template <class Body> constexpr void check_in_co_await() {
+#if !defined(__clang__) && __GNUC__ < 13
+    static_assert(std::is_lvalue_reference_v<Body> || std::is_trivially_copyable_v<std::decay_t<Body>>,
+                  "what a closure in a co_await owns, GCC 12 destroys twice: give the closure a name");
+#endif
+}
+
 template <class T> constexpr bool lies_in_a_coroutine = alignof(T) <= __STDCPP_DEFAULT_NEW_ALIGNMENT__;
 template <class T> constexpr bool lies_in_a_coroutine<T &> = true;
 

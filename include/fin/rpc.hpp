@@ -29,6 +29,49 @@ template <class Result> constexpr void check_served() {
                   "what serves a request is not waited for: start it in a block");
 }
 
+// A call that nobody waits for any more when this ends.
+struct begun {
+    explicit begun(fin_rpc *end) : end_(end) {}
+    begun(const begun &) = delete;
+    begun &operator=(const begun &) = delete;
+    ~begun() { (void)fin_rpc_forget(end_, id); }
+
+    uint32_t id = 0;
+
+private:
+    fin_rpc *end_;
+};
+
+// A request, from the bytes that came: an object need not have a constructor.
+template <class T, bool = grows<T>> class request {
+public:
+    request(const void *bytes, size_t size) : is_one_(fits<T>(size)) {
+        check_object<T>();
+        if (is_one_)
+            std::memcpy(bytes_, bytes, sizeof(T));
+    }
+    explicit operator bool() const { return is_one_; } // it has the length of one
+    const T &object() const { return *std::launder(reinterpret_cast<const T *>(bytes_)); }
+
+private:
+    alignas(T) unsigned char bytes_[sizeof(T)];
+    bool is_one_;
+};
+template <class T> class request<T, true> {
+public:
+    FIN_TAGGED_ request(const void *bytes, size_t size) : is_one_(fits<T>(size)) {
+        elements_.resize(is_one_ ? size / sizeof(element_of<T>) : 0);
+        if (is_one_ && size)
+            std::memcpy(std::data(elements_), bytes, size);
+    }
+    explicit operator bool() const { return is_one_; }
+    const T &object() const { return elements_; }
+
+private:
+    T elements_;
+    bool is_one_;
+};
+
 } // namespace detail
 
 // An end for calls, or none, of which nothing may be called. The destructor closes it, and its channel; if an AWE is in one
@@ -54,14 +97,20 @@ public:
     }
     explicit operator bool() const noexcept { return end_ != nullptr; }
 
-    // fin_rpc_call: the length of the answer. Of an object: 0.
+    // fin_rpc_call: the length of the answer. Of an object or a container: 0.
     [[nodiscard]] FIN_BLOCKING ssize_t call(const void *request, size_t size, void *answer, size_t room) {
         return fin_rpc_call(end_, request, size, answer, room);
     }
     template <class Request, class Answer> [[nodiscard]] FIN_BLOCKING int call(const Request &request, Answer &answer) {
         using bytes = detail::message_bytes<Request>;
-        return detail::received<Answer>(
-            call(bytes::data(request), bytes::size(request), detail::place_of(answer), sizeof answer));
+        if constexpr (detail::grows<Answer>) {
+            detail::begun begun(end_);
+            int error = send(request, begun.id);
+            return error ? error : recv(begun.id, answer);
+        } else {
+            return detail::received<Answer>(
+                call(bytes::data(request), bytes::size(request), detail::place_of(answer), sizeof answer));
+        }
     }
 
     // The two halves of that, and fin_rpc_forget, which gives a call up.
@@ -75,17 +124,23 @@ public:
         return fin_rpc_recv(end_, id, answer, room);
     }
     template <class Answer> [[nodiscard]] FIN_BLOCKING int recv(uint32_t id, Answer &answer) {
-        return detail::received<Answer>(recv(id, detail::place_of(answer), sizeof answer));
+        detail::message_place<Answer> place(answer);
+        while (place.wants_more(recv(id, place.data(), place.size()))) {
+        }
+        return place.result();
     }
     int forget(uint32_t id) { return fin_rpc_forget(end_, id); }
 
-    // fin_rpc_accept: the length of the next request, and its id. Of an object: 0. A request of another length is -EBADMSG,
-    // and wants an answer, if it is shorter.
+    // fin_rpc_accept: the length of the next request, and its id. Of an object or a container: 0. A request of another
+    // length is -EBADMSG, and wants an answer, if it is shorter.
     [[nodiscard]] FIN_BLOCKING ssize_t accept(void *request, size_t room, uint32_t &id) {
         return fin_rpc_accept(end_, request, room, &id);
     }
     template <class Request> [[nodiscard]] FIN_BLOCKING int accept(Request &request, uint32_t &id) {
-        return detail::received<Request>(accept(detail::place_of(request), sizeof request, id));
+        detail::message_place<Request> place(request);
+        while (place.wants_more(accept(place.data(), place.size(), id))) {
+        }
+        return place.result();
     }
     // fin_rpc_reply.
     [[nodiscard]] FIN_BLOCKING int reply(uint32_t id, const void *answer, size_t size) {
@@ -109,23 +164,19 @@ public:
         return fin_rpc_serve(end_, work, detail::address_of(fn));
     }
 
-    // The same with objects: the answer is what fn(request) returns, an object or a container. A request of another length
-    // is answered by an empty message.
+    // The same with objects or containers: the answer is what fn(request) returns. A request of another length is answered
+    // by an empty message.
     template <class Request, class Fn> FIN_TAGGED_ FIN_BLOCKING int serve(Fn &&fn) {
         using function = std::remove_reference_t<Fn>;
         static_assert(std::is_invocable_v<function &, const Request &>, "what serves is called with (const request &)");
         using answer = std::remove_cv_t<std::remove_reference_t<std::invoke_result_t<function &, const Request &>>>;
         detail::check_served<answer>();
         static_assert(!std::is_void_v<answer>, "what serves objects returns the answer");
-        detail::check_object<Request>();
         return serve([this, &fn](uint32_t id, void *bytes, size_t size) FIN_BLOCKING noexcept {
-            alignas(Request) unsigned char copy[sizeof(Request)];
-            if (size != sizeof(Request)) {
+            if (detail::request<Request> request(bytes, size); request)
+                (void)reply(id, static_cast<const answer &>(fn(request.object())));
+            else
                 (void)reply(id, nullptr, 0);
-                return;
-            }
-            std::memcpy(copy, bytes, size);
-            (void)reply(id, static_cast<const answer &>(fn(*std::launder(reinterpret_cast<const Request *>(copy)))));
         });
     }
 

@@ -56,10 +56,11 @@ REASON = {'async': 'fin_async_must_be_inside_fin_finish', 'cancel': 'fin_cancel_
           'awaits_aligned': 'a coroutine lies in memory that is aligned as operator new aligns',
           'awaits_aligned_result': 'a coroutine lies in memory that is aligned as operator new aligns',
           'awaits_started_value': 'a finish block owns a fin::task<>: nobody would take another',
+          'awaits_no_answer': 'what serves objects returns the answer',
           'awaits_dropped_task': 'a fin::task that a body returns would not run',
           'awaits_call_of_task': 'fin::co::with_stack and offload make a call',
           'awaits_call_of_step': 'fin::co::with_stack and offload make a call',
-          **dict.fromkeys(('awaits_owning_call', 'awaits_owning_invoke'),
+          **dict.fromkeys(('awaits_owning_call', 'awaits_owning_invoke', 'awaits_owning_serve'),
                           'what a closure in a co_await owns, GCC 12 destroys twice')}
 
 # These say it in the headers themselves, and nothing else.
