@@ -126,7 +126,7 @@ inline auto serve(fin_rpc *r, fin_rpc_fn *fn, void *arg) { return detail::rpc_op
 // <fin/chan.hpp>, <fin/waitset.hpp> and <fin/rpc.hpp>: of an object or a container that is received, 0. For a container
 // they are tasks.
 inline auto recv(chan &c, void *buffer, size_t size) { return recv(c.native_handle(), buffer, size); }
-template <class T> auto recv(chan &c, T &message) {
+template <class T> FIN_TAGGED_ auto recv(chan &c, T &message) {
     if constexpr (detail::grows<T>)
         return detail::receive_elements(
             message, [end = c.native_handle()](void *p, size_t n) { return recv(end, p, n); });
@@ -139,7 +139,7 @@ inline auto send(chan &c, const void *data, size_t size) { return send(c.native_
 template <class T> auto send(chan &c, const T &message) {
     return send(c, detail::message_bytes<T>::data(message), detail::message_bytes<T>::size(message));
 }
-template <class Request, class Answer> auto send_recv(chan &c, const Request &request, Answer &answer) {
+template <class Request, class Answer> FIN_TAGGED_ auto send_recv(chan &c, const Request &request, Answer &answer) {
     using bytes = detail::message_bytes<Request>;
     if constexpr (detail::grows<Answer>)
         return detail::send_and_receive(c.native_handle(), request, answer);
@@ -158,7 +158,7 @@ inline auto next(waitset &w, void *&arg) { return next(w.native_handle(), arg); 
 inline auto call(rpc &r, const void *request, size_t size, void *answer, size_t room) {
     return call(r.native_handle(), request, size, answer, room);
 }
-template <class Request, class Answer> auto call(rpc &r, const Request &request, Answer &answer) {
+template <class Request, class Answer> FIN_TAGGED_ auto call(rpc &r, const Request &request, Answer &answer) {
     using bytes = detail::message_bytes<Request>;
     if constexpr (detail::grows<Answer>)
         return detail::call_for_elements(r.native_handle(), request, answer);
@@ -169,7 +169,7 @@ template <class Request, class Answer> auto call(rpc &r, const Request &request,
             });
 }
 inline auto recv(rpc &r, uint32_t id, void *answer, size_t room) { return recv(r.native_handle(), id, answer, room); }
-template <class T> auto recv(rpc &r, uint32_t id, T &answer) {
+template <class T> FIN_TAGGED_ auto recv(rpc &r, uint32_t id, T &answer) {
     if constexpr (detail::grows<T>)
         return detail::receive_elements(
             answer, [end = r.native_handle(), id](void *p, size_t n) { return recv(end, id, p, n); });
@@ -179,7 +179,7 @@ template <class T> auto recv(rpc &r, uint32_t id, T &answer) {
         });
 }
 inline auto accept(rpc &r, void *request, size_t room, uint32_t &id) { return accept(r.native_handle(), request, room, id); }
-template <class T> auto accept(rpc &r, T &request, uint32_t &id) {
+template <class T> FIN_TAGGED_ auto accept(rpc &r, T &request, uint32_t &id) {
     if constexpr (detail::grows<T>)
         return detail::receive_elements(
             request, [end = r.native_handle(), &id](void *p, size_t n) { return accept(end, p, n, id); });

@@ -101,7 +101,8 @@ public:
     [[nodiscard]] FIN_BLOCKING ssize_t call(const void *request, size_t size, void *answer, size_t room) {
         return fin_rpc_call(end_, request, size, answer, room);
     }
-    template <class Request, class Answer> [[nodiscard]] FIN_BLOCKING int call(const Request &request, Answer &answer) {
+    template <class Request, class Answer>
+    [[nodiscard]] FIN_TAGGED_ FIN_BLOCKING int call(const Request &request, Answer &answer) {
         using bytes = detail::message_bytes<Request>;
         if constexpr (detail::grows<Answer>) {
             detail::begun begun(end_);
