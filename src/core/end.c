@@ -38,6 +38,11 @@ static void leave_called(struct fin_runtime *rt, const struct fin_body *body) {
     }
 }
 
+// On the scheduler's stack, as where a body that has blocked returns.
+static void has_ended(void *body) { fin_core_async_done(((struct fin_body *)body)->block, body); }
+
+// What a body that has blocked returns to is left alone: its function may have returned before (fin/thc.h), and where a
+// compiler does not optimize, code at that place writes to the function's frame.
 FIN_BLOCKING void fin_end_(void) {
     struct fin_runtime *rt = fin_here();
     struct fin_body *body = running_body(rt, pending_of(rt->thread.current));
@@ -59,6 +64,8 @@ FIN_BLOCKING void fin_end_(void) {
     }
     if (fin_tracking(rt))
         fin_track_drop(rt);
+    if (body_of(block) != body)
+        fin_arch_on_stack(rt->thread.scheduler, has_ended, body);
     const struct fin_awe *a = &block->awe; // see back_to_site in finish.c
     bool eager = block->flags & FIN_FINISH_EAGER;
     go(rt, fin_arch_site(body), body, eager ? a->context.fp : block->fp, eager ? a->bx : block->bx);
