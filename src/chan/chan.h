@@ -60,8 +60,8 @@ struct fin_chan {
 };
 
 // A reservation of the quick half has the turn without its mutex, as each store more would cost a line on its way to the
-// receiver a place in the processor's store buffer. Whoever looks at the mutex makes that good first. From then on the end is
-// not quick: the turn may be handed to somebody who waits, and nobody is to go ahead of him.
+// receiver a place in the processor's store buffer. Whoever looks at the mutex makes that good first. From then on the end
+// is not quick: the turn may be handed to somebody who waits, and nobody is to go ahead of him.
 static inline void out_settle(struct fin_chan *c) {
     if (!c->out.turn.shared && c->out.reserved) {
         c->out.turn.mutex.locked = true;
