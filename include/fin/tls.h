@@ -62,17 +62,18 @@ FIN_BLOCKING int fin_tls_connect_nc(struct fin_tls *t, const char *host);
 FIN_BLOCKING int fin_tls_accept(struct fin_tls *t);
 FIN_BLOCKING int fin_tls_accept_nc(struct fin_tls *t);
 
-// Reads at most one record's data. Returns the count; 0 if the peer has said that this was all, or of a `size` of 0.
-// Blocking. -ENOTCONN before the handshake.
+// Reads at most one record's data. Returns the count; 0 if the peer has said that this was all, or of a `size` of 0. What
+// OpenSSL answers to the peer meanwhile, such as a certificate that it asks for, is sent as soon as the socket has room for
+// it. Blocking. -ENOTCONN before the handshake.
 FIN_BLOCKING ssize_t fin_tls_read(struct fin_tls *t, void *buffer, size_t size);
 FIN_BLOCKING ssize_t fin_tls_read_nc(struct fin_tls *t, void *buffer, size_t size);
 
 // As fin_tls_read, with a continuation (fin/on.h). It does not return unless it is refused: then it returns a negative
 // errno, as the functions there do, and nothing has happened. Readers with and without a stack take turns in the order in
 // which they came. *buffer is written immediately before the continuation runs: so connections of a thread may share a
-// buffer, if each continuation uses or copies what is in it before it waits. Only if an answer of OpenSSL to the peer has no
-// room, because the peer reads nothing, does it wait for that room with a stack. Until the wait ends fin_cont_of, and
-// reports, show a continuation of the library.
+// buffer, if each continuation uses or copies what is in it before it waits. Only if OpenSSL has answered so much that the
+// connection has no room for it, because the peer reads nothing, does it wait for that room with a stack. Until the wait
+// ends fin_cont_of, and reports, show a continuation of the library.
 int fin_tls_read_on(struct fin_tls *t, void *buffer, size_t bytes, struct fin_more_on *on, fin_cont *cont, const void *state,
                     size_t size);
 

@@ -3,6 +3,7 @@
 // state is the address of what lies in the program's struct fin_more_on.
 #include "tls/tls.h"
 
+#include <poll.h>
 #include <string.h>
 
 #include <fin/on.h>
@@ -35,15 +36,30 @@ static void over(const struct reading *r, int result) {
     tell(r, result);
 }
 
+static void polled(void *state, int ready);
 static void received(void *state, int n);
+
+// These return where they are refused.
+static ssize_t receive(struct reading *r) {
+    return fin_recv_on(&r->wait.socket, r->t->fd, r->t->in, sizeof r->t->in, 0, received, &r, sizeof r);
+}
+
+// The peer may be waiting for what OpenSSL has answered.
+static ssize_t send_and_receive(struct reading *r) {
+    if (fin_tls_send_some(r->t))
+        return fin_poll_on(&r->wait.socket, r->t->fd, POLLIN | POLLOUT, polled, &r, sizeof r);
+    return receive(r);
+}
+
+static void polled(void *state, int ready) {
+    struct reading *r = *(struct reading **)state;
+    over(r, ready < 0 ? ready : (int)(ready == POLLOUT ? send_and_receive(r) : receive(r)));
+}
 
 // Pre: t->reading is this AWE's.
 static FIN_BLOCKING void go_on(struct reading *r) {
-    struct fin_tls *t = r->t;
-    ssize_t n = fin_tls_try_read(t, r->buffer, r->bytes);
-    if (n == -EAGAIN) // it returns where it is refused
-        n = fin_recv_on(&r->wait.socket, t->fd, t->in, sizeof t->in, 0, received, &r, sizeof r);
-    over(r, (int)n);
+    ssize_t n = fin_tls_try_read(r->t, r->buffer, r->bytes);
+    over(r, (int)(n == -EAGAIN ? send_and_receive(r) : n));
 }
 
 static FIN_BLOCKING void received(void *state, int n) {

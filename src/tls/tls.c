@@ -5,6 +5,7 @@
 
 #include <openssl/err.h>
 #include <openssl/x509v3.h>
+#include <poll.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -66,15 +67,16 @@ int fin_tls_flush(struct fin_tls *t) {
     return r < 0 ? r : 0;
 }
 
-// As much as can be sent without waiting. A reader that waited until the peer reads might wait for a peer that does the
-// same.
-static void send_some(struct fin_tls *t) {
+// A reader that waited until the peer reads might wait for a peer that does the same: so it waits for either.
+bool fin_tls_send_some(struct fin_tls *t) {
     if (fin_tls_all_sent(t) || fin_mutex_trylock(&t->sending) != 0)
-        return;
+        return false;
     ssize_t n = send(t->fd, t->out + t->out_at, t->out_end - t->out_at, MSG_DONTWAIT | MSG_NOSIGNAL);
+    bool fails = n < 0 && errno != EAGAIN && errno != EINTR;
     t->out_at += n > 0 ? (size_t)n : 0;
-    fin_tls_all_sent(t);
+    bool rest = !fin_tls_all_sent(t);
     fin_mutex_unlock(&t->sending);
+    return rest && !fails;
 }
 
 void fin_tls_received(struct fin_tls *t, size_t n) {
@@ -137,7 +139,7 @@ static int failed(struct fin_tls *t) {
         t->error = -ECONNABORTED;
     else
         t->error = rejected ? -EKEYREJECTED : -EPROTO;
-    send_some(t);
+    fin_tls_send_some(t);
     fin_event_advance(&t->received, 1); // nothing will come that counts
     return t->error;
 }
@@ -277,7 +279,7 @@ ssize_t fin_tls_try_read(struct fin_tls *t, void *buffer, size_t size) {
         ERR_clear_error();
         int r, why = SSL_get_error(t->ssl, SSL_read_ex(t->ssl, buffer, size, &n));
         if (why == SSL_ERROR_NONE || why == SSL_ERROR_WANT_READ) {
-            send_some(t); // what it answered
+            fin_tls_send_some(t); // what it answered
             drop_buffers(t);
         }
         if (why == SSL_ERROR_NONE)
@@ -290,10 +292,18 @@ ssize_t fin_tls_try_read(struct fin_tls *t, void *buffer, size_t size) {
     }
 }
 
+// The peer may be waiting for what OpenSSL has answered.
+static FIN_BLOCKING int send_and_receive(struct fin_tls *t) {
+    int r = POLLOUT;
+    while (r == POLLOUT && fin_tls_send_some(t))
+        r = fin_poll(t->fd, POLLIN | POLLOUT);
+    return r < 0 ? r : receive(t);
+}
+
 static FIN_BLOCKING ssize_t read_record(struct fin_tls *t, void *buffer, size_t size) {
     ssize_t r;
     while ((r = fin_tls_try_read(t, buffer, size)) == -EAGAIN)
-        if ((r = receive(t)) != 0)
+        if ((r = send_and_receive(t)) != 0)
             break;
     return r;
 }

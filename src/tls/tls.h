@@ -29,6 +29,9 @@ bool fin_tls_has_out(struct fin_tls *t);  // makes room for what OpenSSL writes;
 bool fin_tls_all_sent(struct fin_tls *t); // then it has no buffer for it any more
 
 // tls.c. Pre: t->reading is held.
+// As much as can be sent without waiting. Returns whether there is more, which nobody else is sending: as soon as there is
+// room for it, it is to be called again.
+bool fin_tls_send_some(struct fin_tls *t);
 // One attempt to take data. Returns as fin_tls_read; -EAGAIN: something is to be received into t->in first. It seldom
 // blocks: where what OpenSSL answers to the peer has no room.
 FIN_BLOCKING ssize_t fin_tls_try_read(struct fin_tls *t, void *buffer, size_t size);
