@@ -120,10 +120,16 @@ public:
     }
 
     // In a catch clause: an exception leaves the block. The one that left a body before counts, of which this is most likely
-    // a consequence: the block has been cancelled since.
+    // a consequence: the block has been cancelled since. It waits here, and not in the destructor, because the scope, which
+    // what is in the block may use until its end, ends before that.
     [[noreturn]] FIN_TAGGED_ __attribute__((noinline, cold)) void leave() {
         if (b_.flags & FIN_FINISH_FAILED)
             close();
+        cancel();
+        fin_finish_leave_(&b_);
+        exceptions_ = nullptr;
+        if (b_.flags & FIN_FINISH_FAILED)
+            (void)take_error(&b_); // it came second
         raise_again();
     }
 
