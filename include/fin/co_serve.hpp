@@ -24,10 +24,10 @@ FIN_TAGGED_ task<> answer(rpc &r, uint32_t id, request<Request> q, Fn &fn, semap
     using result = std::remove_cv_t<std::remove_reference_t<std::invoke_result_t<Fn &, const Request &>>>;
     static_assert(!std::is_void_v<result> && !std::is_same_v<result, task<>>, "what serves objects returns the answer");
     if constexpr (!is_task<result>) {
-        (void)r.reply(id, static_cast<const result &>(fn(q.object())));
+        answer_call(r, id, static_cast<const result &>(fn(q.object())));
     } else {
         auto &&a = co_await fn(q.object());
-        (void)r.reply(id, a);
+        answer_call(r, id, a);
     }
     places.release();
 }
@@ -66,7 +66,7 @@ namespace co {
 // GCC 12 a closure that owns something has to have a name). At most FIN_RPC_MOST requests are worked on at a time. Awaited,
 // it gives the error that ends it, once all of these tasks have ended: -ESHUTDOWN when the other side was closed. An
 // exception that leaves one cancels the others, and is thrown to whom awaits: close the end then, because that request has
-// no answer. A request of another length is answered by an empty message.
+// no answer. A request of another length, and one whose answer is too long, is answered by an empty message.
 template <class Request, class Fn> FIN_TAGGED_ task<int> serve(rpc &r, Fn &&fn) {
     static_assert(std::is_invocable_v<std::decay_t<Fn> &, const Request &>, "what serves is called with (const request &)");
     detail::check_in_co_await<Fn>();

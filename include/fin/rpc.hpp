@@ -72,6 +72,12 @@ private:
     bool is_one_;
 };
 
+// With an empty message in place of one that is too long: who called would wait for ever.
+template <class End, class Answer> FIN_BLOCKING void answer_call(End &r, uint32_t id, const Answer &a) {
+    if (r.reply(id, a) == -EMSGSIZE)
+        (void)r.reply(id, nullptr, 0);
+}
+
 } // namespace detail
 
 // An end for calls, or none, of which nothing may be called. The destructor closes it, and its channel; if an AWE is in one
@@ -165,8 +171,8 @@ public:
         return fin_rpc_serve(end_, work, detail::address_of(fn));
     }
 
-    // The same with objects or containers: the answer is what fn(request) returns. A request of another length is answered
-    // by an empty message.
+    // The same with objects or containers: the answer is what fn(request) returns. A request of another length, and one
+    // whose answer is longer than most(), is answered by an empty message.
     template <class Request, class Fn> FIN_TAGGED_ FIN_BLOCKING int serve(Fn &&fn) {
         using function = std::remove_reference_t<Fn>;
         static_assert(std::is_invocable_v<function &, const Request &>, "what serves is called with (const request &)");
@@ -175,7 +181,7 @@ public:
         static_assert(!std::is_void_v<answer>, "what serves objects returns the answer");
         return serve([this, &fn](uint32_t id, void *bytes, size_t size) FIN_BLOCKING noexcept {
             if (detail::request<Request> request(bytes, size); request)
-                (void)reply(id, static_cast<const answer &>(fn(request.object())));
+                detail::answer_call(*this, id, static_cast<const answer &>(fn(request.object())));
             else
                 (void)reply(id, nullptr, 0);
         });

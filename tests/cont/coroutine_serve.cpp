@@ -81,6 +81,8 @@ fin::task<> asks_text(fin::rpc &client) {
     CHECK(all == "hello, you");
     CHECK_EQ(co_await co::call(client, name, all), 0);
     CHECK(all == "hello, " + name);
+    CHECK_EQ(co_await co::call(client, std::string(client.most(), 'x'), all), 0); // to which the answer is too long
+    CHECK(all.empty());
     client = fin::rpc();
 }
 
