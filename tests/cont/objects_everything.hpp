@@ -1,0 +1,482 @@
+// SPDX-License-Identifier: BSD-2-Clause
+// What the AWEs of objects_everything.cpp do beside queues, each with things of its own: closures, arguments and results
+// whose copies and moves throw, in asyncs, tasks, threads, offloaded calls and locks; what is thrown must arrive at who has
+// had the copy made, and everything must be destroyed.
+#ifndef FIN_TESTS_OBJECTS_EVERYTHING_HPP
+#define FIN_TESTS_OBJECTS_EVERYTHING_HPP
+
+#include <mutex>
+
+#include <fcntl.h>
+
+#include "objects_everything_queue.hpp"
+
+// What all threads lock.
+struct common_things {
+    fin::mutex locks[2];
+    std::atomic<int> inside[2] = {};
+    long counts[2] = {};
+    fin::mutex m;
+    fin::condition_variable changed;
+    int tokens = 0, given_up = 0;
+};
+inline common_things *common;
+
+// ---- with a stack
+
+inline void asyncs() {
+    brittle b;
+    int what = b.what(), ran = 0, begun = 0;
+    bool threw = throws_of(what, [&] {
+        fin::finish([&](fin::scope &s) {
+            for (unsigned n = 1 + below(3); n-- > 0;) {
+                auto body = [b, what, &ran] {
+                    ends_late late;
+                    pause_here();
+                    CHECK_EQ(b.what(), what);
+                    may_throw(what, 8);
+                    ran++;
+                };
+                auto task = [b, what, &ran]() -> fin::task<> {
+                    co_await co::yield();
+                    brittle own(b);
+                    co_await co::yield();
+                    CHECK_EQ(own.what(), what);
+                    ran++;
+                };
+                switch (below(4)) {
+                case 0:
+                    s.async(body);
+                    break;
+                case 1:
+                    s.async(std::move(body));
+                    break;
+                case 2:
+                    s.async(task);
+                    break;
+                default:
+                    s.async(std::move(task));
+                }
+                begun++;
+            }
+        });
+    });
+    CHECK_EQ(b.what(), what);
+    CHECK(threw || ran == begun);
+}
+
+// With macros: bodies capture by reference.
+inline void blocks() {
+    brittle b;
+    int what = b.what(), ran = 0;
+    bool threw = throws_of(what, [&] {
+        fin_finish {
+            for (int i = 0; i < 3; i++) {
+                fin_async {
+                    ends_late late;
+                    brittle own(b);
+                    pause_here();
+                    brittle moved(std::move(own));
+                    CHECK(own.is_moved()); // NOLINT
+                    may_throw(moved.what(), 8);
+                    ran++;
+                };
+                fin_async_eager {
+                    pause_here();
+                    brittle own(b);
+                    ran++;
+                };
+                if (chance(3))
+                    brittle also(b);
+            }
+        }
+    });
+    CHECK(threw || ran == 6);
+}
+
+inline void threads() {
+    brittle b;
+    int what = b.what();
+    std::atomic<int> ran = 0;
+    bool started = false;
+    bool threw = throws_of(what, [&] {
+        fin::thread t;
+        auto body = [b, what, &ran](brittle &&x, const std::unique_ptr<object> &p) {
+            CHECK(b.what() == what && x.what() == what && p->what() > 0);
+            brittle own(std::move(x));
+            fin_yield();
+            ran++;
+        };
+        t = chance(2) ? fin::thread(body, b, std::make_unique<object>())
+                      : fin::thread(std::move(body), brittle(b), std::make_unique<object>());
+        started = true;
+        in_danger([&] {
+            if (chance(2))
+                return;
+            int r = t.join_cancellable();
+            CHECK_OF(r, r == 0 || (r == -ECANCELED && !calm));
+            CHECK_EQ(r == 0, !t.joinable());
+            CHECK(r != 0 || ran == 1);
+        });
+        may_throw(what);
+    });
+    CHECK_EQ(ran, started);
+    CHECK(threw || started);
+}
+
+inline void offloads() {
+    brittle b;
+    int what = b.what();
+    bool ran = false, throws = chance(4), cancelled = false;
+    bool threw = throws_of(what, [&] {
+        auto body = [b, what, throws, &ran] {
+            CHECK_EQ(b.what(), what);
+            ran = true;
+            if (throws)
+                throw_it(what);
+            return brittle(b);
+        };
+        try {
+            if (chance(2)) {
+                brittle got = fin::offload_nc(std::move(body));
+                CHECK(ran && !throws && got.what() == what);
+            } else {
+                in_danger([&] { CHECK_EQ(fin::offload(body).what(), what); });
+                CHECK(ran && !throws);
+            }
+        } catch (const std::system_error &e) {
+            CHECK(e.code() == std::errc::operation_canceled && !ran && !calm);
+            cancelled = true;
+        }
+    });
+    CHECK(threw || cancelled || (ran && !throws));
+    CHECK(!throws || threw || cancelled);
+}
+
+inline void inside(unsigned i) {
+    CHECK_EQ(++common->inside[i], 1);
+    common->counts[i]++;
+}
+inline void outside(unsigned i) { CHECK_EQ(--common->inside[i], 0); }
+struct is_inside {
+    unsigned i;
+    explicit is_inside(unsigned i) : i(i) { inside(i); }
+    ~is_inside() { outside(i); }
+};
+
+inline void locks() {
+    brittle b;
+    unsigned i = below(2);
+    throws_of(b.what(), [&] {
+        if (chance(2)) {
+            std::lock_guard hold(common->locks[i]);
+            is_inside here(i);
+            pause_here();
+            brittle own(b);
+        } else {
+            in_danger([&] {
+                int r = common->locks[i].lock_cancellable();
+                CHECK_OF(r, r == 0 || (r == -ECANCELED && !calm));
+                if (r != 0)
+                    return;
+                std::lock_guard hold(common->locks[i], std::adopt_lock);
+                is_inside here(i);
+                pause_here();
+                brittle own(b);
+            });
+        }
+    });
+}
+
+// Each gives as many tokens as it takes.
+inline void gives() {
+    std::lock_guard hold(common->m);
+    common->tokens++;
+    common->changed.notify_one();
+}
+inline void tokens() {
+    gives();
+    bool taken = false;
+    while (!taken)
+        in_danger([&] {
+            std::unique_lock hold(common->m);
+            int r = common->changed.wait_cancellable(hold, [] { return common->tokens > 0; });
+            CHECK_OF(r, r == 0 || (r == -ECANCELED && !calm));
+            CHECK_EQ(r == 0, common->tokens > 0);
+            if (r == 0) {
+                common->tokens--;
+                taken = true;
+            }
+        });
+}
+
+// Descriptors are closed, also while somebody waits, by whatever the block ends.
+inline void descriptors() {
+    brittle b;
+    int fds[2];
+    CHECK_EQ(pipe2(fds, O_CLOEXEC | O_NONBLOCK), 0);
+    fin::descriptor in(fds[0]), out(fds[1]), seen(fcntl(fds[0], F_DUPFD_CLOEXEC, 0));
+    throws_of(b.what(), [&] {
+        fin::descriptor own_out(std::move(out)), own_in;
+        own_in = std::move(in);
+        bool closes = false;
+        fin_finish {
+            fin_async {
+                char c = 0;
+                auto r = fin_read(own_in.get(), &c, 1);
+                CHECK_OF(r, r == -ECANCELED || (r == 1 && c == 'x') || r == 0 || (r == -EBADF && closes));
+            };
+            brittle own(b);
+            if (chance(2))
+                CHECK_EQ(fin_write_nc(own_out.get(), "x", 1), 1);
+            closes = chance(3);
+            if (closes)
+                CHECK_EQ(own_in.close(), 0);
+            if (chance(2))
+                own_out = fin::descriptor(); // what is read is the end
+            else if (chance(2))
+                CHECK_EQ(own_out.close(), 0);
+            pause_here();
+            if (own_out) {
+                if (chance(2))
+                    throw_it(b.what());
+                own_out = std::move(in); // none
+            }
+        }
+    });
+    CHECK(!in && !out && seen);
+    char c[2];
+    while (read(seen.get(), c, 2) > 0)
+        ;
+    CHECK_EQ(read(seen.get(), c, 2), 0); // not -1: nobody can write
+}
+
+// ---- without one
+
+inline fin::task<brittle> gives_back(brittle given, unsigned turns, int throws) {
+    for (; turns > 0; turns--)
+        co_await co::yield();
+    if (throws)
+        throw_it(throws);
+    co_return given; // a move
+}
+inline fin::task<> no_value(brittle given) {
+    ends_late late;
+    co_await co::yield();
+    brittle own(given);
+}
+inline int maybe(int what) { return chance(8) ? what : 0; }
+
+inline fin::task<> awaits_all(const brittle &b) {
+    int what = b.what();
+    auto one = gives_back(b, below(3), maybe(what));
+    auto two = no_value(b);
+    auto unused = gives_back(b, 1, 0);
+    if (chance(2)) {
+        auto [x, none] = co_await co::when_all(std::move(one), std::move(two));
+        static_assert(std::is_same_v<decltype(none), std::monostate>);
+        CHECK_EQ(x.what(), what);
+    } else {
+        std::vector<fin::task<brittle>> tasks;
+        tasks.push_back(std::move(one));
+        tasks.push_back(gives_back(b, below(3), maybe(what)));
+        auto all = co_await co::when_all(std::move(tasks));
+        CHECK(all.size() == 2 && all[0].what() == what && all[1].what() == what);
+    }
+}
+inline fin::task<> awaits_any(const brittle &b) {
+    int what = b.what();
+    auto one = gives_back(b, below(3), maybe(what));
+    auto two = no_value(b);
+    auto first = co_await co::when_any(std::move(one), std::move(two));
+    CHECK(first.index() == 1 || std::get<0>(first).what() == what);
+}
+inline fin::task<> awaits_within(const brittle &b) {
+    int what = b.what();
+    auto work = gives_back(b, below(4), maybe(what));
+    auto in_time = co_await co::within(calm ? UINT64_MAX : short_time(), std::move(work));
+    CHECK(in_time ? in_time->what() == what : !calm);
+}
+inline fin::task<> invokes(const brittle &b) {
+    int what = b.what();
+    auto body = [b, what](brittle x, const std::unique_ptr<object> &p) -> fin::task<brittle> {
+        ends_late late;
+        co_await co::yield();
+        CHECK(b.what() == what && p->what() > 0);
+        co_return x;
+    };
+    auto t = co::invoke(body, b, std::make_unique<object>());
+    auto other = co::invoke(body, b, std::make_unique<object>());
+    if (chance(2))
+        std::swap(t, other);
+    if (chance(4))
+        co_return;
+    brittle got = co_await std::move(t);
+    CHECK_EQ(got.what(), what);
+}
+inline fin::task<> calls(const brittle &b) {
+    int what = b.what();
+    auto body = [&] {
+        ends_late late;
+        brittle own(b);
+        pause_here();
+        return own;
+    };
+    brittle got = co_await co::with_stack(body);
+    CHECK_EQ(got.what(), what);
+}
+inline fin::task<> offloads_co(const brittle &b, bool &cancelled) {
+    int what = b.what();
+    bool throws = chance(6);
+    auto body = [b, what, throws] {
+        if (throws)
+            throw_it(what);
+        return brittle(b);
+    };
+    try {
+        brittle got = co_await co::offload(body);
+        CHECK(!throws && got.what() == what);
+    } catch (const std::system_error &e) {
+        CHECK(e.code() == std::errc::operation_canceled);
+        cancelled = true;
+    }
+}
+inline fin::task<> holds(const brittle &b) {
+    unsigned i = below(2);
+    co::held kept = co_await co::hold(common->locks[i]);
+    CHECK(kept || (kept.error() == -ECANCELED && !calm));
+    if (!kept)
+        co_return;
+    {
+        co::held moved(std::move(kept));
+        CHECK(!kept && moved); // NOLINT
+        is_inside here(i);
+        if (chance(2))
+            co_await co::yield();
+        brittle own(b);
+        kept = std::move(moved);
+        CHECK(kept && !moved); // NOLINT
+    }
+    if (chance(2))
+        kept.unlock();
+}
+inline fin::task<> holds_nc(const brittle &b) {
+    unsigned i = below(2);
+    auto kept = co_await co::hold_nc(common->locks[i]);
+    CHECK(kept && kept.error() == 0);
+    is_inside here(i);
+    co_await co::yield();
+    brittle own(b);
+}
+inline fin::task<> takes_token() {
+    gives();
+    auto hold = co_await co::hold_nc(common->m);
+    int r = 0;
+    while (r == 0 && common->tokens == 0)
+        r = co_await co::wait(common->changed, common->m);
+    CHECK_OF(r, r == 0 || (r == -ECANCELED && !calm));
+    if (common->tokens > 0)
+        common->tokens--;
+    else
+        common->given_up++;
+}
+inline fin::task<> opens_blocks(const brittle &b) {
+    int what = b.what(), ran = 0;
+    co::finish outer;
+    co::finish_nc block;
+    auto body = [b, what, &ran] {
+        ends_late late;
+        CHECK_EQ(b.what(), what);
+        ran++;
+    };
+    auto work = [b, what, &ran]() -> fin::task<> {
+        co_await co::yield();
+        may_throw(what, 6);
+        CHECK_EQ(b.what(), what);
+        ran++;
+    };
+    block.async(body);
+    block.async(std::move(work));
+    if (chance(4))
+        throw_it(what); // what is in the block is lost
+    if (chance(4))
+        co_return;
+    co_await block.end();
+    CHECK_EQ(ran, 2);
+    co_await outer.end();
+}
+
+inline fin::task<> session_co() {
+    brittle b;
+    int what = b.what();
+    bool cancelled = false;
+    try {
+        ends_late late;
+        fin::task<> t = no_value(b);
+        switch (below(10)) {
+        case 0:
+            t = awaits_all(b);
+            break;
+        case 1:
+            t = awaits_any(b);
+            break;
+        case 2:
+            t = awaits_within(b);
+            break;
+        case 3:
+            t = invokes(b);
+            break;
+        case 4:
+            t = calls(b);
+            break;
+        case 5:
+            t = offloads_co(b, cancelled);
+            break;
+        case 6:
+            t = holds(b);
+            break;
+        case 7:
+            t = holds_nc(b);
+            break;
+        case 8:
+            t = opens_blocks(b);
+            break;
+        default:
+            t = takes_token();
+        }
+        co_await in_danger_co(std::move(t));
+    } catch (const thrown &t) {
+        CHECK_EQ(t.of, what);
+    }
+    CHECK(!cancelled || !calm);
+}
+
+inline void session() {
+    switch (below(9)) {
+    case 0:
+        asyncs();
+        break;
+    case 1:
+        blocks();
+        break;
+    case 2:
+        threads();
+        break;
+    case 3:
+        offloads();
+        break;
+    case 4:
+        locks();
+        break;
+    case 5:
+        tokens();
+        break;
+    case 6:
+        descriptors();
+        break;
+    default:
+        fin::finish(session_co());
+    }
+}
+
+#endif
