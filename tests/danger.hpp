@@ -99,9 +99,18 @@ inline fin::task<> in_danger_co(fin::task<> op) {
     }
 }
 
-// Waits at its end, by whatever it ends.
-struct ends_late {
+// Waits at its end, by whatever it ends. One that was moved has no end of its own.
+class ends_late {
+public:
+    ends_late() = default;
+    ends_late(ends_late &&other) noexcept : mine_(std::exchange(other.mine_, false)) {}
     ~ends_late() {
+        if (mine_)
+            waits();
+    }
+
+private:
+    static void waits() {
         switch (below(6)) {
         case 0:
             fin_finish {
@@ -125,6 +134,7 @@ struct ends_late {
             pause_here();
         }
     }
+    bool mine_ = true;
 };
 
 // Calls what may throw of one object alone, with that.

@@ -106,6 +106,8 @@ static void start_service(std::vector<plan> &plans) {
         plans[to].starts.push_back([=](fin::scope &scope) { scope.async(serves_co(*s)); });
     else
         plans[to].starts.push_back([=](fin::scope &scope) { scope.async([=] { serves(*s); }); });
+    if (s->both)
+        plans[from].starts.push_back([=](fin::scope &scope) { scope.async([=] { serves_back(*s); }); });
     for (int i = 0; i < callers; i++) {
         int n = static_cast<int>(1 + below(8));
         if (chance(2))
@@ -120,6 +122,8 @@ static void start_watch(std::vector<plan> &plans) {
     int channels = static_cast<int>(1 + below(4)), sources = static_cast<int>(below(3));
     watches.push_back(std::make_unique<watch>(channels + sources));
     watch *w = watches.back().get();
+    if (watches.size() == 2)
+        watches[0]->other = w, w->other = watches[0].get();
     for (int i = 0; i < channels; i++) {
         all_watched.push_back(std::make_unique<watched>(*w, fin_chan_options{chance(2) ? 4096u : 0u, 0}));
         watched *c = all_watched.back().get();

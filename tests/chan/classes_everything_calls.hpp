@@ -20,19 +20,30 @@ struct answer {
 
 struct service {
     fin::rpc client, server;
-    int callers; // all of one thread
+    int callers;                       // all of one thread
+    const bool both = chance(2);       // the server calls back
+    fin::scope *calls_back = nullptr;  // where the client serves
+    std::atomic<int> called_back = 0;
     std::atomic<long> served = 0;
     long asked = 0, given_up = 0;
     explicit service(int callers, const fin_chan_options &how) : callers(callers) {
         auto ends = fin::chan::pair(how);
-        client = fin::rpc(std::move(ends.first), FIN_RPC_CLIENT);
+        client = fin::rpc(std::move(ends.first), both ? 0 : FIN_RPC_CLIENT);
         server = fin::rpc(std::move(ends.second));
     }
 };
 
-// What each form of serving does. The closure that calls it owns something.
-inline answer works_on(service &s, const request &r) noexcept {
+// What each form of serving does. The closure that calls it owns something. Who takes one request at a time calls nobody:
+// the answer might come behind the next request.
+inline answer works_on(service &s, const request &r, bool calls_back) noexcept {
     s.served++;
+    if (s.both && calls_back && chance(3)) {
+        int half = r.what, whole = 0;
+        int e = s.server.call(half, whole);
+        CHECK_OF(e, e == 0 || e == -ECANCELED || e == -ESHUTDOWN || e == -EPIPE);
+        if (e == 0)
+            CHECK_EQ(whole, half + 1);
+    }
     if (chance(2))
         throws_of(r.what, [&] {
             may_throw(r.what, 2);
@@ -40,8 +51,8 @@ inline answer works_on(service &s, const request &r) noexcept {
         });
     return {r.what, 2 * r.what, r.how};
 }
-inline void replies(service &s, uint32_t id, const request *r, size_t size) noexcept {
-    int error = size == sizeof *r ? s.server.reply(id, works_on(s, *r)) : s.server.reply(id, nullptr, 0);
+inline void replies(service &s, uint32_t id, const request *r, size_t size, bool calls_back = false) noexcept {
+    int error = size == sizeof *r ? s.server.reply(id, works_on(s, *r, calls_back)) : s.server.reply(id, nullptr, 0);
     CHECK(error == 0 || error == -EPIPE || error == -ECANCELED);
 }
 
@@ -51,7 +62,7 @@ inline void serves(service &s) {
     case 0:
         r = s.server.serve<request>([&s, o = object()](const request &r) noexcept {
             CHECK(o.what() > 0);
-            return works_on(s, r);
+            return works_on(s, r, true);
         });
         break;
     case 1: {
@@ -59,7 +70,7 @@ inline void serves(service &s) {
             CHECK(o.what() > 0);
             request r;
             memcpy(&r, bytes, std::min(size, sizeof r));
-            replies(s, id, &r, size);
+            replies(s, id, &r, size, true);
         };
         r = s.server.serve(raw);
         break;
@@ -176,9 +187,30 @@ inline fin::task<> call_form(service &s, const request &q, bool &over) {
     }
     over = answered(r, q, a);
 }
+// What the server asks back, until the last caller is through.
+inline void serves_back(service &s) {
+    int r = 0;
+    fin::finish([&](fin::scope &scope) {
+        s.calls_back = &scope;
+        r = s.client.serve<int>([&s](const int &what) noexcept {
+            s.called_back++;
+            pause_here();
+            return what + 1;
+        });
+    });
+    CHECK_EQ(r, -ECANCELED);
+    s.calls_back = nullptr;
+}
 inline void is_through(service &s) {
     if (--s.callers > 0)
         return;
+    if (s.both) {
+        while (!s.calls_back)
+            fin_yield(); // it has not begun
+        s.calls_back->cancel();
+        while (s.calls_back)
+            fin_yield();
+    }
     CHECK(s.client.strays() <= static_cast<uint64_t>(s.given_up));
     fin::rpc other;
     if (chance(2))
@@ -209,7 +241,14 @@ struct watched;
 struct watch {
     fin::waitset set;
     std::atomic<int> users; // channels, and those who make events of their own
+    watch *other = nullptr; // where channels may go
     explicit watch(int users) : users(users) {}
+    bool joins() {
+        int n = users;
+        while (n > 0 && !users.compare_exchange_weak(n, n + 1))
+            ;
+        return n > 0;
+    }
     void is_through() {
         if (--users == 0)
             set.shutdown();
@@ -256,12 +295,22 @@ struct watched {
             CHECK_EQ(in->set.add(from, *this), 0);
             return;
         }
+        moves();
         inside--;
         if (ended)
             in->is_through();
     }
 
 private:
+    // To the other set, as long as that has somebody.
+    void moves() {
+        watch *from_set = in, *to_set = in->other;
+        if (ended || !chance(6) || !to_set || !to_set->joins())
+            return;
+        in = to_set;
+        CHECK_EQ(to_set->set.take_over(from), 0);
+        from_set->is_through();
+    }
     // There may be nothing.
     int receives(item &i) {
         int r = from.try_recv(i);
@@ -291,8 +340,68 @@ inline void sends(watched &w, int n) {
     w.to = fin::chan();
 }
 
+// A channel that leaves the set while others dispatch: after that nobody is in its handler, or will be.
+inline void leaves_set(watch &w) {
+    auto ends = fin::chan::pair();
+    bool left = false;
+    int next = 1;
+    object o;
+    {
+        auto handler = [&, own = object(o.what())] {
+            CHECK(!left && own.what() == o.what());
+            item i;
+            if (ends.second.try_recv(i) == 0)
+                CHECK_EQ(i.what, next++);
+            if (chance(3))
+                pause_here();
+            CHECK(!left);
+        };
+        CHECK_EQ(w.set.add(ends.second, handler), 0);
+        for (int i = 1; i < 5; i++) {
+            CHECK_EQ(ends.first.send_nc(item{i, 0}), 0);
+            if (chance(2))
+                pause_here();
+        }
+        if (chance(2)) {
+            int r = w.set.remove_wait_nc(ends.second);
+            CHECK_EQ(r, 0);
+        } else {
+            ends.first = fin::chan();
+            fin_yield();
+            CHECK_EQ(w.set.remove_wait_nc(ends.second), 0);
+        }
+        left = true;
+    }
+    for (item i; ends.second.try_recv(i) == 0;)
+        CHECK_EQ(i.what, next++);
+    CHECK_EQ(next, 5);
+}
+
+// A source that its own handler destroys.
+inline void destroys_itself(watch &w) {
+    fin_event seen = FIN_EVENT_INIT;
+    std::unique_ptr<fin::waitset_source> source;
+    object o;
+    auto handler = [&, own = object(o.what())] {
+        CHECK(source && own.what() == o.what());
+        source = nullptr;
+        if (chance(2))
+            pause_here();
+        CHECK_EQ(own.what(), o.what());
+        fin_event_advance(&seen, 1);
+    };
+    source = std::make_unique<fin::waitset_source>(w.set, handler);
+    source->trigger();
+    fin_event_await_nc(&seen, 1);
+    CHECK(!source);
+}
+
 // Events of its own, as long as the object exists.
 inline void triggers(watch &w) {
+    if (chance(2))
+        leaves_set(w);
+    if (chance(2))
+        destroys_itself(w);
     for (unsigned n = 1 + below(4); n > 0; n--) {
         std::atomic<uint64_t> wanted = 0;
         fin_event seen = FIN_EVENT_INIT;

@@ -3,7 +3,7 @@
 // they go through queues, asyncs, tasks, threads and offloaded calls, while these are cancelled; destructors wait. Each
 // object ends once, each exception arrives where it belongs, each object that was pushed is popped; each program ends in a
 // phase, some consist of nothing else, in which nothing is cancelled and no timer runs: what is not told hangs.
-#include "objects_everything.hpp"
+#include "objects_everything_tasks.hpp"
 
 static std::vector<std::unique_ptr<line>> lines;
 
