@@ -112,6 +112,39 @@ inline void blocks() {
     CHECK(threw || ran == 6);
 }
 
+// What fails ends what would wait for ever.
+inline void fails() {
+    brittle b;
+    int what = b.what(), told = 0;
+    fin::semaphore never(0);
+    bool threw = throws_of(what, [&] {
+        unsigned by = below(4);
+        auto waits = [&]() -> fin::task<> {
+            int r = co_await co::wait(never);
+            told += r == -ECANCELED;
+        };
+        fin::finish([&](fin::scope &s) {
+            s.async([&] { told += never.acquire_cancellable() == -ECANCELED; });
+            s.async(waits);
+            if (by == 0)
+                throw_it(what);
+            if (by == 1)
+                s.async([what] { throw_it(what); });
+            if (by == 2)
+                s.async([what]() -> fin::task<> {
+                    co_await co::yield();
+                    throw_it(what);
+                });
+            fin_finish {
+                fin_async { told += never.acquire_cancellable() == -ECANCELED; };
+                if (by == 3)
+                    throw_it(what);
+            }
+        });
+    });
+    CHECK(threw && told >= 2);
+}
+
 inline void threads() {
     brittle b;
     int what = b.what();

@@ -7,6 +7,23 @@
 
 inline int maybe(int what) { return chance(8) ? what : 0; }
 
+// Ends when it is cancelled.
+inline fin::task<brittle> never_ends(brittle given, fin::semaphore &never) {
+    int r = co_await co::wait(never);
+    CHECK_EQ(r, -ECANCELED);
+    co_return given;
+}
+inline fin::task<brittle> in_order(fin::task<brittle> t, std::vector<int> &order, int number) {
+    try {
+        brittle got = co_await std::move(t);
+        order.push_back(number);
+        co_return got;
+    } catch (const thrown &) {
+        order.push_back(number);
+        throw;
+    }
+}
+
 inline fin::task<> awaits_all(const brittle &b) {
     int what = b.what();
     auto one = gives_back(b, below(3), maybe(what));
@@ -18,18 +35,32 @@ inline fin::task<> awaits_all(const brittle &b) {
         CHECK_EQ(x.what(), what);
     } else {
         std::vector<fin::task<brittle>> tasks;
+        fin::semaphore never(0);
+        bool fails = chance(3);
         tasks.push_back(std::move(one));
-        tasks.push_back(gives_back(b, below(3), maybe(what)));
+        tasks.push_back(gives_back(b, below(3), fails ? what : 0));
+        if (fails)
+            tasks.push_back(never_ends(b, never));
         auto all = co_await co::when_all(std::move(tasks));
-        CHECK(all.size() == 2 && all[0].what() == what && all[1].what() == what);
+        CHECK(!fails && all.size() == 2 && all[0].what() == what && all[1].what() == what);
     }
 }
 inline fin::task<> awaits_any(const brittle &b) {
     int what = b.what();
-    auto one = gives_back(b, below(3), maybe(what));
-    auto two = no_value(b);
-    auto first = co_await co::when_any(std::move(one), std::move(two));
-    CHECK(first.index() == 1 || std::get<0>(first).what() == what);
+    fin::semaphore never(0);
+    std::vector<int> order;
+    std::vector<fin::task<brittle>> tasks;
+    for (int i = 0; i < 3; i++) {
+        auto t = i == 2 ? never_ends(b, never) : gives_back(b, below(3), maybe(what));
+        tasks.push_back(in_order(std::move(t), order, i));
+    }
+    if (chance(2)) {
+        auto first = co_await co::when_any(std::move(tasks[0]), std::move(tasks[1]), std::move(tasks[2]));
+        CHECK_EQ(first.index(), order[0]);
+    } else {
+        auto first = co_await co::when_any(std::move(tasks));
+        CHECK(first.first == static_cast<size_t>(order[0]) && first.second.what() == what);
+    }
 }
 inline fin::task<> awaits_within(const brittle &b) {
     int what = b.what();
@@ -125,6 +156,7 @@ inline fin::task<> takes_token() {
 }
 inline fin::task<> opens_blocks(const brittle &b) {
     int what = b.what(), ran = 0;
+    fin::semaphore never(0);
     co::finish outer;
     co::finish_nc block;
     auto body = [b, what, &ran] {
@@ -140,8 +172,14 @@ inline fin::task<> opens_blocks(const brittle &b) {
     };
     block.async(body);
     block.async(std::move(work));
-    if (chance(4))
-        throw_it(what); // what is in the block is lost
+    auto waits = [&never]() -> fin::task<> {
+        int r = co_await co::wait(never);
+        CHECK_EQ(r, -ECANCELED);
+    };
+    if (chance(4)) {
+        block.async(waits);
+        throw_it(what); // what leaves the block is lost, and who waits is cancelled
+    }
     if (chance(4))
         co_return;
     co_await block.end();
@@ -237,7 +275,10 @@ inline fin::task<> session_co() {
 }
 
 inline void session() {
-    switch (below(9)) {
+    switch (below(10)) {
+    case 7:
+        fails();
+        break;
     case 0:
         asyncs();
         break;
