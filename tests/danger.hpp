@@ -111,7 +111,10 @@ public:
 
 private:
     static void waits() {
-        switch (below(6)) {
+        switch (below(7)) {
+        case 4:
+            fails();
+            break;
         case 0:
             fin_finish {
                 fin_async { pause_here(); };
@@ -133,6 +136,23 @@ private:
         default:
             pause_here();
         }
+    }
+    // Here an exception leaves a block, perhaps while another one is in flight, or is handled.
+    static void fails() {
+        int of = new_id(), caught = 0;
+        try {
+            fin::finish([of](fin::scope &s) {
+                s.async([&s, own = object()] {
+                    fin_yield();
+                    s.async([] { pause_here(); });
+                });
+                pause_here();
+                throw_it(of);
+            });
+        } catch (const thrown &t) {
+            caught = t.of;
+        }
+        CHECK_EQ(caught, of);
     }
     bool mine_ = true;
 };
