@@ -100,6 +100,6 @@ static void round() {
 
 int main() {
     fin_offload_threads(2); // some wait for their turn
-    rounds(1000, round);
+    rounds(600, round);
     return 0;
 }
