@@ -176,7 +176,8 @@ static int new_awe(int me) {
 }
 
 static bool draw_async(int me, struct op *op) {
-    if (m.awe_count == AWES || m.left <= 0 || m.awes[me].block < 0)
+    bool is_keeper = throws && m.awes[keeper].state == ENDED && me == 0;
+    if (m.awe_count == AWES - 1 || (m.left <= 0 && !is_keeper) || m.awes[me].block < 0)
         return false;
     op->a = new_awe(me);
     m.awes[me].state = ASIDE;
@@ -185,9 +186,15 @@ static bool draw_async(int me, struct op *op) {
     return true;
 }
 
+static void enters(struct model_awe *w, enum place_kind kind, int what) {
+    HOLDS(w->depth < FRAMES);
+    w->frames[w->depth].kind = kind;
+    w->frames[w->depth++].what = what;
+}
+
 static bool draw_block(int me, struct op *op) {
     struct model_awe *w = &m.awes[me];
-    if (m.block_count == BLOCKS || w->seq_depth > 5 || m.left <= 0)
+    if (m.block_count == BLOCKS || w->depth > 5 || m.left <= 0)
         return false;
     int b = op->a = m.block_count++;
     struct model_block *k = &m.blocks[b];
@@ -208,15 +215,17 @@ static bool draw_block(int me, struct op *op) {
         k->asked = k->timed == 2;
     }
     w->block = b;
-    w->seq_depth++;
+    enters(w, A_BLOCK, b);
     return true;
 }
 
 // The end of what is in this place; or, in a body, of all that its AWE has open.
 static bool draw_leave(int me, struct op *op, enum place place) {
     struct model_awe *w = &m.awes[me];
-    if (place == IN_CALL)
+    if (place >= IN_CALL) {
+        w->depth -= w->depth > 0 && w->frames[w->depth - 1].kind != AN_ITEM;
         return true;
+    }
     if (w->locks || w->entered >= 0)
         return false;
     if (place == IN_BODY) {
@@ -233,14 +242,14 @@ static bool draw_leave(int me, struct op *op, enum place place) {
     return true;
 }
 
-// A call of functions, one of which has a cancel item in its frame, perhaps.
+// A call of functions, one of which has a cancel item in its frame, perhaps; or a try block.
 static bool draw_call(int me, struct op *op) {
     struct model_awe *w = &m.awes[me];
     struct model_item *t = &m.items[op->a = below(ITEMS)];
-    if (w->seq_depth >= 7 || (op->kind == IN_FRAME && (t->listed || t->in_frame)))
+    if (w->depth >= 7 || (op->kind == IN_FRAME && (t->listed || t->in_frame)) || (op->kind == TRY && !throws))
         return false;
-    w->seq_depth++;
-    if (op->kind == CALL)
+    enters(w, op->kind == CALL ? A_CALL : op->kind == TRY ? A_TRY : AN_ITEM, op->a);
+    if (op->kind != IN_FRAME)
         return true;
     t->in_frame = true;
     w->in_frames++;
@@ -248,20 +257,30 @@ static bool draw_call(int me, struct op *op) {
     return true;
 }
 
-// It may have been removed or have run, and its block may have ended.
-static bool item_leaves_frame(int me, int item) {
-    struct model_item *t = &m.items[item];
-    bool was_there = t->listed;
-    if (was_there)
-        entry_remove(t->block, item);
-    t->listed = t->in_frame = t->used = false;
-    m.awes[me].in_frames--;
-    return was_there;
+// What it holds, and where it stands in line, is not left by an exception.
+static bool draw_throw(int me, struct op *op, enum place place) {
+    struct model_awe *w = &m.awes[me];
+    if (!throws || w->locks || w->entered >= 0 || (op->kind == RETHROW && place != IN_CATCH))
+        return false;
+    bool caught = w->base < 0;
+    for (int i = 0; i < w->depth; i++)
+        if (w->frames[i].kind == A_BLOCK && m.blocks[w->frames[i].what].count > 0 && !others())
+            return false;
+    if (!caught && !others_after_end(me))
+        return false;
+    if (op->kind == RETHROW) {
+        HOLDS(w->frames[w->depth - 1].kind == A_CATCH);
+        w->thrown = w->frames[--w->depth].what;
+    } else {
+        w->thrown = op->b = ++last_thrown;
+    }
+    unwinds(me);
+    return true;
 }
 
 static bool draw_finish(int me) {
     struct model_awe *w = &m.awes[me];
-    if (w->base < 0 || w->in_frames || w->locks || w->entered >= 0 || soon)
+    if (w->base < 0 || w->in_frames || (FIN_SANITIZED && handles(w)) || w->locks || w->entered >= 0 || soon)
         return false;
     for (int b = w->block; b != w->base; b = m.blocks[b].parent)
         if (m.blocks[b].count > 0 && !others())
@@ -295,12 +314,14 @@ static bool draw_kind(int me, struct op *op, enum place place) {
         return draw_queue(me, op);
     if (k <= ADVANCE)
         return draw_count(me, op);
-    if (k <= IN_FRAME)
+    if (k <= TRY)
         return draw_call(me, op);
     if (k == BLOCK)
         return draw_block(me, op);
     if (k == FINISH)
         return one_in(10) && draw_finish(me);
+    if (k == THROW || k == RETHROW)
+        return draw_throw(me, op, place);
     if (k >= LEAVE)
         return draw_leave(me, op, place);
     if (k == NEST && (place != IN_BODY || !m.awes[me].nests))
@@ -308,10 +329,21 @@ static bool draw_kind(int me, struct op *op, enum place place) {
     return draw_async(me, op);
 }
 
-// Where nobody else can run: what may change that. Where it goes on for long: what ends.
+// Where nobody else can run: what may change that.
+static const enum kind rescues[] = {SCHEDULE, SCHEDULE, YIELD_TO, TO_ID,  SEM_V,       SIGNAL, ADVANCE,
+                                    ADVANCE,  ID_GET,   UNLOCK,   LEAVE_QUEUE, LEAVE, LEAVE};
+enum { RESCUES = sizeof rescues / sizeof *rescues };
+
+static enum kind keepers_kind(const struct model_awe *w) {
+    const struct model_block *b = &m.blocks[w->base];
+    const struct model_awe *owner = &m.awes[b->owner];
+    if (b->count <= 1 && owner->state == BUSY && owner->waits == END && owner->block == w->base)
+        return LEAVE;
+    return others() ? YIELD : rescues[below(RESCUES - 4)];
+}
+
+// Where it goes on for long: what ends.
 static enum kind any_kind(const struct model_awe *w, int tries, enum place place) {
-    static const enum kind rescues[] = {SCHEDULE, SCHEDULE, YIELD_TO, TO_ID,  SEM_V,  SIGNAL, ADVANCE,
-                                        ADVANCE,  ID_GET,   UNLOCK,   LEAVE_QUEUE, LEAVE, LEAVE};
     static const enum kind often[] = {YIELD,   ASYNC_OP, ASYNC_OP, ASYNC_OP,  BLOCK,
                                       SUSPEND, NEST,     ITEM_ADD, ID_CREATE, IN_FRAME};
     if (w->locks && one_in(3))
@@ -323,8 +355,10 @@ static enum kind any_kind(const struct model_awe *w, int tries, enum place place
         return one_in(4) ? UNLOCK : one_in(3) ? LEAVE_QUEUE : place == IN_BLOCK && one_in(3) ? RETURN : LEAVE;
     if (over && one_in(30))
         return FINISH;
+    if (throws && one_in(place == IN_CATCH ? 6 : 20))
+        return place == IN_CATCH && one_in(2) ? RETHROW : one_in(3) ? THROW : TRY;
     if (over || one_in(8))
-        return rescues[below(sizeof rescues / sizeof *rescues)];
+        return rescues[below(RESCUES)];
     if (one_in(3))
         return often[below(sizeof often / sizeof *often)];
     return (enum kind)below(KINDS);
@@ -335,13 +369,18 @@ static void draw(int me, struct op *op, enum place place) {
     for (int tries = 0;; tries++) {
         HOLDS(tries < 10000);
         memset(op, 0, sizeof *op);
-        op->kind = any_kind(&m.awes[me], tries, place);
+        bool no_keeper = throws && me == 0 && place == IN_BLOCK && m.awes[0].depth == 2 && m.awes[keeper].state == ENDED;
+        op->kind = no_keeper                      ? ASYNC_OP
+                   : throws && me && me == keeper ? keepers_kind(&m.awes[me])
+                                                  : any_kind(&m.awes[me], tries, place);
         op->style = next_random() % 1024;
-        if (m.awes[me].block < 0 && op->kind != BLOCK && op->kind != LEAVE)
-            continue;
+        if (m.awes[me].block < 0 && op->kind != LEAVE && (op->kind != BLOCK || m.awes[me].frames[0].kind == A_CATCH))
+            continue; // outside any block
         if (draw_kind(me, op, place))
             break;
     }
+    if (throws && me == 0 && op->kind == ASYNC_OP && m.awes[keeper].state == ENDED)
+        keeper = op->a;
     m.awes[me].steps--;
     m.left--;
     op_counts[op->kind]++;

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: BSD-2-Clause
 // Random programs of all that the low-level interface and <fin/thc.h> offer to one thread, against a model of the papers'
 // dispatcher: after each operation the AWE that runs is the one that the model says, with the result that it says, and what
-// was called meanwhile was called in its order. Locals keep their values.
+// was called meanwhile was called in its order. Locals keep their values. In C++ bodies and blocks also throw, and AWEs wait in
+// catch clauses, while exceptions unwind.
 #include <signal.h>
 #include <unistd.h>
 
@@ -56,6 +57,8 @@ static void is_late(void) {
 
 static void called(int item) {
     if (m.due_first == m.due_last)
+        dispatches_alone();
+    if (m.due_first == m.due_last)
         is_late();
     HOLDS(m.due_first < m.due_last);
     const struct due *d = &m.dues[m.due_first++];
@@ -71,6 +74,22 @@ static void then(void *slot) {
     called(-1);
 }
 
+// What is in flight is what this one handles, and nothing is on its way.
+static void sees(int caught) {
+#ifdef __cplusplus
+    HOLDS(std::uncaught_exceptions() == 0 && (std::current_exception() != nullptr) == (caught != 0));
+    if (!caught)
+        return;
+    try {
+        throw;
+    } catch (int found) {
+        HOLDS(found == caught);
+    }
+#else
+    HOLDS(!caught);
+#endif
+}
+
 // This one goes on, and so says the model.
 static void arrives(int me) {
     dispatches();
@@ -78,6 +97,7 @@ static void arrives(int me) {
     HOLDS(m.current == me);
     HOLDS(m.due_first == m.due_last);
     m.due_first = m.due_last = 0;
+    sees(handles(&m.awes[me]));
 }
 
 // ---- operations

@@ -29,6 +29,14 @@ struct row {
     int n, at[AWES];
 };
 
+// What an AWE is in, innermost last: a block, a function, one with an item in its frame, a try block, a catch clause.
+enum place_kind { A_BLOCK, A_CALL, AN_ITEM, A_TRY, A_CATCH };
+enum { FRAMES = 10 };
+struct frame {
+    enum place_kind kind;
+    int what; // block, item, or what has been caught
+};
+
 struct model_awe {
     enum state state;
     int block, base; // innermost block that it has open; the one that its body belongs to, -1 for the first
@@ -39,7 +47,9 @@ struct model_awe {
     uint64_t count;
     bool counted, ends; // its body has blocked; it is ending, in whatever blocks
     int steps;          // that it still has
-    int seq_depth;      // blocks that it has open
+    int depth;
+    struct frame frames[FRAMES];
+    int thrown; // by it, and not caught yet
     bool nests;         // its code can start an async directly inside itself
     unsigned in_frames; // items
     unsigned locks;     // that it holds
@@ -55,6 +65,7 @@ struct model_block {
     int timed; // 0; 1: for ever; 2: from the start; 3: soon
     uint64_t due;
     bool late;
+    int failed; // what has left a body first
 };
 
 struct model_item {
@@ -63,6 +74,7 @@ struct model_item {
     bool in_frame; // of an AWE, which removes it before its end
     enum deed deed;
     int who;
+    bool was_there; // when its frame was left
     struct fin_cancel_item *at, own;
 };
 
@@ -249,7 +261,11 @@ static bool leaves_block(int a) {
     }
     closes(w->block);
     w->block = b->parent;
-    w->seq_depth--;
+    if (!w->ends) {
+        HOLDS(w->depth > 0 && w->frames[w->depth - 1].kind == A_BLOCK);
+        w->depth--;
+    }
+    w->thrown = w->thrown ? w->thrown : b->failed;
     return true;
 }
 
@@ -293,15 +309,28 @@ static void go_on(void) {
         runs(row_take(&m.aside, m.aside.n - 1));
 }
 
+static void unwinds(int a);
+
+// As far as it goes without the program.
+static void goes_on_alone(void) {
+    while (m.current >= 0 && (m.awes[m.current].ends || m.awes[m.current].thrown))
+        (m.awes[m.current].ends ? goes_on_ending : unwinds)(m.current);
+}
+
 static void dispatches(void) {
-    for (;;) {
-        if (m.current < 0) {
-            HOLDS(m.queue.n > 0);
-            runs(row_take(&m.queue, 0));
-        }
-        if (!m.awes[m.current].ends)
+    for (goes_on_alone(); m.current < 0; goes_on_alone()) {
+        HOLDS(m.queue.n > 0);
+        runs(row_take(&m.queue, 0));
+    }
+}
+
+// The same while somebody who can go on alone is next.
+static void dispatches_alone(void) {
+    for (goes_on_alone(); m.current < 0 && m.queue.n > 0; goes_on_alone()) {
+        const struct model_awe *next = &m.awes[m.queue.at[0]];
+        if (!next->ends && !next->thrown)
             return;
-        goes_on_ending(m.current);
+        runs(row_take(&m.queue, 0));
     }
 }
 
@@ -442,5 +471,58 @@ static void cancels_within(int b) {
 static void cancels(int b) {
     if (!m.blocks[b].asked)
         cancels_within(b);
+}
+
+// ---- exceptions
+
+// It may have been removed or have run, and its block may have ended.
+static void item_leaves_frame(int a, int item) {
+    struct model_item *t = &m.items[item];
+    t->was_there = t->listed;
+    if (t->listed)
+        entry_remove(t->block, item);
+    t->listed = t->in_frame = t->used = false;
+    m.awes[a].in_frames--;
+    HOLDS(m.awes[a].frames[--m.awes[a].depth].kind == AN_ITEM);
+}
+
+// What it has thrown leaves what it is in, one after the other, up to a try block or the end of its body. A block is
+// cancelled, and its bodies are waited for.
+static void unwinds(int a) {
+    struct model_awe *w = &m.awes[a];
+    while (w->depth > 0 && w->thrown) {
+        struct frame *f = &w->frames[w->depth - 1];
+        if (f->kind == A_TRY) {
+            f->kind = A_CATCH;
+            f->what = w->thrown;
+            w->thrown = 0;
+        } else if (f->kind == AN_ITEM) {
+            item_leaves_frame(a, f->what);
+        } else if (f->kind == A_BLOCK) {
+            cancels(f->what);
+            if (!leaves_block(a)) {
+                go_on();
+                return;
+            }
+        } else {
+            w->depth--;
+        }
+    }
+    if (!w->thrown)
+        return;
+    HOLDS(w->base >= 0);
+    if (!m.blocks[w->base].failed)
+        m.blocks[w->base].failed = w->thrown;
+    w->thrown = 0;
+    cancels(w->base);
+    ends(a);
+}
+
+// What it would see in flight where it is.
+static int handles(const struct model_awe *w) {
+    for (int i = w->depth; i-- > 0;)
+        if (w->frames[i].kind == A_CATCH)
+            return w->frames[i].what;
+    return 0;
 }
 #endif

@@ -10,16 +10,16 @@ enum kind {
     YIELD, YIELD_SAVE, YIELD_TO, TO_ID, TO_ID_SAVE, SAVE_ALONE, TO_ID_ALONE, TO_ID_SAVE_ALONE, SUSPEND, SUSPEND_THEN,
     SCHEDULE, ID_CREATE, ID_REMOVE, ID_SET, ID_GET, ID_CHURN, ITEM_ADD, ITEM_REMOVE, CANCEL_BLOCK, IS_CANCELLED,
     SEM_P, SEM_TRY, SEM_V, LOCK_GET, LOCK_TRY, UNLOCK, WAIT_COND, SIGNAL, ENTER, AWAIT_TURN, LEAVE_QUEUE, AWAIT_COUNT,
-    ADVANCE, CALL, IN_FRAME, BLOCK, ASYNC_OP, NEST, KINDS, FINISH = KINDS, LEAVE, RETURN
+    ADVANCE, CALL, IN_FRAME, TRY, BLOCK, ASYNC_OP, NEST, KINDS, FINISH = KINDS, THROW, RETHROW, LEAVE, RETURN
 };
 static const char *const kind_names[] = {
     "yield", "yield and save", "yield to", "yield to id", "yield to id and save", "save, no dispatch",
     "to id, no dispatch", "to id and save, no dispatch", "suspend", "suspend then", "schedule", "id create", "id remove",
     "id set", "id get", "id churn", "item add", "item remove", "cancel", "cancelled?", "sem p", "sem try", "sem v", "lock",
     "trylock", "unlock", "cond wait", "signal", "enter", "await turn", "leave queue", "await count", "advance", "call",
-    "item in a frame",
-    "block", "async", "nested async", "THCFinish", "leave", "return"};
-enum place { IN_BLOCK, IN_BODY, IN_CALL };
+    "item in a frame", "try",
+    "block", "async", "nested async", "THCFinish", "throw", "rethrow", "leave", "return"};
+enum place { IN_BLOCK, IN_BODY, IN_CALL, IN_CATCH };
 enum form { FINISH_THC, FINISH_TAG, FINISH_NX, FINISH_FIN, FINISH_AS, FINISH_NC, TIMEOUT, DEADLINE, FORMS };
 
 struct op {
@@ -33,8 +33,11 @@ struct op {
     struct fin_awe *at;
 };
 
+static int last_thrown;
 static unsigned op_counts[RETURN + 1];
-static bool soon; // this program has timers
+static bool soon;   // this program has timers
+static bool throws; // this program has exceptions
+static int keeper;  // of such a program: yields until all others have ended, and makes somebody run where nobody can
 
 static bool can_wake(const struct model_block *b) {
     if (!b->open || b->asked || b->timed != 3)

@@ -8,6 +8,9 @@ static void block(int me, const struct op *op);
 static void calls(int me, int depth);
 static void calls_with_item(int me, int item, int depth);
 static void body(int me);
+#ifdef __cplusplus
+static void tries(int me);
+#endif
 
 static void body_of(void *me) { body((int)(intptr_t)me); }
 
@@ -28,6 +31,12 @@ static void one_op(int me, const struct op *op) {
         uses_object(me, op);
     else if (k == CALL)
         calls(me, 1 + (int)(op->style % 4));
+#ifdef __cplusplus
+    else if (k == THROW)
+        throw op->b;
+    else if (k == TRY)
+        tries(me);
+#endif
     else if (k == IN_FRAME)
         calls_with_item(me, op->a, (int)(op->style % 3));
     else if (k == BLOCK)
@@ -135,21 +144,49 @@ static __attribute__((noinline)) void calls(int me, int depth) {
             performs(me, &op);
     for (unsigned i = 0; i < sizeof room; i++)
         HOLDS(room[i] == (unsigned char)(me + depth));
-    if (depth == 0)
-        m.awes[me].seq_depth--;
 }
 
+// Its item is removed, however it is left.
 static __attribute__((noinline)) void calls_with_item(int me, int item, int depth) {
     struct fin_cancel_item here;
     m.items[item].at = &here;
     fin_cancel_item_add(&here, item_called, &m.items[item]);
     arrives(me);
+#ifdef __cplusplus
+    try {
+        calls(me, depth);
+    } catch (int) {
+        dispatches_alone(); // it has been left, says the model
+        HOLDS(fin_cancel_item_remove(&here) == m.items[item].was_there);
+        throw;
+    }
+#else
     calls(me, depth);
+#endif
     HOLDS(THCCancelItemRan(&here) == m.items[item].ran);
-    bool was_there = item_leaves_frame(me, item);
-    HOLDS(fin_cancel_item_remove(&here) == was_there);
+    item_leaves_frame(me, item);
+    HOLDS(fin_cancel_item_remove(&here) == m.items[item].was_there);
     memset(&here, 0x5a, sizeof here);
 }
+
+#ifdef __cplusplus
+static void tries(int me) {
+    struct op op;
+    try {
+        arrives(me);
+        for (draw(me, &op, IN_CALL); op.kind != LEAVE; draw(me, &op, IN_CALL))
+            performs(me, &op);
+    } catch (int caught) {
+        arrives(me);
+        HOLDS(caught == handles(&m.awes[me]));
+        for (draw(me, &op, IN_CATCH); op.kind != LEAVE; draw(me, &op, IN_CATCH)) {
+            if (op.kind == RETHROW)
+                throw;
+            performs(me, &op);
+        }
+    }
+}
+#endif
 
 // A block whose time is over soon has an item that is called then, and stays.
 static void begins(int me, int b) {
@@ -233,6 +270,9 @@ static void begin(void) {
     m.current = 0;
     m.left = 20 + below(300);
     soon = one_in(8);
+#ifdef __cplusplus
+    throws = !soon && one_in(2);
+#endif
     for (int i = 0; i < SEMS; i++)
         fin_sem_init(&real.sems[i], m.sems[i] = below(3));
     for (int i = 0; i < LOCKS; i++) {
@@ -267,9 +307,16 @@ static void end(void) {
 
 static void program(void) {
     begin();
+#ifdef __cplusplus
+    m.awes[0].frames[m.awes[0].depth++].kind = A_TRY;
+    keeper = AWES - 1; // nobody
+    m.awes[keeper].state = ENDED;
+    tries(0);
+#else
     struct op op;
     for (draw(0, &op, IN_CALL); op.kind != LEAVE; draw(0, &op, IN_CALL))
         performs(0, &op);
+#endif
     end();
 }
 
@@ -295,7 +342,7 @@ int main(int argc, char **argv) {
     for (int k = 0; k <= RETURN; k++) {
         if (argc > 1)
             printf("%s: %u\n", kind_names[k], op_counts[k]);
-        HOLDS(rounds < 1000 || op_counts[k] > 0);
+        HOLDS(rounds < 1000 || op_counts[k] > 0 || k == TRY || k == THROW || k == RETHROW);
     }
     return 0;
 }

@@ -293,7 +293,7 @@ static void hangs(int unused) {
 // FIN_SEED=n FIN_ROUNDS=n in the environment: others, and more. An argument: how much has come about.
 int main(int argc, char **argv) {
     const char *first = getenv("FIN_SEED"), *many = getenv("FIN_ROUNDS");
-    unsigned rounds = many ? (unsigned)atoi(many) : getenv("FIN_FEW") || FIN_SANITIZED ? 15 : 80;
+    unsigned rounds = many ? (unsigned)atoi(many) : getenv("FIN_FEW") || FIN_SANITIZED ? 15 : 50;
     long all = 0, back = 0;
     (void)argv;
     signal(SIGALRM, hangs);

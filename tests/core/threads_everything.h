@@ -173,7 +173,7 @@ struct contest {
     struct place *place; // where it is shown
     int thread;
     bool saved; // nobody may schedule it but by thc.h, on its thread
-    atomic_int refs, won, directed, unknown;
+    atomic_int refs, tries, won, directed, unknown;
     int resumed;
 };
 
@@ -238,9 +238,17 @@ static void race_directed(struct contest *c) {
         c->directed++;
 }
 
+// Two who try at the same moment, if another one comes soon.
+static void meets(unsigned *state, struct contest *c) {
+    int n = ++c->tries;
+    for (unsigned looks = below(state, 3000); looks > 0 && n % 2 && c->tries == n; looks--) {
+    }
+    passes(state, 30);
+}
+
 // One who has to wake it does not try by id what is another thread's.
 static void race(unsigned *state, struct contest *c, bool has_to) {
-    passes(state, 200);
+    meets(state, c);
     switch (below(state, me == STRANGER ? 2 : has_to && c->thread != me ? 5 : 6)) {
     case 0:
     case 1:
