@@ -177,7 +177,7 @@ static int new_awe(int me) {
 
 static bool draw_async(int me, struct op *op) {
     bool is_keeper = throws && m.awes[keeper].state == ENDED && me == 0;
-    if (m.awe_count == AWES - 1 || (m.left <= 0 && !is_keeper) || m.awes[me].block < 0)
+    if (m.awe_count == AWES - 1 || (m.left <= 0 && !is_keeper))
         return false;
     op->a = new_awe(me);
     m.awes[me].state = ASIDE;
@@ -223,6 +223,9 @@ static bool draw_block(int me, struct op *op) {
 static bool draw_leave(int me, struct op *op, enum place place) {
     struct model_awe *w = &m.awes[me];
     if (place >= IN_CALL) {
+        bool last = me == 0 && w->block == 0 && (w->depth == 0 || (w->depth == 1 && w->frames[0].kind >= A_TRY));
+        if (last && (m.blocks[0].count > 0 || w->locks || w->entered >= 0))
+            return false;
         w->depth -= w->depth > 0 && w->frames[w->depth - 1].kind != AN_ITEM;
         return true;
     }
@@ -280,7 +283,7 @@ static bool draw_throw(int me, struct op *op, enum place place) {
 
 static bool draw_finish(int me) {
     struct model_awe *w = &m.awes[me];
-    if (w->base < 0 || w->in_frames || (FIN_SANITIZED && handles(w)) || w->locks || w->entered >= 0 || soon)
+    if (w->base < 0 || w->in_frames || (FIN_SANITIZED && throws) || w->locks || w->entered >= 0 || soon)
         return false;
     for (int b = w->block; b != w->base; b = m.blocks[b].parent)
         if (m.blocks[b].count > 0 && !others())
@@ -288,6 +291,7 @@ static bool draw_finish(int me) {
     if (!others_after_end(me))
         return false;
     w->ends = true;
+    lost |= throws; // what it handles, and what has left bodies of blocks that it has open
     goes_on_ending(me);
     return true;
 }
@@ -351,6 +355,8 @@ static enum kind any_kind(const struct model_awe *w, int tries, enum place place
     if (w->entered >= 0 && one_in(3))
         return AWAIT_TURN;
     bool over = w->steps <= 0 || m.left <= 0 || tries > 50;
+    if (over && w->base < 0 && w->block == 0 && m.blocks[0].count > 0 && others() && one_in(2))
+        return YIELD; // there is no end of a block that waits
     if (over && one_in(tries > 50 ? 3 : 2))
         return one_in(4) ? UNLOCK : one_in(3) ? LEAVE_QUEUE : place == IN_BLOCK && one_in(3) ? RETURN : LEAVE;
     if (over && one_in(30))
@@ -374,8 +380,9 @@ static void draw(int me, struct op *op, enum place place) {
                    : throws && me && me == keeper ? keepers_kind(&m.awes[me])
                                                   : any_kind(&m.awes[me], tries, place);
         op->style = next_random() % 1024;
-        if (m.awes[me].block < 0 && op->kind != LEAVE && (op->kind != BLOCK || m.awes[me].frames[0].kind == A_CATCH))
-            continue; // outside any block
+        bool caught = m.awes[0].frames[0].kind == A_CATCH;
+        if (throws && m.awes[me].block == 0 && op->kind != LEAVE && (op->kind != BLOCK || caught))
+            continue; // what a body throws there nobody keeps
         if (draw_kind(me, op, place))
             break;
     }

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-2-Clause
 // Random programs of all that the low-level interface and <fin/thc.h> offer to one thread, against a model of the papers'
 // dispatcher: after each operation the AWE that runs is the one that the model says, with the result that it says, and what
-// was called meanwhile was called in its order. Locals keep their values. In C++ bodies and blocks also throw, and AWEs wait in
-// catch clauses, while exceptions unwind.
+// was called meanwhile was called in its order. Locals keep their values. In C++ bodies and blocks also throw, and AWEs
+// wait in catch clauses and while exceptions unwind.
 #include <signal.h>
 #include <unistd.h>
 
@@ -74,6 +74,17 @@ static void then(void *slot) {
     called(-1);
 }
 
+#ifdef __cplusplus
+struct thrown {
+    static int live;
+    int value;
+    explicit thrown(int v) : value(v) { live++; }
+    thrown(const thrown &other) : value(other.value) { live++; }
+    ~thrown() { live--; }
+};
+int thrown::live;
+#endif
+
 // What is in flight is what this one handles, and nothing is on its way.
 static void sees(int caught) {
 #ifdef __cplusplus
@@ -82,8 +93,8 @@ static void sees(int caught) {
         return;
     try {
         throw;
-    } catch (int found) {
-        HOLDS(found == caught);
+    } catch (const thrown &found) {
+        HOLDS(found.value == caught);
     }
 #else
     HOLDS(!caught);

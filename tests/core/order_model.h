@@ -425,6 +425,9 @@ static void stops_waiting(int a) {
 
 static void cancels(int b);
 
+// The model hears of the time by it.
+static bool tells_time(const struct model_item *t) { return t->listed && m.blocks[t->block].timed == 3; }
+
 // What a callback does, and is to see.
 static void does(int item, enum deed deed, int who) {
     struct due *d = &m.dues[m.due_last++];
@@ -439,12 +442,12 @@ static void does(int item, enum deed deed, int who) {
         HOLDS(s == SUSPENDED || s == QUEUED || s == SAVED);
         if (s == SUSPENDED)
             becomes_queued(who, deed == TO_FRONT);
-    } else if (deed == REMOVES && m.items[who].used) {
+    } else if (deed == REMOVES && m.items[who].used && !tells_time(&m.items[who])) {
         if (m.items[who].listed)
             entry_remove(m.items[who].block, who);
         d->result = m.items[who].listed;
         m.items[who].listed = false;
-    } else if (deed == CANCELS && m.blocks[who].open) {
+    } else if (deed == CANCELS && who > 0 && m.blocks[who].open) {
         cancels(who);
     } else {
         d->deed = NOTHING;

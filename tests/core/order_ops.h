@@ -37,6 +37,7 @@ static int last_thrown;
 static unsigned op_counts[RETURN + 1];
 static bool soon;   // this program has timers
 static bool throws; // this program has exceptions
+static bool lost;   // one of them perhaps, for good
 static int keeper;  // of such a program: yields until all others have ended, and makes somebody run where nobody can
 
 static bool can_wake(const struct model_block *b) {
@@ -162,12 +163,12 @@ static bool draw_yield(int me, struct op *op) {
 static int any_open_block(int me) {
     if (one_in(4)) {
         int b = below(m.block_count);
-        return m.blocks[b].open ? b : -1;
+        return m.blocks[b].open && b > 0 ? b : -1;
     }
     int b = m.awes[me].block;
     while (b >= 0 && one_in(3))
         b = m.blocks[b].parent;
-    return b;
+    return b > 0 ? b : -1;
 }
 
 static void draw_deed(enum deed *deed, int *who) {
@@ -283,7 +284,7 @@ static bool draw_cancel(int me, struct op *op) {
         add_item(t, w->block);
         return true;
     case ITEM_REMOVE:
-        if (!t->used || (t->listed && m.blocks[t->block].timed == 3))
+        if (!t->used || tells_time(t))
             return false;
         op->result = t->listed;
         op->b = t->ran;

@@ -33,7 +33,7 @@ static void one_op(int me, const struct op *op) {
         calls(me, 1 + (int)(op->style % 4));
 #ifdef __cplusplus
     else if (k == THROW)
-        throw op->b;
+        throw thrown(op->b);
     else if (k == TRY)
         tries(me);
 #endif
@@ -155,7 +155,7 @@ static __attribute__((noinline)) void calls_with_item(int me, int item, int dept
 #ifdef __cplusplus
     try {
         calls(me, depth);
-    } catch (int) {
+    } catch (const thrown &) {
         dispatches_alone(); // it has been left, says the model
         HOLDS(fin_cancel_item_remove(&here) == m.items[item].was_there);
         throw;
@@ -176,9 +176,9 @@ static void tries(int me) {
         arrives(me);
         for (draw(me, &op, IN_CALL); op.kind != LEAVE; draw(me, &op, IN_CALL))
             performs(me, &op);
-    } catch (int caught) {
+    } catch (const thrown &caught) {
         arrives(me);
-        HOLDS(caught == handles(&m.awes[me]));
+        HOLDS(caught.value == handles(&m.awes[me]));
         for (draw(me, &op, IN_CATCH); op.kind != LEAVE; draw(me, &op, IN_CATCH)) {
             if (op.kind == RETHROW)
                 throw;
@@ -260,11 +260,13 @@ static void block(int me, const struct op *op) {
 static void begin(void) {
     for (int i = 0; i < IDS; i++)
         m.ids[i].names = -1;
-    m.awe_count = m.block_count = 0;
     memset(m.items, 0, sizeof m.items);
     memset(&m.awes[0], 0, sizeof m.awes[0]);
-    m.awe_count = 1;
-    m.awes[0].base = m.awes[0].block = m.awes[0].id = m.awes[0].entered = -1;
+    memset(&m.blocks[0], 0, sizeof m.blocks[0]); // what is around all blocks
+    m.blocks[0].open = m.blocks[0].nc = true;
+    m.blocks[0].parent = -1;
+    m.awe_count = m.block_count = 1;
+    m.awes[0].base = m.awes[0].id = m.awes[0].entered = -1;
     m.awes[0].state = RUNS;
     m.awes[0].steps = 40;
     m.current = 0;
@@ -272,6 +274,7 @@ static void begin(void) {
     soon = one_in(8);
 #ifdef __cplusplus
     throws = !soon && one_in(2);
+    lost = false;
 #endif
     for (int i = 0; i < SEMS; i++)
         fin_sem_init(&real.sems[i], m.sems[i] = below(3));
@@ -293,6 +296,9 @@ static void end(void) {
     HOLDS(m.queue.n == 0 && m.aside.n == 0 && m.current == 0);
     for (int i = 1; i < m.awe_count; i++)
         HOLDS(m.awes[i].state == ENDED);
+    for (int i = 0; i < ITEMS; i++)
+        if (m.items[i].listed)
+            HOLDS(m.items[i].block == 0 && fin_cancel_item_remove(m.items[i].at));
     for (int i = 0; i < LOCKS; i++)
         HOLDS(m.holder[i] < 0 && !real.locks[i].locked && m.at_lock[i].n == 0 && m.at_cond[i].n == 0);
     for (int i = 0; i < SEMS; i++)
@@ -300,6 +306,10 @@ static void end(void) {
     for (int i = 0; i < IDS; i++)
         if (m.ids[i].live)
             HOLDS(fin_awe_id_get(m.ids[i].value) == NULL);
+#ifdef __cplusplus
+    HOLDS(thrown::live == 0 || lost);
+    thrown::live = 0;
+#endif
     struct fin_stats stats;
     fin_stats(&stats);
     HOLDS(stats.stacks_used == 1 && !fin_cancelled()); // the scheduler's
