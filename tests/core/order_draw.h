@@ -283,7 +283,7 @@ static bool draw_throw(int me, struct op *op, enum place place) {
 
 static bool draw_finish(int me) {
     struct model_awe *w = &m.awes[me];
-    if (w->base < 0 || w->in_frames || (FIN_SANITIZED && throws) || w->locks || w->entered >= 0 || soon)
+    if (w->base < 0 || w->in_frames || (throws && never_loses) || w->locks || w->entered >= 0 || soon)
         return false;
     for (int b = w->block; b != w->base; b = m.blocks[b].parent)
         if (m.blocks[b].count > 0 && !others())
@@ -323,7 +323,7 @@ static bool draw_kind(int me, struct op *op, enum place place) {
     if (k == BLOCK)
         return draw_block(me, op);
     if (k == FINISH)
-        return one_in(10) && draw_finish(me);
+        return one_in(place == IN_CATCH ? 2 : 4) && draw_finish(me);
     if (k == THROW || k == RETHROW)
         return draw_throw(me, op, place);
     if (k >= LEAVE)
@@ -362,7 +362,7 @@ static enum kind any_kind(const struct model_awe *w, int tries, enum place place
     if (over && one_in(30))
         return FINISH;
     if (throws && one_in(place == IN_CATCH ? 6 : 20))
-        return place == IN_CATCH && one_in(2) ? RETHROW : one_in(3) ? THROW : TRY;
+        return place == IN_CATCH && one_in(2) ? (one_in(3) ? FINISH : RETHROW) : one_in(3) ? THROW : TRY;
     if (over || one_in(8))
         return rescues[below(RESCUES)];
     if (one_in(3))

@@ -7,6 +7,7 @@
 #include <unistd.h>
 
 #include "order_draw.h"
+#include "process.h"
 
 static struct {
     struct fin_finish_block *blocks[BLOCKS];
@@ -129,6 +130,7 @@ static __attribute__((noinline)) int suspends(int me, const struct op *op) {
         HOLDS(fin_schedule(*slot) == -EALREADY && fin_schedule_front(*slot) == -EALREADY);
         THCSchedule(*slot);
         THCScheduleBack(*slot);
+        __asm__ volatile("" : : : "memory"); // the frame stays as long
     }
     return 0;
 }

@@ -38,6 +38,7 @@ static unsigned op_counts[RETURN + 1];
 static bool soon;   // this program has timers
 static bool throws; // this program has exceptions
 static bool lost;   // one of them perhaps, for good
+static bool never_loses; // a tool would say so
 static int keeper;  // of such a program: yields until all others have ended, and makes somebody run where nobody can
 
 static bool can_wake(const struct model_block *b) {

@@ -4,6 +4,7 @@
 // random, by a thread without a runtime, while threads end and begin. Each runs once for each suspension, on its thread,
 // and sees what its waker wrote; who tries in vain is told why. Each burst ends in a phase in which no timer runs and
 // nothing is cancelled, and each thread sleeps where it has nothing to do: so a wake-up that is lost hangs.
+#include "process.h"
 #include "threads_everything.h"
 
 // ---- servers: each wakes what lies in its thread's box
@@ -293,7 +294,7 @@ static void hangs(int unused) {
 // FIN_SEED=n FIN_ROUNDS=n in the environment: others, and more. An argument: how much has come about.
 int main(int argc, char **argv) {
     const char *first = getenv("FIN_SEED"), *many = getenv("FIN_ROUNDS");
-    unsigned rounds = many ? (unsigned)atoi(many) : getenv("FIN_FEW") || FIN_SANITIZED ? 15 : 50;
+    unsigned rounds = many ? (unsigned)atoi(many) : on_valgrind() ? 3 : getenv("FIN_FEW") || FIN_SANITIZED ? 15 : 50;
     long all = 0, back = 0;
     (void)argv;
     signal(SIGALRM, hangs);
