@@ -13,29 +13,6 @@
 static struct role roles[MOST * 4 * ROLES];
 static unsigned role_count;
 
-static int left_over(void) {
-    char path[64], name[64];
-    int n = 0;
-    for (int fd = 0; fd < 1024; fd++) {
-        snprintf(path, sizeof path, "/proc/self/fd/%d", fd);
-        ssize_t length = readlink(path, name, sizeof name - 1);
-        name[length < 0 ? 0 : length] = 0;
-        n += strncmp(name, "socket:", 7) == 0 || strncmp(name, "/memfd:", 7) == 0;
-    }
-    return n;
-}
-
-static int mapped(void) {
-    char line[512];
-    int n = 0;
-    FILE *f = fopen("/proc/self/maps", "r");
-    CHECK(f);
-    while (fgets(line, sizeof line, f))
-        n += strstr(line, "memfd:fin-chan") != NULL;
-    fclose(f);
-    return n;
-}
-
 // ---- a child of a fork
 
 static void close_copies(void) {
@@ -172,10 +149,7 @@ static void be_one(void) {
             end_direction(&c->way[side]);
     for (unsigned i = 0; i < role_count; i++)
         free(roles[i].buffer);
-    for (int i = 0; i < 200000 && left_over() != before; i++)
-        usleep(100); // those that another process sent may be closed by a thread
-    CHECK_EQ(left_over(), before);
-    CHECK_EQ(mapped(), 0);
+    nothing_is_left(before);
 }
 
 // Of a pipe the side that does not use an end has none: so it ends with who uses it.

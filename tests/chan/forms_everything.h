@@ -5,15 +5,9 @@
 #ifndef FIN_TESTS_CHAN_FORMS_EVERYTHING_H
 #define FIN_TESTS_CHAN_FORMS_EVERYTHING_H
 
-#define _GNU_SOURCE
-#include <fcntl.h>
-#include <sched.h>
-#include <sys/mman.h>
-#include <sys/resource.h>
-#include <sys/stat.h>
+#include "operations.h"
 
-#include "chan.h"
-#include "rounds.h"
+#include <sys/stat.h>
 
 enum { MOST = 4, THREADS = 3, ROLES = 3, BURSTS = 6, NUMBERS = 4096, FILES = 5, CHILDREN = 2 };
 enum { GONE = 1000 };       // added to the bursts that are acknowledged
@@ -77,13 +71,11 @@ struct role {
 
 static struct channel channels[MOST];
 static unsigned channel_count, thread_count[2];
-static bool in_b; // this process is
-static bool kills, starves, forks, with_fds, with_regions, small_sizes, named_any;
+static bool forks, with_fds, with_regions, small_sizes, named_any;
 static unsigned killed_after; // operations of B
 static int files[FILES];
 static ino_t inodes[FILES];
 static int over[2]; // closed when the round is
-static __thread unsigned own_seed;
 
 static struct shared {
     unsigned sent[MOST][2][ROLES], operations;
@@ -91,46 +83,15 @@ static struct shared {
     bool listens;
 } *shared;
 
-// By the higher bits: what is by chance in a round is to differ in many rounds.
-static inline unsigned pick(unsigned *state, unsigned of) { return (next_random(state) >> 8) % of; }
-static inline unsigned chance(unsigned of) { return pick(&own_seed, of); }
-
 #define HOLDS(c, condition) HOLDS_OF("channel", (c)->number, (condition) || says((c), 0), #condition)
 // Of a result, which is shown.
 #define TOLD(c, result, condition) HOLDS_OF("channel", (c)->number, (condition) || says((c), (result)), #condition)
 static bool says(const struct channel *c, ssize_t result);
-#define ADD(counter, n) __atomic_add_fetch(&(counter), n, __ATOMIC_ACQ_REL)
-#define READ(counter) __atomic_load_n(&(counter), __ATOMIC_ACQUIRE)
-
 static bool says(const struct channel *c, ssize_t result) {
     fprintf(stderr, "%s: kind %d named %d talks %d closes first %u size %zu flags %x %x; ", in_b ? "B" : "A", (int)c->kind,
             c->named, c->talks, c->closes_first, c->size, c->end[0].flags, c->end[1].flags);
     fprintf(stderr, "kills %d starves %d forks %d: %zd\n", kills, starves, forks, result);
     return false;
-}
-
-static inline void spin(void) {
-    unsigned most = chance(4) ? 20000 : 200;
-    for (unsigned volatile n = chance(most); n; n--) {
-    }
-}
-
-static inline void pause_here(void) {
-    switch (chance(6)) {
-    case 0:
-    case 4:
-        fin_yield();
-        break;
-    case 1:
-        fin_sleep_nc(chance(100) * FIN_US);
-        break;
-    case 2:
-        spin();
-        break;
-    case 3:
-        sched_yield();
-        break;
-    }
 }
 
 // ---- messages
@@ -273,88 +234,6 @@ static void check_all(struct direction *d, bool exactly) {
     HOLDS(d->c, anonymous >= expected); // of one that was killed it may not be known that it has sent one more
 }
 
-// ---- shortages: as a part of a burst, so none is left when it ends
-
-static bool is_short(ssize_t r) { return starves && r == -EMFILE; }
-
-static void starve(void) {
-    static bool is_starving;
-    struct rlimit old, low;
-    if (__atomic_exchange_n(&is_starving, true, __ATOMIC_ACQUIRE))
-        return;
-    getrlimit(RLIMIT_NOFILE, &old);
-    low = (struct rlimit){chance(2) ? 3 : 3 + chance(60), old.rlim_max};
-    setrlimit(RLIMIT_NOFILE, &low);
-    for (unsigned n = chance(6); n; n--)
-        pause_here();
-    setrlimit(RLIMIT_NOFILE, &old);
-    __atomic_store_n(&is_starving, false, __ATOMIC_RELEASE);
-}
-
-static void after_shortage(void) {
-    fin_yield();
-    usleep(chance(200));
-}
-
-// ---- operations, which are cancelled in several ways
-
-enum style { AS_IT_IS, TIMED, BEFORE, BESIDE, STYLES };
-
-struct op {
-    void (*run)(struct op *);
-    ssize_t result;
-    struct role *r;
-    bool explicit; // it waits with a continuation
-    bool nc;
-    unsigned form;
-    size_t size, room;
-    unsigned fds;
-    int fd[FIN_CHAN_FDS];
-    struct fin_chan_on on;
-};
-
-static void runs(void *op) { ((struct op *)op)->run(op); }
-
-static void perform(struct op *o, enum style style) {
-    o->result = 1 << 30;
-    switch (style) {
-    case TIMED:
-        fin_timeout(chance(chance(3) ? 60 : 300) * FIN_US) {
-            fin_async_call(runs, o);
-        }
-        break;
-    case BEFORE:
-        fin_finish {
-            fin_cancel();
-            fin_async_call(runs, o);
-        }
-        break;
-    case BESIDE:
-        fin_finish {
-            fin_async_call(runs, o);
-            for (unsigned n = chance(3); n; n--)
-                pause_here();
-            fin_cancel();
-        }
-        break;
-    default:
-        if (o->explicit) {
-            fin_finish {
-                fin_async_call(runs, o);
-            }
-        } else {
-            o->run(o);
-        }
-    }
-    HOLDS(o->r->c, o->result != 1 << 30);
-}
-
-static void ended_on(void *op, int result) {
-    struct op *o = *(struct op **)op;
-    o->result = result;
-    fin_cont_end();
-}
-
 static void forks_child(void);
 
 // What may befall a process besides, before an operation. B is killed here, or by A.
@@ -365,7 +244,7 @@ static void befall(const struct role *r) {
         return;
     if (starves && chance(12) == 0)
         starve();
-    if (forks && chance(40) == 0)
+    if (forks && chance(12) == 0)
         forks_child();
 }
 

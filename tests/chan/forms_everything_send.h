@@ -67,7 +67,7 @@ static void send_fds_in_form(struct op *o) {
 // Where nothing is cancelled any more nobody tries in vain either, but for once.
 static void choose_form(struct op *o, const struct plan *m) {
     bool calm = !o->r->left;
-    if (m->fds) {
+    if (m->fds || chance(10) == 0) { // or of none
         o->run = send_fds_in_form;
         o->form = chance(calm ? TRY_SEND_FDS : FDS_FORMS);
         o->nc = o->form != SEND_FDS;

@@ -72,13 +72,13 @@ static void talk_in_form(struct op *o) {
     struct fin_chan *c = t->r->e->chan;
     switch (o->form) {
     case SEND_RECV:
-        o->result = fin_chan_send_recv(c, t->said, t->size, t->heard, LONGEST);
+        o->result = fin_chan_send_recv(c, t->said, t->size, t->heard, o->room);
         break;
     case SEND_RECV_NC:
-        o->result = fin_chan_send_recv_nc(c, t->said, t->size, t->heard, LONGEST);
+        o->result = fin_chan_send_recv_nc(c, t->said, t->size, t->heard, o->room);
         break;
     case SEND_RECV_ON:
-        o->result = fin_chan_send_recv_on(c, t->said, t->size, t->heard, LONGEST, &o->on, ended_on, &o, sizeof o);
+        o->result = fin_chan_send_recv_on(c, t->said, t->size, t->heard, o->room, &o->on, ended_on, &o, sizeof o);
         break;
     case APART:
         o->result = fin_chan_send(c, t->said, t->size);
@@ -120,10 +120,13 @@ static bool ended(ssize_t n) { return n == -EPIPE || n == -ECONNRESET || n == -E
 static bool nothing_came(ssize_t n) { return n == -ECANCELED || is_short(n); }
 
 static ssize_t say_and_hear(struct talker *t, enum talk_form form) {
-    struct op o = {.r = t->r, .run = talk_in_form, .form = form, .explicit = form == SEND_RECV_ON};
+    struct op o = {.r = t->r, .run = talk_in_form, .form = form, .explicit = form == SEND_RECV_ON, .room = LONGEST};
+    if (t->r->left && chance(6) == 0)
+        o.room = chance(80); // too little, perhaps
     perform(&o, some_style(t->r));
     t->r->left -= t->r->left != 0;
-    t->sure = form >= APART ? o.result == 0 : o.result >= 0;
+    t->sure = form >= APART ? o.result == 0 : o.result >= 0 || o.result == -EMSGSIZE;
+    HOLDS(t->r->c, form >= APART || o.result <= (ssize_t)o.room);
     if (is_short(o.result))
         after_shortage();
     return o.result;
@@ -164,7 +167,9 @@ static bool call(struct talker *t) {
     ssize_t n = say_and_hear(t, form);
     if (ended(n))
         return false;
-    TOLD(t->r->c, n, n >= 0 || nothing_came(n));
+    TOLD(t->r->c, n, n >= 0 || nothing_came(n) || n == -EMSGSIZE);
+    if (n == -EMSGSIZE)
+        return await_answer(t);
     if (n < 0 || (form < APART && is_answered(t, n)))
         return true;
     return await_answer(t);
@@ -204,7 +209,7 @@ static ssize_t first_call(struct talker *t) {
 static ssize_t answer(struct talker *t) {
     ssize_t n = say_and_hear(t, chance(TALK_FORMS));
     if (!nothing_came(n))
-        return n == 0 ? first_call(t) : n;
+        return n == 0 || n == -EMSGSIZE ? first_call(t) : n;
     t->again = t->doubt = true;
     say(t, t->number);
     t->again = false;
