@@ -144,6 +144,7 @@ static void be_one(void) {
     if (in_b)
         __atomic_store_n(&shared->b, getpid(), __ATOMIC_RELEASE);
     run_threads();
+    fin_trace_stop();
     for (struct channel *c = channels; c < channels + channel_count; c++)
         for (int side = 0; side < 2; side++)
             end_direction(&c->way[side]);
@@ -238,6 +239,7 @@ static void make_world(void) {
     killed_after = pick(&state, 2) ? 1 + pick(&state, 800) : 0;
     starves = pick(&state, 4) == 0;
     forks = !ON_TSAN && !on_valgrind() && pick(&state, 4) == 0;
+    traces = pick(&state, 4) == 0;
     with_fds = pick(&state, 2);
     with_regions = with_fds && pick(&state, 2);
     small_sizes = pick(&state, 2);
@@ -286,6 +288,7 @@ static void one_round(void) {
 }
 
 int main(void) {
+    setenv("FIN_TRACE_EVENTS", "300", 1);
     shared = mmap(NULL, sizeof *shared, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
     CHECK(shared != MAP_FAILED);
     for (int i = 0; i < FILES; i++) {

@@ -7,6 +7,7 @@
 
 #include "operations.h"
 
+#include <fin/trace.h>
 #include <sys/stat.h>
 
 enum { MOST = 4, THREADS = 3, ROLES = 3, BURSTS = 6, NUMBERS = 4096, FILES = 5, CHILDREN = 2 };
@@ -71,7 +72,7 @@ struct role {
 
 static struct channel channels[MOST];
 static unsigned channel_count, thread_count[2];
-static bool forks, with_fds, with_regions, small_sizes, named_any;
+static bool forks, traces, with_fds, with_regions, small_sizes, named_any;
 static unsigned killed_after; // operations of B
 static int files[FILES];
 static ino_t inodes[FILES];
@@ -90,7 +91,7 @@ static bool says(const struct channel *c, ssize_t result);
 static bool says(const struct channel *c, ssize_t result) {
     fprintf(stderr, "%s: kind %d named %d talks %d closes first %u size %zu flags %x %x; ", in_b ? "B" : "A", (int)c->kind,
             c->named, c->talks, c->closes_first, c->size, c->end[0].flags, c->end[1].flags);
-    fprintf(stderr, "kills %d starves %d forks %d: %zd\n", kills, starves, forks, result);
+    fprintf(stderr, "kills %d starves %d forks %d traces %d: %zd\n", kills, starves, forks, traces, result);
     return false;
 }
 
@@ -236,6 +237,19 @@ static void check_all(struct direction *d, bool exactly) {
 
 static void forks_child(void);
 
+// While there is a trace no end has its quick halves.
+static void start_or_stop_trace(void) {
+    int r = chance(2) ? fin_trace_start("/dev/null") : fin_trace_stop();
+    CHECK(r == 0 || r == -EALREADY || r == -EINVAL || is_short(r));
+}
+
+// Who has a reservation, or peeks, keeps the end open.
+static void may_not_close(const struct role *r) {
+    const struct end *e = r->e;
+    if (r->left && !(e->flags & FIN_CHAN_SHARED) && e->sends_at == e->receives_at && chance(4) == 0)
+        HOLDS(r->c, fin_chan_close(e->chan) == -EBUSY);
+}
+
 // What may befall a process besides, before an operation. B is killed here, or by A.
 static void befall(const struct role *r) {
     if (in_b && kills && READ(shared->b) && ADD(shared->operations, 1) == killed_after)
@@ -246,6 +260,8 @@ static void befall(const struct role *r) {
         starve();
     if (forks && chance(12) == 0)
         forks_child();
+    if (traces && chance(6) == 0)
+        start_or_stop_trace();
 }
 
 #endif

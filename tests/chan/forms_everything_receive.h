@@ -23,6 +23,7 @@ static ssize_t receive_peeked(struct op *o) {
     memcpy(r->buffer, bytes, (size_t)n);
     for (unsigned i = r->left ? chance(4) : 0; i; i--)
         pause_here();
+    may_not_close(r);
     HOLDS(r->c, memcmp(r->buffer, bytes, (size_t)n) == 0);
     HOLDS(r->c, fin_chan_release(c) == 0);
     return n;
@@ -153,7 +154,9 @@ static ssize_t receive_one(struct role *r) {
     befall(r);
     if (wants_fds(&o) && starves)
         ADD(r->d->lost, 1); // before anybody else can have its message
+    unsigned room = o.fds;
     perform(&o, style);
+    HOLDS(r->c, o.result < 0 || o.fds <= room);
     if (wants_fds(&o) && starves && o.result != -EMFILE)
         ADD(r->d->lost, -1);
     TOLD(r->c, o.result, o.result != -ECANCELED || (style != AS_IT_IS && !o.nc));

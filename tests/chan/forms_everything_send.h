@@ -14,6 +14,7 @@ static ssize_t fill_and_commit(struct op *o, void *room) {
     struct role *r = o->r;
     for (unsigned n = r->left ? chance(3) : 0; n; n--)
         pause_here();
+    may_not_close(r);
     if (r->left && chance(6) == 0) {
         memset(room, 0xee, o->size);
         fin_chan_abandon(r->e->chan);

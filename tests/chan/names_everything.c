@@ -7,7 +7,7 @@
 
 #include <sys/stat.h>
 
-enum { CLIENTS = 5, SERVERS = 3, THREADS = 2, EPOCHS = 4, VISITS = 8, TRIES = 10, BYE = 1000 };
+enum { CLIENTS = 5, SERVERS = 3, THREADS = 2, EPOCHS = 4, VISITS = 8, TRIES = 10, BYE = 1000, RUDE };
 enum accept_form { ACCEPT, ACCEPT_NC, ACCEPT_ON, ACCEPT_FORMS };
 
 static struct shared {
@@ -18,7 +18,7 @@ static struct shared {
 static struct fin_chan_listener *listener;
 static char name[100], folder[64];
 static unsigned client_count, server_count, thread_count, epochs;
-static bool forks, is_path;
+static bool forks, is_path, with_rude, leaves; // leaves: somebody has left the name behind
 
 // One that accepts or connects.
 struct one {
@@ -33,7 +33,8 @@ static struct one *one_of(struct op *o) { return (struct one *)(void *)o; }
 #define OURS(result, condition) HOLDS_OF("epoch", (int)READ(shared->epoch), (condition) || says(result), #condition)
 
 static bool says(ssize_t result) {
-    fprintf(stderr, "%s: kills %d starves %d forks %d path %d: %zd\n", in_b ? "B" : "A", kills, starves, forks, is_path, result);
+    fprintf(stderr, "%s: kills %d starves %d forks %d path %d: %zd\n", in_b ? "B" : "A", kills, starves, forks, is_path,
+            result);
     return false;
 }
 
@@ -70,7 +71,11 @@ static bool serve(struct one *p) {
     uint32_t number = 0;
     ssize_t n = receive(p->chan, &number);
     OURS(n, n == sizeof number || n == -ECONNRESET);
-    if (n > 0 && number != BYE) {
+    if (n > 0 && number == RUDE) { // it is killed, whenever that is
+        fin_chan_send_nc(p->chan, &number, sizeof number);
+        n = receive(p->chan, &number);
+        OURS(n, n == -ESHUTDOWN || n == -ECONNRESET);
+    } else if (n > 0 && number != BYE) {
         ADD(shared->served, 1);
         OURS(n, fin_chan_send_nc(p->chan, &number, sizeof number) == 0);
         n = receive(p->chan, &number);
@@ -185,8 +190,35 @@ static void one_epoch(unsigned epoch) {
     fin_chan_listener_close(listener);
 }
 
+// One that is killed while it accepts leaves its name.
+static void leave_name(void) {
+    pid_t pid = fork();
+    CHECK(pid >= 0);
+    if (pid == 0) {
+        struct fin_chan *c;
+        CHECK_EQ(fin_chan_listen(&listener, name, NULL), 0);
+        kill(getppid(), SIGUSR1);
+        fin_chan_accept_nc(listener, &c);
+        _exit(1);
+    }
+    int got, status;
+    sigset_t told;
+    sigemptyset(&told);
+    sigaddset(&told, SIGUSR1);
+    CHECK(sigwait(&told, &got) == 0);
+    usleep(chance(300));
+    CHECK(kill(pid, SIGKILL) == 0 && waitpid(pid, &status, 0) == pid);
+    CHECK(WIFSIGNALED(status) && (!is_path || access(name, F_OK) == 0));
+}
+
 static void be_a(void) {
+    sigset_t told;
+    sigemptyset(&told);
+    sigaddset(&told, SIGUSR1);
+    CHECK_EQ(sigprocmask(SIG_BLOCK, &told, NULL), 0);
     own_seed = seed * 31;
+    if (leaves)
+        leave_name();
     fin_sleep_nc(1);
     int before = left_over();
     for (unsigned epoch = 1; epoch <= epochs; epoch++) {
@@ -250,6 +282,25 @@ static void visits(void *salt) {
     free(p);
 }
 
+// Another process, which connects until it is killed.
+static pid_t start_rude(void) {
+    pid_t pid = fork();
+    CHECK(pid >= 0);
+    if (pid != 0)
+        return pid;
+    own_seed = seed * 7;
+    starves = false;
+    struct one p = {.left = TRIES};
+    for (;;)
+        visit(&p, RUDE);
+}
+
+static void end_rude(pid_t pid) {
+    usleep(chance(4000));
+    CHECK_EQ(kill(pid, SIGKILL), 0);
+    CHECK_EQ(waitpid(pid, NULL, 0), pid);
+}
+
 static void half(void *unused) {
     (void)unused;
     own_seed = seed * 91;
@@ -265,6 +316,7 @@ static void be_b(void) {
     own_seed = seed * 37;
     while (READ(shared->epoch) == 0)
         usleep(100);
+    pid_t rude = with_rude ? start_rude() : 0;
     fin_sleep_nc(1);
     int before = left_over();
     CHECK_EQ(fin_thread_start(&h, half, NULL), 0);
@@ -273,6 +325,8 @@ static void be_b(void) {
             fin_async_call(visits, (void *)(intptr_t)i);
     }
     fin_thread_join_nc(&h);
+    if (rude)
+        end_rude(rude);
     struct one p = {.left = 0};
     while (READ(shared->epoch) < epochs)
         usleep(100);
@@ -285,7 +339,8 @@ static void be_b(void) {
 
 static void hangs(int unused) {
     (void)unused;
-    fprintf(stderr, "%s hangs: FIN_SEED=%u FIN_ROUNDS=1; epoch %u of %u, served %u visited %u of %u; servers %u threads %u\n",
+    fprintf(stderr,
+            "%s hangs: FIN_SEED=%u FIN_ROUNDS=1; epoch %u of %u, served %u visited %u of %u; servers %u threads %u\n",
             in_b ? "B" : "A", seed, shared->epoch, epochs, shared->served, shared->visited, client_count * VISITS,
             server_count, thread_count);
     fprintf(stderr, "kills %d starves %d forks %d path %d\n", kills, starves, forks, is_path);
@@ -303,6 +358,8 @@ static void make_world(void) {
     starves = pick(&state, 3) == 0;
     forks = !ON_TSAN && !on_valgrind() && pick(&state, 3) == 0;
     kills = forks && pick(&state, 2);
+    leaves = pick(&state, 3) == 0;
+    with_rude = pick(&state, 3) == 0;
     unsigned kind = pick(&state, 3);
     is_path = kind != 0;
     if (kind == 0)
