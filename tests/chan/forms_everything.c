@@ -297,6 +297,6 @@ int main(void) {
         CHECK(files[i] >= 0 && fstat(files[i], &s) == 0);
         inodes[i] = s.st_ino;
     }
-    run_rounds(10, one_round);
+    run_rounds(20, one_round);
     return 0;
 }

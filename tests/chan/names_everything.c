@@ -383,7 +383,7 @@ int main(void) {
     snprintf(folder, sizeof folder, "/tmp/fin-names-%d", (int)getpid());
     CHECK_EQ(mkdir(folder, 0700), 0);
     CHECK_EQ(chdir(folder), 0);
-    run_rounds(10, one_round);
+    run_rounds(20, one_round);
     CHECK_EQ(rmdir(folder), 0);
     return 0;
 }
