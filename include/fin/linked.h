@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
 // Operations that follow each other: the system starts each when the one before it has succeeded, so a chain costs one
-// system call and one wait; a close, and each step after it, one more. See fin/io.h for what holds for all calls.
+// system call and one wait; a close, and each step after it or after an fsync, one more. See fin/io.h for what holds for all
+// calls.
 #ifndef FIN_LINKED_H
 #define FIN_LINKED_H
 

@@ -266,13 +266,15 @@ static struct chain *new_chain(struct io *io, unsigned count) {
 
 // How many of the steps the ring takes. A close is none of them: a number counts as closed before the kernel closes it, and
 // while steps before it wait, it is not; and what follows it in a chain would still find a pipe's reader, because the kernel
-// lets go of the file when the chain is over. What is at a file's position is not the ring's, nor is what moves nothing. Nor
-// is, before Linux 6.1, what is to be done as a whole: there the part that was done before an error or a cancel is lost.
+// lets go of the file when the chain is over. An fsync is the last of them: the kernel goes on where it has failed. What is
+// at a file's position is not the ring's, nor is what moves nothing. Nor is, before Linux 6.1, what is to be done as a
+// whole: there the part that was done before an error or a cancel is lost.
 static unsigned as_chain(const struct io *io, const struct call *calls, unsigned count) {
     unsigned n = 0;
     ino_t file;
-    while (n < count && calls[n].op != IORING_OP_CLOSE && !fin_io_nothing(&calls[n]) &&
-           !fin_io_of_file(io, &calls[n], &file) && (io->can.tells_part || !fin_io_all(&calls[n])))
+    while (n < count && (n == 0 || calls[n - 1].op != IORING_OP_FSYNC) && calls[n].op != IORING_OP_CLOSE &&
+           !fin_io_nothing(&calls[n]) && !fin_io_of_file(io, &calls[n], &file) &&
+           (io->can.tells_part || !fin_io_all(&calls[n])))
         n++;
     return n;
 }
