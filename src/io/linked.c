@@ -6,6 +6,7 @@
 // with such a step are taken back, and run step by step from there: then what would use the number is -EBADF.
 #include <fin/linked.h>
 
+#include <poll.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -179,6 +180,19 @@ static FIN_BLOCKING int connect_later(struct io *io, const struct call *c) {
     return r;
 }
 
+// A connect that has begun on a thread of the kernel, as may be behind another step, does not wait there where the socket is
+// in non-blocking mode. The call that ends it says how that went.
+static FIN_BLOCKING int connect_begun(struct io *io, const struct call *c) {
+    int r;
+    do {
+        r = fin_io_poll(c->fd, POLLOUT, c->nc);
+        if (r < 0)
+            return r == -ECANCELED ? fin_io_connect_ended(io, c) : r;
+        r = fin_io_closed(c) ? -EBADF : fin_io_try(c, FIN_IO_SOCKET, true);
+    } while (r == -EALREADY || r == -EINPROGRESS);
+    return r == -EISCONN ? 0 : r;
+}
+
 // A send goes on until all is sent, and a receive with MSG_WAITALL until all has come, after what was done before.
 static FIN_BLOCKING int run_step(struct io *io, const struct call *c, int done) {
     struct call rest = *c;
@@ -236,6 +250,10 @@ static FIN_BLOCKING int results(struct chain *chain, const struct call *calls, s
     if (done == -ECANCELED && calls[good].op == IORING_OP_CONNECT && fin_io_connect_ended(chain->io, &calls[good]) == 0) {
         steps[good++].result = 0; // it was taken back too late
         return run_each(chain->io, calls, steps, good, all, 0);
+    }
+    if (done == -EINPROGRESS && calls[good].op == IORING_OP_CONNECT) {
+        steps[good].result = connect_begun(chain->io, &calls[good]);
+        return steps[good].result == 0 ? run_each(chain->io, calls, steps, good + 1, all, 0) : good;
     }
     if (!goes_on(&calls[good], done) && !again(&chain->steps[good], &calls[good], done))
         return good;

@@ -140,12 +140,13 @@ int fin_uring_failed(const struct request *r, const struct call *c, int result) 
     if (result == -EOPNOTSUPP && vectors && c->flags & RWF_NOWAIT)
         return without_waiting(r->io, c);
     bool interrupted = fin_uring_interrupted(result);
-    bool waits = result == -EAGAIN && (fin_io_events(c) || c->op == IORING_OP_CONNECT);
+    bool connects = c->op == IORING_OP_CONNECT;
+    bool waits = (result == -EAGAIN && (fin_io_events(c) || connects)) || (result == -EINPROGRESS && connects);
     if (r->cancelled && (result == -ECANCELED || interrupted || waits))
         return ended_by_cancel(r, c);
     if (interrupted)
         return -EINTR;
-    return c->op == IORING_OP_CONNECT ? fin_io_connect_failed(r->io, c, result) : result;
+    return connects ? fin_io_connect_failed(r->io, c, result) : result;
 }
 
 int fin_uring_run(struct io *io, const struct call *c, uint32_t *flags) {
