@@ -32,6 +32,7 @@ struct act {
     size_t moved;
     bool serves;  // it may wait till the end of the round
     bool ends;    // and is cancelled, as nothing is to come any more
+    bool shared;  // its object may be in use, or used up: which it may say in a cancelled block, too
     bool counts;  // it sets `moved` itself
     bool cancels; // the attempt may be cancelled
     _Atomic bool waits;
@@ -108,7 +109,7 @@ static void runs(void *act) {
     told(a, a->run(a));
 }
 
-static void ended(void *state, int result) {
+static inline void ended(void *state, int result) { // not all have such forms
     told(*(struct act **)state, result);
     fin_cont_end();
 }
@@ -190,7 +191,7 @@ static void attempt_cancelled(struct act *a) {
             fin_cancel();
             START(a);
         }
-        HOLDS_OF(a, a->result == -ECANCELED && a->moved == 0);
+        HOLDS_OF(a, (a->result == -ECANCELED || (a->shared && a->result < 0)) && a->moved == 0);
         break;
     case 1:
         fin_finish_as(outer) {
