@@ -173,6 +173,8 @@ def symbol_at(pc):
 def called_at(pc):
     """The function of Fin that is called right before `pc`, by its name or through the table of a shared library."""
     size = 4 if registers()[0] == 'pc' else 5
+    if pc < size:  # the end of the scheduler's stack
+        return None
     try:
         called = gdb.selected_frame().architecture().disassemble(pc - size)[0]
     except gdb.MemoryError:

@@ -114,6 +114,15 @@ def stopped_in_main(script, program):
         fail('the AWE is not shown where its thread is stopped in main', text)
 
 
+def stopped_in_switch(script, program):
+    """Behind the frames of Fin's own there is nothing on the stack where its threads choose what runs."""
+    text = gdb('-ex', 'source ' + script, *commands('set breakpoint pending on', 'break fin_core_yield_', 'run', 'fin awes'),
+               program)
+    if not re.search(r'^\d+ .* running .*: fin_core_yield_$', text, re.M) or 'Error' in text or \
+            not re.search(r'^\d+ .* queued .* message_came ', text, re.M):
+        fail('where a thread is stopped in a switch, the AWEs are not listed', text)
+
+
 def check_calls(text):
     """What the program called is named, also where that went on in another function by a jump."""
     for entry, call in CALLS.items():
@@ -194,6 +203,7 @@ def main():
         check(post_mortem, 'core', FIRST)
         without_information(script, program, directory)
         stopped_in_main(script, in_main)
+        stopped_in_switch(script, program)
     check_calls(gdb('-ex', 'source ' + script, *commands('break stop_here', 'run', 'fin awes'), calls))
     for program_of_coroutines in coroutines:
         show_coroutines(script, program_of_coroutines)
