@@ -71,9 +71,9 @@ FIN_BLOCKING ssize_t fin_tls_read_nc(struct fin_tls *t, void *buffer, size_t siz
 // As fin_tls_read, with a continuation (fin/on.h). It does not return unless it is refused: then it returns a negative
 // errno, as the functions there do, and nothing has happened. Readers with and without a stack take turns in the order in
 // which they came. *buffer is written immediately before the continuation runs: so connections of a thread may share a
-// buffer, if each continuation uses or copies what is in it before it waits. Only if OpenSSL has answered so much that the
-// connection has no room for it, because the peer reads nothing, does it wait for that room with a stack. Until the wait
-// ends fin_cont_of, and reports, show a continuation of the library.
+// buffer, if each continuation uses or copies what is in it before it waits. Only if OpenSSL's answers have come to a
+// quarter of a megabyte, because the peer reads nothing, does it wait for room with a stack. Until the wait ends
+// fin_cont_of, and reports, show a continuation of the library.
 int fin_tls_read_on(struct fin_tls *t, void *buffer, size_t bytes, struct fin_more_on *on, fin_cont *cont, const void *state,
                     size_t size);
 

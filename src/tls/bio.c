@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: BSD-2-Clause
 // What OpenSSL reads from and writes to. Who waits to receive has a small buffer; of a record that is larger OpenSSL gets
 // the rest right here, into a buffer of its own, which is there while a part of a record is in it. What it writes lies in
-// `out` until calls of Fin have sent it. So a connection that is idle has no buffers but the small one
-// (tests/tls/idle.c). The price is a second call for each large record.
+// `out` until calls of Fin have sent it, and what it answers meanwhile behind that, where it may be moved: who reads does
+// not wait for room, because the peer may write all before it reads. So a connection that is idle has no buffers but the
+// small one (tests/tls/idle.c). The price is a second call for each large record.
 #include "tls/tls.h"
 
 #include <stdlib.h>
@@ -11,6 +12,10 @@
 
 // A record, however it is cut up, and an alert or the like behind it.
 enum { OUT_SIZE = 16 * 1024 + 4096 };
+// Of answers that have no room there. A peer that asks for more, and reads nothing, is waited for.
+enum { FIRST_BEHIND = 4096, MOST_BEHIND = 256 * 1024 };
+
+static size_t least(size_t a, size_t b) { return a < b ? a : b; }
 
 // One for each wait: others of the thread have their turn.
 static ssize_t receive(struct fin_tls *t, char *p, size_t n) {
@@ -24,7 +29,7 @@ static ssize_t receive(struct fin_tls *t, char *p, size_t n) {
 
 static int give_in(BIO *b, char *p, int n) {
     struct fin_tls *t = BIO_get_data(b);
-    size_t have = t->in_end - t->in_at, take = (size_t)n < have ? (size_t)n : have;
+    size_t have = t->in_end - t->in_at, take = least((size_t)n, have);
     BIO_clear_retry_flags(b);
     if (have > 0) {
         memcpy(p, t->in + t->in_at, take);
@@ -43,8 +48,12 @@ static int give_in(BIO *b, char *p, int n) {
 static char *spare;
 
 bool fin_tls_has_out(struct fin_tls *t) {
-    if (!t->out && !(t->out = __atomic_exchange_n(&spare, NULL, __ATOMIC_ACQUIRE)))
+    if (t->out)
+        return true;
+    t->out = __atomic_exchange_n(&spare, NULL, __ATOMIC_ACQUIRE);
+    if (!t->out)
         t->out = malloc(OUT_SIZE);
+    t->out_size = t->out ? OUT_SIZE : 0;
     return t->out != NULL;
 }
 
@@ -52,23 +61,44 @@ bool fin_tls_all_sent(struct fin_tls *t) {
     if (t->out_at != t->out_end)
         return false;
     if (t->out)
-        free(__atomic_exchange_n(&spare, t->out, __ATOMIC_ACQ_REL));
-    t->out = NULL;
-    t->out_at = t->out_end = 0;
-    return true;
+        free(t->out_size == OUT_SIZE ? __atomic_exchange_n(&spare, t->out, __ATOMIC_ACQ_REL) : t->out);
+    t->out = t->behind;
+    t->out_at = 0;
+    t->out_end = t->behind_end;
+    t->out_size = t->behind_size;
+    t->behind = NULL;
+    t->behind_end = t->behind_size = 0;
+    return !t->out;
+}
+
+static size_t take_behind(struct fin_tls *t, const char *p, size_t n) {
+    if (t->behind_end == t->behind_size) {
+        size_t size = t->behind ? 2 * t->behind_size : FIRST_BEHIND;
+        char *more = size <= MOST_BEHIND ? realloc(t->behind, size) : NULL;
+        if (!more)
+            return 0;
+        t->behind = more;
+        t->behind_size = size;
+    }
+    size_t take = least(n, t->behind_size - t->behind_end);
+    memcpy(t->behind + t->behind_end, p, take);
+    t->behind_end += take;
+    return take;
 }
 
 static int take_out(BIO *b, const char *p, int n) {
     struct fin_tls *t = BIO_get_data(b);
-    size_t room = fin_tls_has_out(t) ? OUT_SIZE - t->out_end : 0, take = (size_t)n < room ? (size_t)n : room;
+    size_t take = t->behind || !fin_tls_has_out(t) ? 0 : least((size_t)n, t->out_size - t->out_end);
     BIO_clear_retry_flags(b);
-    if (take == 0) {
-        BIO_set_retry_write(b);
-        return -1;
+    if (take > 0) {
+        memcpy(t->out + t->out_end, p, take);
+        t->out_end += take;
+    } else if (t->out) {
+        take = take_behind(t, p, (size_t)n);
     }
-    memcpy(t->out + t->out_end, p, take);
-    t->out_end += take;
-    return (int)take;
+    if (take == 0)
+        BIO_set_retry_write(b);
+    return take ? (int)take : -1;
 }
 
 static long control(BIO *b, int command, long number, void *pointer) {

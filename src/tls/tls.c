@@ -46,6 +46,7 @@ void fin_tls_free(struct fin_tls *t) {
         return;
     SSL_free(t->ssl);
     free(t->out);
+    free(t->behind);
     free(t->host);
     free(t);
 }

@@ -17,8 +17,9 @@ struct fin_tls {
     bool in_more; // the last receive got all that it had room for
     struct fin_mutex reading, sending;
     struct fin_event received; // advanced when there is more, or nobody receives any more
-    size_t in_at, in_end, out_at, out_end;
-    char *out; // OUT_SIZE, while there is something in it
+    size_t in_at, in_end, out_at, out_end, out_size, behind_end, behind_size;
+    char *out;    // while there is something in it
+    char *behind; // what had no room in `out`, and is sent after it; or NULL
     char *host; // that the peer has to be, without a dot at its end
     char in[256], text[160];
 };
@@ -33,7 +34,7 @@ bool fin_tls_all_sent(struct fin_tls *t); // then it has no buffer for it any mo
 // room for it, it is to be called again.
 bool fin_tls_send_some(struct fin_tls *t);
 // One attempt to take data. Returns as fin_tls_read; -EAGAIN: something is to be received into t->in first. It seldom
-// blocks: where what OpenSSL answers to the peer has no room.
+// blocks: where OpenSSL's answers to the peer have no room.
 FIN_BLOCKING ssize_t fin_tls_try_read(struct fin_tls *t, void *buffer, size_t size);
 void fin_tls_received(struct fin_tls *t, size_t n); // in t->in; 0: the end
 void fin_tls_leave_reading(struct fin_tls *t);
