@@ -10,6 +10,7 @@
 #include <fin/on.h>
 #include <fin/signals.h>
 #include <fin/sync.h>
+#include <fin/thread.h>
 
 #include "net.h"
 
@@ -239,6 +240,25 @@ static bool attempt(struct act *a) {
         return true;
     HOLDS_OF(a, a->was_cancelled && (a->cancels || a->ends || (a->serves && over)));
     return a->moved > 0;
+}
+
+// What a thread has for I/O from the first time on that it waits for some, or is woken by another: before descriptors are
+// counted.
+static void writes_late(void *fd) {
+    CHECK_EQ(fin_sleep(10 * FIN_MS), 0);
+    CHECK_EQ(write((int)(intptr_t)fd, "x", 1), 1);
+    CHECK_EQ(fin_sleep(10 * FIN_MS), 0);
+}
+static inline void open_what_stays(void) {
+    struct fin_thread_handle h;
+    int fd[2];
+    char c;
+    CHECK_EQ(pipe(fd), 0);
+    CHECK_EQ(fin_thread_start(&h, writes_late, (void *)(intptr_t)fd[1]), 0);
+    CHECK_EQ(fin_read(fd[0], &c, 1), 1);
+    fin_thread_join_nc(&h);
+    close(fd[0]);
+    close(fd[1]);
 }
 
 #endif

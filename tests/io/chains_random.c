@@ -309,6 +309,7 @@ int main(void) {
     signal(SIGPIPE, SIG_IGN);
     signal(SIGALRM, hangs);
     seed = first ? (unsigned)atoi(first) : 1;
+    open_what_stays();
     for (unsigned round = 0; round < rounds; round++, seed++) {
         alarm(30);
         one_round();

@@ -191,6 +191,7 @@ int main(void) {
     pattern_file = make_pattern(pattern, PATTERN);
     seed = first ? (unsigned)atoi(first) : 1;
     fin_abandon(&(struct fin_process){.fd = -1}); // its thread and its epoll stay
+    open_what_stays();
     for (unsigned round = 0; round < rounds; round++, seed++) {
         alarm(30);
         one_round();

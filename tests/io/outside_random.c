@@ -284,6 +284,7 @@ int main(void) {
     signal(SIGUSR2, handled_before);
     seed = first ? (unsigned)atoi(first) : 1;
     fin_abandon(&(struct fin_process){.fd = -1}); // its thread and its epoll stay
+    open_what_stays();
     for (unsigned round = 0; round < rounds; round++, seed++) {
         alarm(40);
         one_round(round > rounds / 2);

@@ -7,8 +7,6 @@
 #define _GNU_SOURCE
 #include <poll.h>
 
-#include <fin/thread.h>
-
 #include "attempts.h"
 #include "dns.h"
 
@@ -350,6 +348,7 @@ int main(void) {
     signal(SIGALRM, hangs);
     signal(SIGPIPE, SIG_IGN);
     seed = first ? (unsigned)atoi(first) : 1;
+    open_what_stays();
     for (unsigned round = 0; round < rounds; round++, seed++) {
         alarm(50);
         one_round();

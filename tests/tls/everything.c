@@ -391,6 +391,7 @@ int main(void) {
     CHECK_EQ(SSL_CTX_set_session_ticket_cb(contexts[1], fills_ticket, takes_ticket, NULL), 1);
     make_bytes();
     seed = first ? (unsigned)atoi(first) : 1;
+    open_what_stays();
     for (unsigned round = 0; round < rounds; round++, seed++) {
         alarm(30);
         one_round();
