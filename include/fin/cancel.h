@@ -20,7 +20,8 @@ bool fin_cancelled(void);
 // thread only.
 void fin_cancel_item_add(struct fin_cancel_item *item, void (*fn)(void *), void *arg);
 
-// Removes the item. Returns false if it has run. Does not block. Own thread only.
+// Removes the item. Returns false if it has run (fin_cancel_item_ran), was removed before, or its block has ended. Does not
+// block. Own thread only.
 bool fin_cancel_item_remove(struct fin_cancel_item *item);
 
 // Has the item run? One that was removed, or whose block has ended, has not.

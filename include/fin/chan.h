@@ -76,7 +76,7 @@ int fin_chan_listen(struct fin_chan_listener **out, const char *name, const stru
 // Accepting waits for nothing that a client could withhold. If the process or the system is out of descriptors or memory
 // (-EMFILE, -ENFILE, -ENOMEM) it tries again before it says so, as fin_accept does, and the client stays in line.
 // If the system has had no room to pass descriptors for some time (-ETOOMANYREFS, -ENOBUFS, -ENOMEM) that client is turned
-// away. -EFBIG as fin_chan_pair.
+// away. -EFBIG as fin_chan_pair. A client whose connect was cancelled may be accepted; of its end one is told -ECONNRESET.
 FIN_BLOCKING int fin_chan_accept(struct fin_chan_listener *l, struct fin_chan **out);
 FIN_BLOCKING int fin_chan_accept_nc(struct fin_chan_listener *l, struct fin_chan **out);
 // Ends listening, and removes the name unless it is another's by now, or a parent's. Nobody may be in fin_chan_accept.

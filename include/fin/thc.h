@@ -153,8 +153,9 @@ static inline void THCScheduleBack(awe_t *awe) { fin_thc_schedule_(awe, false); 
 FIN_BLOCKING static inline void THCYield(void) { fin_yield(); }
 FIN_BLOCKING static inline void THCYieldTo(awe_t *awe) { fin_yield_to(awe); }
 
-// Ends the running ASYNC as if its code had ended here, after waiting for the blocks that it has open. No destructors run.
-// Outside any ASYNC the AWE stops for ever. Does not return.
+// Ends the running ASYNC as if its code had ended here, after waiting for the blocks that it has open. No destructors run,
+// and an exception that has left an async of those blocks is lost. Outside any ASYNC the AWE stops for ever. Does not
+// return.
 FIN_BLOCKING void fin_end_(void);
 static inline FIN_BLOCKING void THCFinish(void) { fin_end_(); }
 static inline FIN_BLOCKING void THCAbort(void) { fin_end_(); }
