@@ -46,31 +46,31 @@ void fin_core_switch_to_(struct fin_awe *a, struct fin_thread *t, uintptr_t to, 
 // names no AWE to run: then they did nothing.
 
 // fin_yield; the id names the AWE meanwhile.
-static inline int FIN_BLOCKING fin_yield_and_save(uint32_t from) {
+FIN_INLINE_ int FIN_BLOCKING fin_yield_and_save(uint32_t from) {
     FIN_ID_YIELD_(fin_core_yield_save_, (uintptr_t)from, fin_any_());
 }
 
 // fin_yield_to the AWE that `to` names.
-static inline int FIN_BLOCKING fin_yield_to_id(uint32_t to) {
+FIN_INLINE_ int FIN_BLOCKING fin_yield_to_id(uint32_t to) {
     FIN_ID_YIELD_(fin_core_yield_to_id_, (uintptr_t)to, fin_any_());
 }
 
 // Both. If `to` and `from` are the same id, it must name an AWE: that AWE runs, and the id then names the one that stopped.
-static inline int FIN_BLOCKING fin_yield_to_id_and_save(uint32_t to, uint32_t from) {
+FIN_INLINE_ int FIN_BLOCKING fin_yield_to_id_and_save(uint32_t to, uint32_t from) {
     FIN_ID_YIELD_(fin_core_yield_to_save_, (uintptr_t)to, (uintptr_t)from);
 }
 
 // The no-dispatch forms: the AWE that stops is not put on the run queue; only a directed yield brings it back. This is
 // faster, and meant for work that is always continued directly. fin_yield_and_save_no_dispatch then runs what is queued.
-static inline int FIN_BLOCKING fin_yield_and_save_no_dispatch(uint32_t from) {
+FIN_INLINE_ int FIN_BLOCKING fin_yield_and_save_no_dispatch(uint32_t from) {
     FIN_ID_YIELD_(fin_core_switch_save_, (uintptr_t)from, fin_any_());
 }
-static inline int FIN_BLOCKING fin_yield_to_id_and_save_no_dispatch(uint32_t to, uint32_t from) {
+FIN_INLINE_ int FIN_BLOCKING fin_yield_to_id_and_save_no_dispatch(uint32_t to, uint32_t from) {
     FIN_ID_YIELD_(fin_core_switch_to_save_, (uintptr_t)to, (uintptr_t)from);
 }
 
 // The AWE that stops has no id: its address, stored in *slot if slot is not NULL, is the only way back to it (fin_yield_to).
-static inline int FIN_BLOCKING fin_yield_to_id_no_dispatch(uint32_t to, struct fin_awe **slot) {
+FIN_INLINE_ int FIN_BLOCKING fin_yield_to_id_no_dispatch(uint32_t to, struct fin_awe **slot) {
     FIN_ID_YIELD_(fin_core_switch_to_, (uintptr_t)to, slot);
 }
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// What serves calls without a stack: a task for each request. Part of <fin/coro.hpp>.
+// What serves calls without a stack: a task for each request. <fin/coro.hpp> does not include this, which needs all of it.
 //
 //     fin::task<distance> between(const request &r) { ... co_return d; }
 //

@@ -485,5 +485,4 @@ inline auto suspend(fin_awe *&slot, void (*then)(void *), void *arg) {
 #include <fin/co_finish.hpp>
 #include <fin/co_io.hpp>
 #include <fin/co_sync.hpp>
-#include <fin/co_serve.hpp> // needs the others
 #endif

@@ -4,6 +4,7 @@
 #include <cstring>
 #include <new>
 #include <string>
+#include <tuple>
 #include <vector>
 
 #include <fin.hpp>
@@ -92,7 +93,8 @@ void no_memory() {
 }
 
 void calls() {
-    auto [a, b] = fin::chan::pair();
+    fin::chan a, b;
+    std::tie(a, b) = fin::chan::pair();
     fin_finish {
         fin_async {
             std::string s;

@@ -4,7 +4,7 @@
 #include <string>
 #include <vector>
 
-#include <fin/coro.hpp>
+#include <fin/co_serve.hpp>
 
 #include "check.h"
 
