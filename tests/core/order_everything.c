@@ -126,7 +126,7 @@ static __attribute__((noinline)) int suspends(int me, const struct op *op) {
     else
         fin_suspend_then(slot, then, slot);
     arrives(me);
-    if (op->style % 4 == 2) { // it was in this frame
+    if (op->style % 4 == 2 && !ON_ASAN) { // it was in this frame, where ASan lets nobody look any more
         HOLDS(fin_schedule(*slot) == -EALREADY && fin_schedule_front(*slot) == -EALREADY);
         THCSchedule(*slot);
         THCScheduleBack(*slot);
