@@ -261,4 +261,25 @@ static inline void open_what_stays(void) {
     close(fd[1]);
 }
 
+// Rounds of a seed each: FIN_SEED=n FIN_ROUNDS=n in the environment: others, and more than usual. After each as many
+// descriptors are open as after the first. Returns how many rounds.
+static inline unsigned run_rounds(unsigned usual, unsigned few, unsigned seconds, void (*one)(void), void (*hangs)(int)) {
+    const char *first = getenv("FIN_SEED"), *many = getenv("FIN_ROUNDS");
+    unsigned rounds = many ? (unsigned)atoi(many) : getenv("FIN_FEW") || on_valgrind() ? few : usual;
+    int descriptors = 0;
+    signal(SIGPIPE, SIG_IGN);
+    signal(SIGALRM, hangs);
+    seed = first ? (unsigned)atoi(first) : 1;
+    open_what_stays();
+    for (unsigned round = 0; round < rounds; round++, seed++) {
+        alarm(seconds);
+        one();
+        if (round == 0)
+            descriptors = settled_descriptors();
+        else if (!ON_TSAN)
+            until_open_descriptors(descriptors);
+    }
+    return rounds;
+}
+
 #endif

@@ -303,20 +303,6 @@ static void hangs(int unused) {
 }
 
 int main(void) {
-    const char *first = getenv("FIN_SEED"), *many = getenv("FIN_ROUNDS");
-    unsigned rounds = many ? (unsigned)atoi(many) : getenv("FIN_FEW") || on_valgrind() ? 3 : 30;
-    int descriptors = 0;
-    signal(SIGPIPE, SIG_IGN);
-    signal(SIGALRM, hangs);
-    seed = first ? (unsigned)atoi(first) : 1;
-    open_what_stays();
-    for (unsigned round = 0; round < rounds; round++, seed++) {
-        alarm(30);
-        one_round();
-        if (round == 0)
-            descriptors = settled_descriptors();
-        else if (!ON_TSAN)
-            until_open_descriptors(descriptors);
-    }
+    run_rounds(30, 3, 30, one_round, hangs);
     return 0;
 }

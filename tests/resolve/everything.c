@@ -135,7 +135,6 @@ static void looks_up(void *unused) {
         return;
     a->run = run_look_up;
     a->how = chance(4);
-    snprintf((char *)a->data, MOST, "%s", n.text);
     unsigned times = 0;
     bool anything;
     do {
@@ -338,25 +337,11 @@ static void hangs(int unused) {
             hasty[burst_now] ? ", hasty" : "", list, with_resets, fin_io_backend());
     for (int i = 0; i < act_count && i < ACTS; i++)
         if (acts[i] && acts[i]->waits)
-            fprintf(stderr, "%s: ", (const char *)acts[i]->data), show(acts[i]);
+            show(acts[i]);
     abort();
 }
 
 int main(void) {
-    const char *first = getenv("FIN_SEED"), *many = getenv("FIN_ROUNDS");
-    unsigned rounds = many ? (unsigned)atoi(many) : getenv("FIN_FEW") || on_valgrind() ? 1 : 4;
-    int descriptors = 0;
-    signal(SIGALRM, hangs);
-    signal(SIGPIPE, SIG_IGN);
-    seed = first ? (unsigned)atoi(first) : 1;
-    open_what_stays();
-    for (unsigned round = 0; round < rounds; round++, seed++) {
-        alarm(50);
-        one_round();
-        if (round == 0)
-            descriptors = settled_descriptors();
-        else if (!ON_TSAN)
-            until_open_descriptors(descriptors);
-    }
+    run_rounds(4, 1, 50, one_round, hangs);
     return 0;
 }

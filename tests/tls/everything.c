@@ -375,11 +375,6 @@ static void hangs(int unused) {
 }
 
 int main(void) {
-    const char *first = getenv("FIN_SEED"), *many = getenv("FIN_ROUNDS");
-    unsigned rounds = many ? (unsigned)atoi(many) : getenv("FIN_FEW") || on_valgrind() ? 3 : 40;
-    int descriptors = 0;
-    signal(SIGPIPE, SIG_IGN);
-    signal(SIGALRM, hangs);
     CHECK(certificate_make(&certificate));
     contexts[0] = client_context(&certificate);
     contexts[1] = server_context(&certificate);
@@ -390,16 +385,7 @@ int main(void) {
     SSL_CTX_set_session_id_context(contexts[1], (const unsigned char *)"fin", 3);
     CHECK_EQ(SSL_CTX_set_session_ticket_cb(contexts[1], fills_ticket, takes_ticket, NULL), 1);
     make_bytes();
-    seed = first ? (unsigned)atoi(first) : 1;
-    open_what_stays();
-    for (unsigned round = 0; round < rounds; round++, seed++) {
-        alarm(30);
-        one_round();
-        if (round > 0 && !ON_TSAN)
-            until_open_descriptors(descriptors);
-        else
-            descriptors = settled_descriptors();
-    }
+    unsigned rounds = run_rounds(40, 3, 30, one_round, hangs);
     if (getenv("FIN_SHOW"))
         printf("%u of %u sessions went on\n", resumed, shaken);
     CHECK(rounds < 40 || resumed > 0);
