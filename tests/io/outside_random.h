@@ -161,6 +161,15 @@ static void receives_some(void *set) {
     }
 }
 
+// pthread_sigqueue, which not each libc has.
+static int queue_to_this_thread(int number, union sigval value) {
+    siginfo_t info = {.si_signo = number, .si_code = SI_QUEUE};
+    info.si_pid = getpid();
+    info.si_uid = getuid();
+    info.si_value = value;
+    return (int)syscall(SYS_rt_tgsigqueueinfo, getpid(), syscall(SYS_gettid), number, &info);
+}
+
 static void send_number(int i) {
     unsigned id = numbers[i]++;
     union sigval value = {.sival_ptr = (void *)(uintptr_t)id};
@@ -168,7 +177,7 @@ static void send_number(int i) {
     for (unsigned k = 0; k < set_count; k++)
         sets[k].posted += sets[k].has_real_time[i];
     if (!blocks_signals && chance(2))
-        HOLDS(pthread_sigqueue(pthread_self(), SIGRTMIN + 1 + i, value) == 0);
+        HOLDS(queue_to_this_thread(SIGRTMIN + 1 + i, value) == 0);
     else
         HOLDS(sigqueue(getpid(), SIGRTMIN + 1 + i, value) == 0);
 }
