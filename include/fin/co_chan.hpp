@@ -4,7 +4,8 @@
 //
 //     while ((error = co_await fin::co::recv(c, message)) == 0) ...
 //
-// What the arguments point or refer to must stay until then: what is sent may be a temporary of the same expression.
+// What the arguments point or refer to must stay until then: what is sent may be a temporary of the same expression. A call
+// whose answer is a container waits for room for the request as fin_rpc_send does, with the stack of its step.
 #if __cplusplus < 202002L
 #error "<fin/coro.hpp> needs C++20: compile with -std=c++20 or newer"
 #elif !defined(FIN_CO_CHAN_HPP)

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-2-Clause
 // What serves calls without a stack: a task for each request. <fin/coro.hpp> does not include this, which needs all of it.
+// Where a channel has no room for an answer, its task waits for that as fin_rpc_reply does, with the stack of its step.
 //
 //     fin::task<distance> between(const request &r) { ... co_return d; }
 //
