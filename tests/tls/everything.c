@@ -327,7 +327,6 @@ static void close_connection(struct connection *c) {
 }
 
 static void one_round(void) {
-    struct fin_thread_handle h[THREADS];
     own_seed = seed * 2654435761u;
     next_random(&own_seed);
     thread_count = 1 + chance(THREADS);
@@ -337,13 +336,7 @@ static void one_round(void) {
     fin_event_init(&here);
     for (unsigned i = 0; i < connection_count; i++)
         open_connection(&connections[i]);
-    fin_finish {
-        for (unsigned i = 1; i < thread_count; i++)
-            HOLDS(fin_thread_start(&h[i], thread, (void *)(intptr_t)i) == 0);
-        thread(NULL);
-        for (unsigned i = 1; i < thread_count; i++)
-            fin_thread_join_nc(&h[i]);
-    }
+    on_all_threads(thread);
     for (unsigned i = 0; i < connection_count; i++)
         close_connection(&connections[i]);
     free_acts();
