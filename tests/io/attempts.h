@@ -261,6 +261,18 @@ static inline void open_what_stays(void) {
     close(fd[1]);
 }
 
+// The threads of a round: this one, which is number 0, and others.
+static inline void on_all_threads(void (*fn)(void *)) {
+    struct fin_thread_handle h[THREADS];
+    fin_finish {
+        for (unsigned i = 1; i < thread_count; i++)
+            HOLDS(fin_thread_start(&h[i], fn, (void *)(intptr_t)i) == 0);
+        fn(NULL);
+        for (unsigned i = 1; i < thread_count; i++)
+            fin_thread_join_nc(&h[i]);
+    }
+}
+
 // Rounds of a seed each: FIN_SEED=n FIN_ROUNDS=n in the environment: others, and more than usual. After each as many
 // descriptors are open as after the first. Returns how many rounds.
 static inline unsigned run_rounds(unsigned usual, unsigned few, unsigned seconds, void (*one)(void), void (*hangs)(int)) {

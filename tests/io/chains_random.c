@@ -276,17 +276,10 @@ static void thread(void *number) {
 }
 
 static void one_round(void) {
-    struct fin_thread_handle h[THREADS];
     own_seed = seed * 2654435761u;
     next_random(&own_seed);
     thread_count = 1 + chance(THREADS);
-    fin_finish {
-        for (unsigned i = 1; i < thread_count; i++)
-            HOLDS(fin_thread_start(&h[i], thread, (void *)(intptr_t)i) == 0);
-        thread(NULL);
-        for (unsigned i = 1; i < thread_count; i++)
-            fin_thread_join_nc(&h[i]);
-    }
+    on_all_threads(thread);
     free_acts();
 }
 

@@ -244,15 +244,8 @@ static void end_world(void) {
 }
 
 static void one_round(bool inner_too) {
-    struct fin_thread_handle h[THREADS];
     make_world(inner_too);
-    fin_finish {
-        for (unsigned i = 1; i < thread_count; i++)
-            HOLDS(fin_thread_start(&h[i], thread, (void *)(intptr_t)i) == 0);
-        thread(NULL);
-        for (unsigned i = 1; i < thread_count; i++)
-            fin_thread_join_nc(&h[i]);
-    }
+    on_all_threads(thread);
     end_world();
 }
 
