@@ -14,6 +14,7 @@
 #include <fin/async.h>
 #include <fin/awe.h>
 #include <fin/awe_id.h>
+#include <fin/bufio.h>
 #include <fin/cancel.h>
 #include <fin/chan.h>
 #include <fin/chan_on.h>

@@ -41,7 +41,7 @@ VALGRIND = ['-t', '4', '--no-suite', 'kinds', '--no-suite', 'levels', '--no-suit
             'valgrind --quiet --error-exitcode=9 --leak-check=full --errors-for-leak-kinds=definite --read-inline-info=no '
             '--fair-sched=yes --vex-guest-chase=no']
 # not fault: a child for each point of a program that runs many times slower
-for room in ('core', 'cont', 'sync', 'io', 'chan', 'thc', 'fuzz', 'resolve', 'tls', 'models'):
+for room in ('core', 'cont', 'sync', 'io', 'bufio', 'chan', 'thc', 'fuzz', 'resolve', 'tls', 'models'):
     VALGRIND += ['--suite', room]
 # Reading what a debugger wants to know of libc is a third of a short test's time; these programs run with a libc that does
 # not say where that is.

@@ -13,6 +13,8 @@
 #include <fin/cancel.h>
 #include <fin/io.h>
 
+#include "not_cancelled.h"
+
 enum { RECORD = 16 * 1024 }; // its data
 
 int fin_tls_new(struct fin_tls **out, SSL_CTX *context, int fd) {
@@ -387,11 +389,6 @@ int fin_tls_shutdown(struct fin_tls *t) {
     t->ended = true;
     return fin_tls_flush(t);
 }
-
-#define NOT_CANCELLED(type, call)                                                                                           \
-    type r = 0;                                                                                                             \
-    fin_finish_nc { r = call; }                                                                                             \
-    return r
 
 int fin_tls_connect_nc(struct fin_tls *t, const char *host) { NOT_CANCELLED(int, fin_tls_connect(t, host)); }
 int fin_tls_accept_nc(struct fin_tls *t) { NOT_CANCELLED(int, fin_tls_accept(t)); }

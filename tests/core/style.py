@@ -12,7 +12,7 @@ SOURCE = re.compile(r'\.(c|h|cpp|hpp|S|py|build|sh|ini|map|rs|go|js)$')
 SCRIPTS = {'run', 'test', '.ci/run', 'bench/rivals/build'}
 # What a room includes beside its own headers, which lie in front of others. host.h of a room is what it asks of the host.
 BELOW = {'arch': {'core'}, 'core': {'arch'}, 'host': {'core'}, 'sync': {'core'}, 'io': {'core'}, 'chan': {'core', 'sync'},
-         'resolve': set(), 'tls': set()}
+         'bufio': {'core'}, 'resolve': set(), 'tls': set()}
 ELSEWHERE = re.compile(r'(?<![\w.])/(work|home)/\w|https?://[\w.]*(pypi|pythonhosted|crates\.io|npmjs|golang\.org|yarnpkg)')
 AWAITS_WRONGLY = re.compile(r'[\s}]*(while|for) \(.*(&&|\|\|)\s*[^;]*co_await\b')
 wrong = []

@@ -1,0 +1,62 @@
+// SPDX-License-Identifier: BSD-2-Clause
+// What a C++20 coroutine waits for without a stack: lines and pieces of a fin::reader, and the flush of a fin::writer
+// (<fin/bufio.hpp>).
+//
+//     while (co_await fin::co::line(peer.in, text) == 0)
+//         peer.out.printf("%zu\n", text.size()); // waits with a stack, if the writer is full
+#if __cplusplus < 202002L
+#error "<fin/coro.hpp> needs C++20: compile with -std=c++20 or newer"
+#elif !defined(FIN_CO_BUFIO_HPP)
+#define FIN_CO_BUFIO_HPP
+
+#if defined(__GNUC__) && !defined(FIN_WARN)
+#pragma GCC system_header // as fin/coro.hpp
+#endif
+
+#include <fin/bufio.hpp>
+#include <fin/coro.hpp>
+
+namespace fin {
+namespace detail {
+
+template <class Begin> struct finds {
+    Begin begin;
+    size_t at_least;
+    char *at;
+    int operator()(fin_reader_on *on, fin_cont *c, void *s, size_t n) { return begin(&at, on, c, s, n); }
+};
+template <class Begin> class [[nodiscard]] FIN_TAGGED_ finding : public operation<finds<Begin>, fin_reader_on> {
+public:
+    finding(Begin begin, size_t at_least, std::string_view &out)
+        : operation<finds<Begin>, fin_reader_on>(finds<Begin>{begin, at_least, nullptr}), out_(out) {}
+    int await_resume() const noexcept {
+        int n = operation<finds<Begin>, fin_reader_on>::await_resume();
+        return found(n, this->start_.at, this->start_.at_least, out_);
+    }
+
+private:
+    std::string_view &out_;
+};
+
+} // namespace detail
+
+namespace co {
+
+// As the functions of fin::reader with these names. What is found is valid until the reader's next call.
+inline auto line(reader &r, std::string_view &text) {
+    auto begin = [h = r.native_handle()](auto... rest) { return fin_reader_line_on(h, rest...); };
+    return detail::finding(begin, 0, text);
+}
+inline auto until(reader &r, unsigned char end, std::string_view &piece) {
+    auto begin = [h = r.native_handle(), end](auto... rest) { return fin_reader_until_on(h, end, rest...); };
+    return detail::finding(begin, 1, piece);
+}
+inline auto peek(reader &r, size_t count, std::string_view &bytes) {
+    auto begin = [h = r.native_handle(), count](auto... rest) { return fin_reader_peek_on(h, count, rest...); };
+    return detail::finding(begin, count, bytes);
+}
+inline auto flush(writer &w) { return detail::stored_last<fin_writer_on, fin_writer_flush_on>(w.native_handle()); }
+
+} // namespace co
+} // namespace fin
+#endif

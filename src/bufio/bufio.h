@@ -1,0 +1,52 @@
+// SPDX-License-Identifier: BSD-2-Clause
+// What the calls and those with a continuation share.
+#ifndef FIN_BUFIO_ROOM_H
+#define FIN_BUFIO_ROOM_H
+
+#include <errno.h>
+#include <string.h>
+
+#include <fin/bufio.h>
+
+// What a call of a reader waits for.
+struct wanted {
+    enum { LINE, UNTIL, PEEK } what;
+    int end;      // the last byte of a LINE or of UNTIL
+    size_t count; // of PEEK
+};
+
+// What is wanted, if it has come, or all there will ever be: its length, which but for PEEK is taken. -EAGAIN: more has to
+// come, for which there is room. -ENODATA, -EMSGSIZE: fin_reader_line.
+ssize_t fin_reader_find(struct fin_reader *r, const struct wanted *w, bool ended, char **piece);
+
+// Makes what has not been taken the begin of the buffer, and returns how much room there is behind it.
+size_t fin_reader_make_room(struct fin_reader *r);
+
+// Of what was read there, or why nothing was: as it is. More than there was room for is an error.
+ssize_t fin_reader_has(struct fin_reader *r, ssize_t n, size_t room);
+
+// Reads of, and writes to, the stream. Whether a descriptor is a socket's the first attempt tells.
+FIN_BLOCKING ssize_t fin_reader_source(struct fin_reader *r, void *buffer, size_t size);
+FIN_BLOCKING ssize_t fin_writer_sink(struct fin_writer *w, const void *data, size_t size);
+
+// Pre: `turn` is held. Returns 0 once everything has been written, or has left the stream as well.
+FIN_BLOCKING int fin_writer_empty(struct fin_writer *w);
+FIN_BLOCKING int fin_writer_flush_all(struct fin_writer *w);
+
+// Whether there is nothing to be flushed, and nobody who writes.
+bool fin_writer_is_flushed(struct fin_writer *w);
+
+// What is written to takes something, and not more than it was given, or says why not.
+static inline bool fin_is_count_within(ssize_t n, size_t size) { return n > 0 && (size_t)n <= size; }
+
+// Of what was written, or why nothing was. 0, or that.
+static inline int fin_writer_wrote(struct fin_writer *w, ssize_t n) {
+    if (!fin_is_count_within(n, w->end - w->begin))
+        return n < 0 ? (int)n : -EIO;
+    w->begin += (size_t)n;
+    if (w->begin == w->end)
+        w->begin = w->end = 0;
+    return 0;
+}
+
+#endif

@@ -1,0 +1,111 @@
+// SPDX-License-Identifier: BSD-2-Clause
+// Reading with a continuation, as fin_reader_line and its like.
+#include "bufio/bufio.h"
+
+#include <errno.h>
+
+#include "core/told.h"
+
+// In the program's struct fin_reader_on.
+struct reading {
+    struct fin_kept kept; // first: the address of this is the state of our continuations
+    struct fin_reader *r;
+    struct wanted wanted;
+    char **piece;
+    size_t room; // for what is being read
+    union {
+        struct fin_writer_on flush;
+        struct fin_on descriptor;
+        struct fin_more_on stream;
+    } wait; // one after the other
+};
+_Static_assert(sizeof(struct reading) <= sizeof(struct fin_reader_on), "room for a wait");
+
+static FIN_BLOCKING FIN_INNER void received(void *state, int n);
+static FIN_BLOCKING FIN_INNER void flushed(void *state, int error);
+
+static void over(struct reading *g, ssize_t n) {
+    g->r->busy = false;
+    fin_cont_tell(&g->kept, (int)n);
+}
+
+// Returns where it is refused, or, of a stream that has no such function, what was read with the stack of the step.
+static FIN_BLOCKING ssize_t read_some(struct reading *g) {
+    struct fin_reader *r = g->r;
+    g->room = fin_reader_make_room(r);
+    char *to = r->space + r->end;
+    if (r->fd < 0)
+        return r->calls->read_on ? r->calls->read_on(r->stream, to, g->room, &g->wait.stream, received, &g, sizeof g)
+                                 : fin_reader_source(r, to, g->room);
+    return r->is_file ? fin_read_on(&g->wait.descriptor, r->fd, to, g->room, received, &g, sizeof g)
+                      : fin_recv_on(&g->wait.descriptor, r->fd, to, g->room, 0, received, &g, sizeof g);
+}
+
+// Returns as read_some.
+static FIN_BLOCKING ssize_t wait_for_more(struct reading *g) {
+    struct fin_writer *w = g->r->tied;
+    return w && !fin_writer_is_flushed(w) ? fin_writer_flush_on(w, &g->wait.flush, flushed, &g, sizeof g) : read_some(g);
+}
+
+// `more` was read, or is why nothing was.
+static FIN_BLOCKING void go_on(struct reading *g, ssize_t more) {
+    while ((more = fin_reader_has(g->r, more, g->room)) >= 0) {
+        ssize_t n = fin_reader_find(g->r, &g->wanted, more == 0, g->piece);
+        if (n != -EAGAIN) {
+            over(g, n);
+            return;
+        }
+        more = wait_for_more(g);
+    }
+    over(g, more);
+}
+
+static FIN_BLOCKING FIN_INNER void received(void *state, int n) {
+    struct reading *g = *(struct reading **)state;
+    bool is_file = n == -ENOTSOCK && g->r->fd >= 0 && !g->r->is_file;
+    g->r->is_file |= is_file;
+    go_on(g, is_file ? read_some(g) : n);
+}
+
+static FIN_BLOCKING FIN_INNER void flushed(void *state, int error) {
+    struct reading *g = *(struct reading **)state;
+    go_on(g, error ? error : read_some(g));
+}
+
+static FIN_BLOCKING FIN_INNER void begins(void *state, int result) {
+    struct reading *g = *(struct reading **)state;
+    (void)result;
+    go_on(g, wait_for_more(g));
+}
+
+static int get_on(struct fin_reader *r, struct wanted wanted, char **piece, struct fin_reader_on *on, fin_cont *cont,
+                  const void *state, size_t size) {
+    struct reading *g = (struct reading *)(void *)on;
+    int error = fin_cont_may_wait(cont, state, size);
+    if (error || r->busy)
+        return error ? error : -EBUSY;
+    ssize_t n = fin_reader_find(r, &wanted, false, piece);
+    if (n != -EAGAIN)
+        return fin_cont_call(cont, state, size, (int)n);
+    fin_keep(&g->kept, cont, state, size);
+    g->r = r;
+    g->wanted = wanted;
+    g->piece = piece;
+    r->busy = true;
+    return fin_cont_call(begins, &g, sizeof g, 0); // who has to wait with a stack has no more than ours on it
+}
+
+int fin_reader_line_on(struct fin_reader *r, char **line, struct fin_reader_on *on, fin_cont *cont, const void *state,
+                       size_t size) {
+    return get_on(r, (struct wanted){.what = LINE, .end = '\n'}, line, on, cont, state, size);
+}
+
+int fin_reader_until_on(struct fin_reader *r, unsigned char end, char **piece, struct fin_reader_on *on, fin_cont *cont,
+                        const void *state, size_t size) {
+    return get_on(r, (struct wanted){.what = UNTIL, .end = end}, piece, on, cont, state, size);
+}
+
+int fin_reader_peek_on(struct fin_reader *r, size_t count, char **piece, struct fin_reader_on *on, fin_cont *cont,
+                       const void *state, size_t size) {
+    return get_on(r, (struct wanted){.what = PEEK, .count = count}, piece, on, cont, state, size);
+}

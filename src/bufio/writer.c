@@ -1,0 +1,162 @@
+// SPDX-License-Identifier: BSD-2-Clause
+// Writers: what was taken lies in one piece, from where the stream has it to where the next goes.
+#include "bufio/bufio.h"
+
+#include <errno.h>
+#include <limits.h>
+#include <stdio.h>
+
+#include <fin/cancel.h>
+#include <fin/file.h>
+#include <fin/socket.h>
+
+#include "not_cancelled.h"
+
+static int init(struct fin_writer *w, struct fin_writer value, void *space, size_t size) {
+    if (!space || size < 2 || size > INT_MAX)
+        return -EINVAL;
+    *w = value;
+    fin_mutex_init(&w->turn);
+    w->space = space;
+    w->size = size;
+    return 0;
+}
+
+int fin_writer_init(struct fin_writer *w, int fd, void *space, size_t size) {
+    return fd < 0 ? -EINVAL : init(w, (struct fin_writer){.fd = fd}, space, size);
+}
+
+int fin_writer_init_to(struct fin_writer *w, const struct fin_stream_calls *calls, void *stream, void *space, size_t size) {
+    struct fin_writer value = {.fd = -1, .calls = calls, .stream = stream};
+    return !calls || !calls->write ? -EINVAL : init(w, value, space, size);
+}
+
+ssize_t fin_writer_sink(struct fin_writer *w, const void *data, size_t size) {
+    if (w->fd < 0)
+        return w->calls->write(w->stream, data, size);
+    ssize_t n = w->is_file ? -ENOTSOCK : fin_send(w->fd, data, size, 0);
+    if (n != -ENOTSOCK)
+        return n;
+    w->is_file = true;
+    return fin_write(w->fd, data, size);
+}
+
+int fin_writer_empty(struct fin_writer *w) {
+    int error = 0;
+    while (error == 0 && w->begin < w->end)
+        error = fin_writer_wrote(w, fin_writer_sink(w, w->space + w->begin, w->end - w->begin));
+    return error;
+}
+
+static bool can_flush(const struct fin_writer *w) { return w->fd < 0 && w->calls->flush; }
+
+int fin_writer_flush_all(struct fin_writer *w) {
+    int error = fin_writer_empty(w);
+    return error || !can_flush(w) ? error : w->calls->flush(w->stream);
+}
+
+bool fin_writer_is_flushed(struct fin_writer *w) {
+    if (can_flush(w) || fin_mutex_trylock(&w->turn) != 0)
+        return false;
+    bool is = w->begin == w->end;
+    fin_mutex_unlock(&w->turn);
+    return is;
+}
+
+// A part, at least a byte: into the buffer, or past it. Returns its length, or why none was taken. Pre: `turn` is held.
+static FIN_BLOCKING ssize_t put_some(struct fin_writer *w, const char *data, size_t size) {
+    int error = w->end == w->size ? fin_writer_empty(w) : 0;
+    if (error)
+        return error;
+    if (w->begin == w->end && size >= w->size) {
+        ssize_t n = fin_writer_sink(w, data, size);
+        return fin_is_count_within(n, size) || n < 0 ? n : -EIO;
+    }
+    size_t n = size < w->size - w->end ? size : w->size - w->end;
+    memcpy(w->space + w->end, data, n);
+    w->end += n;
+    return (ssize_t)n;
+}
+
+int fin_writer_write(struct fin_writer *w, const void *data, size_t size, size_t *done) {
+    size_t n = 0;
+    int error = fin_mutex_lock(&w->turn);
+    bool locked = error == 0;
+    while (error == 0 && n < size) {
+        ssize_t some = put_some(w, (const char *)data + n, size - n);
+        error = some > 0 ? 0 : (int)some;
+        n += some > 0 ? (size_t)some : 0;
+    }
+    if (locked)
+        fin_mutex_unlock(&w->turn);
+    if (done)
+        *done = n;
+    return error;
+}
+
+int fin_writer_write_nc(struct fin_writer *w, const void *data, size_t size, size_t *done) {
+    NOT_CANCELLED(int, fin_writer_write(w, data, size, done));
+}
+
+// Into the room that there is, with the 0 that ends it: how many bytes it is, or would be, or why it is none.
+static int format_into(const struct fin_writer *w, const char *format, va_list arguments) {
+    errno = 0;
+    int n = vsnprintf(w->space + w->end, w->size - w->end, format, arguments);
+    return n >= 0 ? n : errno ? -errno : -EINVAL;
+}
+
+// Pre: `turn` is held.
+static FIN_BLOCKING int put_formatted(struct fin_writer *w, const char *format, va_list arguments) {
+    va_list again;
+    va_copy(again, arguments);
+    int n = format_into(w, format, arguments), error = 0;
+    if (n >= 0 && (size_t)n >= w->size - w->end) {
+        error = (size_t)n >= w->size ? -EMSGSIZE : fin_writer_empty(w);
+        n = error ? error : format_into(w, format, again);
+        if (n >= 0 && (size_t)n >= w->size) // of something that has changed meanwhile
+            n = -EMSGSIZE;
+    }
+    va_end(again);
+    w->end += n > 0 ? (size_t)n : 0;
+    return n;
+}
+
+int fin_writer_vprintf(struct fin_writer *w, const char *format, va_list arguments) {
+    int n = fin_mutex_lock(&w->turn);
+    if (n != 0)
+        return n;
+    n = put_formatted(w, format, arguments);
+    fin_mutex_unlock(&w->turn);
+    return n;
+}
+
+int fin_writer_vprintf_nc(struct fin_writer *w, const char *format, va_list arguments) {
+    NOT_CANCELLED(int, fin_writer_vprintf(w, format, arguments));
+}
+
+int fin_writer_printf(struct fin_writer *w, const char *format, ...) {
+    va_list arguments;
+    va_start(arguments, format);
+    int n = fin_writer_vprintf(w, format, arguments);
+    va_end(arguments);
+    return n;
+}
+
+int fin_writer_printf_nc(struct fin_writer *w, const char *format, ...) {
+    va_list arguments;
+    va_start(arguments, format);
+    int n = fin_writer_vprintf_nc(w, format, arguments);
+    va_end(arguments);
+    return n;
+}
+
+int fin_writer_flush(struct fin_writer *w) {
+    int error = fin_mutex_lock(&w->turn);
+    if (error)
+        return error;
+    error = fin_writer_flush_all(w);
+    fin_mutex_unlock(&w->turn);
+    return error;
+}
+
+int fin_writer_flush_nc(struct fin_writer *w) { NOT_CANCELLED(int, fin_writer_flush(w)); }

@@ -1,0 +1,87 @@
+// SPDX-License-Identifier: BSD-2-Clause
+// Coroutines wait for lines and pieces, and flush, without a stack, and are told what the calls with one would return.
+#include <string>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include <fin/co_bufio.hpp>
+
+#include "check.h"
+
+namespace co = fin::co;
+
+static int ended, waits;
+
+static fin::task<> answers(fin::stream peer) {
+    std::string_view text;
+    while (co_await co::line(peer.in, text) == 0) {
+        CHECK_EQ(peer.out.printf("%.*s!\n", int(text.size()), text.data()), int(text.size()) + 2);
+        CHECK_EQ(co_await co::flush(peer.out), 0);
+    }
+    CHECK(text.empty());
+    ended++;
+}
+
+static fin::task<> asks(fin::stream peer) {
+    std::string_view text;
+    for (int i = 0; i < 100; i++) {
+        std::string word = std::to_string(i);
+        CHECK_EQ(peer.out.printf("%s\n", word.c_str()), int(word.size()) + 1); // tied
+        CHECK_EQ(co_await co::peek(peer.in, word.size() + 2, text), 0);
+        CHECK(text == word + "!\n");
+        CHECK_EQ(co_await co::until(peer.in, '!', text), 0);
+        CHECK(text == word + "!");
+        CHECK_EQ(co_await co::line(peer.in, text), 0);
+        CHECK(text.empty());
+    }
+    CHECK_EQ(shutdown(peer.fd.get(), SHUT_WR), 0);
+    CHECK_EQ(co_await co::line(peer.in, text), -ENODATA);
+    CHECK_EQ(co_await co::until(peer.in, '!', text), -ENODATA);
+    CHECK_EQ(co_await co::peek(peer.in, 1, text), -ENODATA);
+    ended++;
+}
+
+static fin::task<> is_cancelled(fin::reader &r) {
+    std::string_view text;
+    int expected = waits++ == 0 ? -ECANCELED : -EBUSY;
+    CHECK_EQ(co_await co::line(r, text), expected);
+    ended++;
+}
+
+static uint64_t stacks() {
+    struct fin_stats s;
+    fin_stats(&s);
+    return s.stacks_used;
+}
+
+int main() {
+    int fd[2];
+    CHECK_EQ(socketpair(AF_UNIX, SOCK_STREAM, 0, fd), 0);
+    fin::stream here{fin::descriptor(fd[0])}, there{fin::descriptor(fd[1])};
+    fin::finish([&](fin::scope &s) {
+        s.async(answers(std::move(there)));
+        s.async(asks(std::move(here)));
+    });
+    CHECK_EQ(ended, 2);
+
+    CHECK_EQ(socketpair(AF_UNIX, SOCK_STREAM, 0, fd), 0);
+    fin::reader r(fd[0]);
+    CHECK_EQ(write(fd[1], "ab", 2), 2);
+    fin::finish([&](fin::scope &s) {
+        s.async(is_cancelled(r));
+        CHECK_EQ(fin_sleep(FIN_MS), 0);
+        CHECK_EQ(stacks(), 1);
+        s.async(is_cancelled(r));
+        CHECK_EQ(fin_sleep(FIN_MS), 0);
+        CHECK_EQ(ended, 3);
+        s.cancel();
+    });
+    CHECK_EQ(ended, 4);
+    CHECK_EQ(write(fd[1], "c\n", 2), 2);
+    std::string_view text;
+    CHECK_EQ(r.line(text), 0);
+    CHECK(text == "abc");
+    close(fd[0]);
+    close(fd[1]);
+    return 0;
+}
