@@ -11,7 +11,6 @@
 #include "rtm.h"
 
 static unsigned conflicts; // aborts by what another processor wrote or read
-static unsigned unexplained; // of these, that no message followed in the same step
 
 static inline unsigned begin(void) {
     unsigned status = fin_rtm_begin();
@@ -58,10 +57,12 @@ static void step(void *unused) {
 }
 
 // One round. Was it as it is where nothing else runs? Most come in the middle of a step: those between two steps, and in
-// what an interrupt had run plainly, are few. And many are conflicts, unless both threads have to share a processor.
+// what an interrupt had run plainly, are few. And many are conflicts, unless both threads have to share a processor; and few
+// conflicts are anything but a message. (On a busy machine one may be: who sends is interrupted in between, or after it.)
 static bool messages_come(void) {
     static unsigned done;
     unsigned amidst = 0, first = conflicts;
+    unsigned unexplained = 0; // conflicts that no message followed in the same step
     wanted += MESSAGES;
     while (handled < wanted) {
         unsigned before = handled, already = conflicts;
@@ -73,9 +74,10 @@ static bool messages_come(void) {
         CHECK_EQ(all_steps.ended, done);
         CHECK_EQ(all_steps.seen, handled);
     }
-    fprintf(stderr, "%u of %u messages came in the middle of a step, %u conflicts, %u steps\n", amidst, MESSAGES,
-            conflicts - first, done);
-    return amidst > MESSAGES * 3 / 4 && (conflicts - first > MESSAGES / 3 || sysconf(_SC_NPROCESSORS_ONLN) == 1);
+    fprintf(stderr, "%u of %u messages came in the middle of a step, %u conflicts, %u unexplained, %u steps\n", amidst,
+            MESSAGES, conflicts - first, unexplained, done);
+    return amidst > MESSAGES * 3 / 4 && unexplained <= (conflicts - first) / 4 &&
+           (conflicts - first > MESSAGES / 3 || sysconf(_SC_NPROCESSORS_ONLN) == 1);
 }
 
 static void calls(void *count) {
@@ -102,12 +104,11 @@ static void never_commit(void) {
 static void scenes(void) {
     for (unsigned round = 1; !messages_come(); round++)
         CHECK(round < ROUNDS);
-    CHECK(unexplained <= conflicts / 4);
     over = true;
 }
 
 static void beside(enum kind kind) {
-    handled = wanted = conflicts = unexplained = 0;
+    handled = wanted = conflicts = 0;
     over = false;
     open_set(kind, 1);
     from = a;
