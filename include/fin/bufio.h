@@ -12,16 +12,19 @@
 //         fin_writer_printf(&out, "%s, too\n", line);
 //
 // The memory is the caller's, and nothing is allocated: no peer can make a program keep more than that, and nothing fails
-// for want of memory. Both stay as they are when a call fails, and have nothing to be freed. They may be copied while no
-// call is in progress; then only one of the two goes on.
+// for want of memory. There is nothing to be freed. While no call is in progress a reader or writer may be moved; a tie to a
+// writer that was moved has to be made again. After a fork parent and child each have what was gathered: one of them flushes
+// it. They are for streams: of a datagram that is longer than the room that there is the rest is lost.
 //
-// Cancellation is exact. A cancelled call of a reader has taken nothing: what has come meanwhile is there for the next call.
-// A cancelled write says how much it took; what was taken is sent once, in order, by later writes or fin_writer_flush. In a
-// block that is cancelled already calls that may wait return -ECANCELED at once, even where they would not have had to wait;
-// those whose names end in _nc are not cancelled.
+// Cancellation is exact. A cancelled call of a reader has taken nothing, or, where it says how much it has transferred, just
+// that: what has come meanwhile is there for the next call. A cancelled write says how much it took; what was taken is sent
+// once, in order, by later writes or fin_writer_flush. So is it after an error of the stream's, which calls return as it is.
+// In a block that is cancelled already calls that may wait return -ECANCELED at once, even where they would not have had to
+// wait; those whose names end in _nc are not cancelled.
 //
-// A reader is for one AWE at a time: who comes while another one waits hears -EBUSY. The AWEs that write to one writer, of
-// any threads, take turns in the order in which they came: what one call writes lies together.
+// A reader is for one AWE at a time: who comes while another one of its thread waits, or is about to be told, hears -EBUSY.
+// Another thread may go on with it between two calls. The AWEs that write to one writer, of any threads, take turns in the
+// order in which they came: what one call writes lies together.
 #ifndef FIN_BUFIO_H
 #define FIN_BUFIO_H
 
@@ -43,7 +46,8 @@ struct fin_stream_calls {
     // errno. They may block; a cancelled call has done nothing. NULL in what is only written to, or only read from.
     ssize_t (*read)(void *stream, void *buffer, size_t size);
     ssize_t (*write)(void *stream, const void *data, size_t size);
-    // The same with continuations (fin/on.h). NULL: who waits in this way keeps a stack meanwhile.
+    // The same with continuations (fin/on.h). Where nothing has to be waited for they may return the result instead. NULL:
+    // who waits in this way keeps a stack meanwhile.
     int (*read_on)(void *stream, void *buffer, size_t bytes, struct fin_more_on *on, fin_cont *cont, const void *state,
                    size_t size);
     int (*write_on)(void *stream, const void *data, size_t bytes, struct fin_more_on *on, fin_cont *cont, const void *state,
@@ -58,44 +62,48 @@ struct fin_writer;
 // The fields are the library's.
 struct fin_reader {
     char *space;
-    size_t most, begin, end; // of the bytes that have come, those from `begin` to `end` have not been taken
+    size_t size, begin, end; // of the bytes that have come, those from `begin` to `end` have not been taken
     size_t looked;           // how many of these have been looked at for `looked_for`
     int looked_for;
-    bool busy, is_file;
+    bool busy, is_file, end_is_due;
     int fd; // -1: `calls`
     const struct fin_stream_calls *calls;
     void *stream;
     struct fin_writer *tied;
 };
 
-// A reader of a descriptor: a socket, pipe, terminal or file, which stays the caller's to close. It keeps up to size - 1
-// bytes in `space`. fin_reader_init_from: of any other stream. Return 0, or -EINVAL: no space, or one of less than 2 bytes
-// or more than INT_MAX, a negative descriptor, or a stream that cannot be read. Do not block.
+// A reader of a descriptor: a socket, pipe, terminal or file, which stays the caller's to close. It keeps up to `size` bytes
+// in `space`. fin_reader_init_from: of any other stream; *calls must last as long. Return 0, or -EINVAL: no space, or one of
+// less than 2 bytes or more than INT_MAX, a negative descriptor, or a stream that cannot be read. Do not block.
 int fin_reader_init(struct fin_reader *r, int fd, void *space, size_t size);
 int fin_reader_init_from(struct fin_reader *r, const struct fin_stream_calls *calls, void *stream, void *space,
                          size_t size);
 
-// From now on, before the reader waits for more, it flushes w, and returns the error if that fails. So a program that
-// answers what it reads sends the answers in as few pieces as can be, and none too late. NULL: no longer. Does not block.
+// From now on, before the reader reads more, it flushes w, and returns the error if that fails. So a program that answers
+// what it reads sends the answers in as few pieces as can be, and none too late. NULL: no longer. What other AWEs write
+// while the reader waits they flush themselves. While the flush waits for the peer to read, also because another AWE's write
+// does, nothing is read: a peer that sends without reading makes both wait for ever. Not during a call. Does not block.
 void fin_reader_tie(struct fin_reader *r, struct fin_writer *w);
 
 // The next line, which is taken; *line is its begin. It ends where "\n" or "\r\n" was, which a 0 is written over and which
 // does not count; what comes after the last such end is a line, too, if it is not empty. Returns the length, -ENODATA at the
 // end of the stream, an error of the stream's; or -EMSGSIZE if the reader is full and there is no end of a line: then
-// nothing is taken. *line stays until the next call for this reader. Blocking; fin_reader_try_line returns -EAGAIN instead.
+// nothing is taken (all of fin_reader_peek can be, to pass over the line piece by piece). *line stays until the next call
+// that reads. Blocking. fin_reader_try_line reads nothing: it returns -EAGAIN if no whole line is there. It is not
+// cancelled.
 FIN_BLOCKING ssize_t fin_reader_line(struct fin_reader *r, char **line);
 FIN_BLOCKING ssize_t fin_reader_line_nc(struct fin_reader *r, char **line);
 ssize_t fin_reader_try_line(struct fin_reader *r, char **line);
 
-// The same with any byte as the end, which is not written over and counts. 0 at the end of the stream; what comes after the
-// last such byte does not have it.
+// The same with any byte as the end, which is not written over and counts. What comes after the last such byte does not have
+// it.
 FIN_BLOCKING ssize_t fin_reader_until(struct fin_reader *r, unsigned char end, char **piece);
 FIN_BLOCKING ssize_t fin_reader_until_nc(struct fin_reader *r, unsigned char end, char **piece);
 ssize_t fin_reader_try_until(struct fin_reader *r, unsigned char end, char **piece);
 
 // Waits until there are `count` bytes, or the stream ends. Returns how many there are, which may be more or, at the end,
 // fewer; -EMSGSIZE if so many never fit. *piece is their begin. They are not taken: fin_reader_take does that, and returns
-// 0; -EINVAL if there are not so many, -EBUSY.
+// 0; -EINVAL if there are not so many, -EBUSY. It does not block, and leaves *piece.
 FIN_BLOCKING ssize_t fin_reader_peek(struct fin_reader *r, size_t count, char **piece);
 FIN_BLOCKING ssize_t fin_reader_peek_nc(struct fin_reader *r, size_t count, char **piece);
 ssize_t fin_reader_try_peek(struct fin_reader *r, size_t count, char **piece);
@@ -105,7 +113,7 @@ int fin_reader_take(struct fin_reader *r, size_t count);
 FIN_BLOCKING ssize_t fin_reader_read(struct fin_reader *r, void *buffer, size_t size);
 FIN_BLOCKING ssize_t fin_reader_read_nc(struct fin_reader *r, void *buffer, size_t size);
 
-// As fin_read_all: 0, or the reason why not all has come, and *done says how much. Blocking.
+// As fin_read_all: 0, or the reason why not all has come, and *done, if done is not NULL, says how much. Blocking.
 FIN_BLOCKING int fin_reader_read_all(struct fin_reader *r, void *buffer, size_t size, size_t *done);
 FIN_BLOCKING int fin_reader_read_all_nc(struct fin_reader *r, void *buffer, size_t size, size_t *done);
 
@@ -133,8 +141,8 @@ struct fin_writer {
 };
 
 // A writer to a descriptor, as fin_send to a socket (which raises no SIGPIPE) and as fin_write to what is none; or to any
-// other stream. Return 0, or -EINVAL as fin_reader_init. Do not block. What is not flushed when a writer is given up is
-// lost.
+// other stream; *calls must last as long. Return 0, or -EINVAL as fin_reader_init. Do not block. What is not flushed when a
+// writer is given up is lost.
 int fin_writer_init(struct fin_writer *w, int fd, void *space, size_t size);
 int fin_writer_init_to(struct fin_writer *w, const struct fin_stream_calls *calls, void *stream, void *space, size_t size);
 
@@ -153,7 +161,8 @@ FIN_BLOCKING int fin_writer_vprintf(struct fin_writer *w, const char *format, va
 FIN_BLOCKING int fin_writer_vprintf_nc(struct fin_writer *w, const char *format, va_list arguments)
     __attribute__((format(printf, 2, 0)));
 
-// Waits until all that was taken has been given to the stream. Returns 0, or the reason why not; the rest is kept. Blocking.
+// Waits until all that was taken has been given to the stream, and has left it (fin_stream_calls.flush). Returns 0, or the
+// reason why not; the rest is kept. Blocking.
 FIN_BLOCKING int fin_writer_flush(struct fin_writer *w);
 FIN_BLOCKING int fin_writer_flush_nc(struct fin_writer *w);
 

@@ -49,7 +49,7 @@ inline auto line(reader &r, std::string_view &text) {
 }
 inline auto until(reader &r, unsigned char end, std::string_view &piece) {
     auto begin = [h = r.native_handle(), end](auto... rest) { return fin_reader_until_on(h, end, rest...); };
-    return detail::finding(begin, 1, piece);
+    return detail::finding(begin, 0, piece);
 }
 inline auto peek(reader &r, size_t count, std::string_view &bytes) {
     auto begin = [h = r.native_handle(), count](auto... rest) { return fin_reader_peek_on(h, count, rest...); };

@@ -16,7 +16,7 @@ struct wanted {
 };
 
 // What is wanted, if it has come, or all there will ever be: its length, which but for PEEK is taken. -EAGAIN: more has to
-// come, for which there is room. -ENODATA, -EMSGSIZE: fin_reader_line.
+// come, for which there is room. -ENODATA, -EMSGSIZE: as fin_reader_line.
 ssize_t fin_reader_find(struct fin_reader *r, const struct wanted *w, bool ended, char **piece);
 
 // Makes what has not been taken the begin of the buffer, and returns how much room there is behind it.
@@ -24,6 +24,9 @@ size_t fin_reader_make_room(struct fin_reader *r);
 
 // Of what was read there, or why nothing was: as it is. More than there was room for is an error.
 ssize_t fin_reader_has(struct fin_reader *r, ssize_t n, size_t room);
+
+// Whether the end came behind a piece that was given: then it has not been told of, and need not come again.
+bool fin_reader_take_end(struct fin_reader *r);
 
 // Reads of, and writes to, the stream. Whether a descriptor is a socket's the first attempt tells.
 FIN_BLOCKING ssize_t fin_reader_source(struct fin_reader *r, void *buffer, size_t size);

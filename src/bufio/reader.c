@@ -17,7 +17,7 @@ static int init(struct fin_reader *r, struct fin_reader value, void *space, size
         return -EINVAL;
     *r = value;
     r->space = space;
-    r->most = size - 1; // a line that nothing ends has a 0 behind it, too
+    r->size = size;
     return 0;
 }
 
@@ -64,23 +64,24 @@ static ssize_t find_end_of_piece(struct fin_reader *r, const struct wanted *w, b
     char *begin = r->space + r->begin;
     size_t n = at ? (size_t)(at - begin) + 1 : held(r);
     if (!at && !ended)
-        return n == r->most ? -EMSGSIZE : -EAGAIN;
+        return n == r->size ? -EMSGSIZE : -EAGAIN;
     if (n == 0)
-        return w->what == LINE ? -ENODATA : 0;
+        return -ENODATA;
+    r->end_is_due = !at;
     take(r, n);
     *piece = begin;
     if (w->what == UNTIL)
         return (ssize_t)n;
     if (at)
         return (ssize_t)without_end(begin, n);
-    begin[n] = 0; // nothing lies there: all of it was taken
+    begin[n] = 0; // there is room: the end came where more was read
     return (ssize_t)n;
 }
 
 ssize_t fin_reader_find(struct fin_reader *r, const struct wanted *w, bool ended, char **piece) {
     if (w->what != PEEK)
         return find_end_of_piece(r, w, ended, piece);
-    if (w->count > r->most)
+    if (w->count > r->size)
         return -EMSGSIZE;
     if (held(r) < w->count && !ended)
         return -EAGAIN;
@@ -92,14 +93,22 @@ size_t fin_reader_make_room(struct fin_reader *r) {
     memmove(r->space, r->space + r->begin, held(r));
     r->end -= r->begin;
     r->begin = 0;
-    return r->most - r->end;
+    return r->size - r->end;
 }
 
+// What is read from gives no more than it was asked for.
+static ssize_t within(ssize_t n, size_t room) { return n > 0 && (size_t)n > room ? -EIO : n; }
+
 ssize_t fin_reader_has(struct fin_reader *r, ssize_t n, size_t room) {
-    if (n > 0 && (size_t)n > room)
-        return -EIO;
+    n = within(n, room);
     r->end += n > 0 ? (size_t)n : 0;
     return n;
+}
+
+bool fin_reader_take_end(struct fin_reader *r) {
+    bool is_due = r->end_is_due;
+    r->end_is_due = false;
+    return is_due;
 }
 
 ssize_t fin_reader_source(struct fin_reader *r, void *buffer, size_t size) {
@@ -115,7 +124,7 @@ ssize_t fin_reader_source(struct fin_reader *r, void *buffer, size_t size) {
 // What was written may be what the peer waits for.
 static FIN_BLOCKING ssize_t read_more(struct fin_reader *r, void *buffer, size_t size) {
     int error = r->tied ? fin_writer_flush(r->tied) : 0;
-    return error ? error : fin_reader_source(r, buffer, size);
+    return error || fin_reader_take_end(r) ? error : within(fin_reader_source(r, buffer, size), size);
 }
 
 static FIN_BLOCKING ssize_t fill(struct fin_reader *r) {
@@ -189,7 +198,7 @@ int fin_reader_take(struct fin_reader *r, size_t count) {
 
 // What there is; or what comes next, which goes past a buffer that would not take more of it.
 static FIN_BLOCKING ssize_t get_some(struct fin_reader *r, void *buffer, size_t size) {
-    if (held(r) == 0 && size >= r->most)
+    if (held(r) == 0 && size >= r->size)
         return read_more(r, buffer, size);
     ssize_t n = held(r) == 0 ? fill(r) : 1;
     if (n <= 0)

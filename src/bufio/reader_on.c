@@ -29,11 +29,14 @@ static void over(struct reading *g, ssize_t n) {
     fin_cont_tell(&g->kept, (int)n);
 }
 
-// Returns where it is refused, or, of a stream that has no such function, what was read with the stack of the step.
+// Returns what was read where that was not waited for, or with the stack of the step, as the stream has no such function; or
+// why it is refused.
 static FIN_BLOCKING ssize_t read_some(struct reading *g) {
     struct fin_reader *r = g->r;
     g->room = fin_reader_make_room(r);
     char *to = r->space + r->end;
+    if (fin_reader_take_end(r))
+        return 0;
     if (r->fd < 0)
         return r->calls->read_on ? r->calls->read_on(r->stream, to, g->room, &g->wait.stream, received, &g, sizeof g)
                                  : fin_reader_source(r, to, g->room);
@@ -75,7 +78,11 @@ static FIN_BLOCKING FIN_INNER void flushed(void *state, int error) {
 static FIN_BLOCKING FIN_INNER void begins(void *state, int result) {
     struct reading *g = *(struct reading **)state;
     (void)result;
-    go_on(g, wait_for_more(g));
+    ssize_t n = fin_reader_find(g->r, &g->wanted, false, g->piece);
+    if (n != -EAGAIN)
+        over(g, n);
+    else
+        go_on(g, wait_for_more(g));
 }
 
 static int get_on(struct fin_reader *r, struct wanted wanted, char **piece, struct fin_reader_on *on, fin_cont *cont,
@@ -84,15 +91,12 @@ static int get_on(struct fin_reader *r, struct wanted wanted, char **piece, stru
     int error = fin_cont_may_wait(cont, state, size);
     if (error || r->busy)
         return error ? error : -EBUSY;
-    ssize_t n = fin_reader_find(r, &wanted, false, piece);
-    if (n != -EAGAIN)
-        return fin_cont_call(cont, state, size, (int)n);
     fin_keep(&g->kept, cont, state, size);
     g->r = r;
     g->wanted = wanted;
     g->piece = piece;
     r->busy = true;
-    return fin_cont_call(begins, &g, sizeof g, 0); // who has to wait with a stack has no more than ours on it
+    return fin_cont_call(begins, &g, sizeof g, 0); // others may run before that
 }
 
 int fin_reader_line_on(struct fin_reader *r, char **line, struct fin_reader_on *on, fin_cont *cont, const void *state,

@@ -52,7 +52,9 @@ static bool can_flush(const struct fin_writer *w) { return w->fd < 0 && w->calls
 
 int fin_writer_flush_all(struct fin_writer *w) {
     int error = fin_writer_empty(w);
-    return error || !can_flush(w) ? error : w->calls->flush(w->stream);
+    if (error == 0 && can_flush(w))
+        error = w->calls->flush(w->stream);
+    return error > 0 ? -EIO : error;
 }
 
 bool fin_writer_is_flushed(struct fin_writer *w) {
@@ -98,21 +100,22 @@ int fin_writer_write_nc(struct fin_writer *w, const void *data, size_t size, siz
     NOT_CANCELLED(int, fin_writer_write(w, data, size, done));
 }
 
-// Into the room that there is, with the 0 that ends it: how many bytes it is, or would be, or why it is none.
-static int format_into(const struct fin_writer *w, const char *format, va_list arguments) {
-    errno = 0;
+// Into the room that there is, with the 0 that ends it: how many bytes it is, or would be, or why it is none. `error` is the
+// program's errno, for %m.
+static int format_into(const struct fin_writer *w, int error, const char *format, va_list arguments) {
+    errno = error;
     int n = vsnprintf(w->space + w->end, w->size - w->end, format, arguments);
     return n >= 0 ? n : errno ? -errno : -EINVAL;
 }
 
 // Pre: `turn` is held.
-static FIN_BLOCKING int put_formatted(struct fin_writer *w, const char *format, va_list arguments) {
+static FIN_BLOCKING int put_formatted(struct fin_writer *w, int errno_before, const char *format, va_list arguments) {
     va_list again;
     va_copy(again, arguments);
-    int n = format_into(w, format, arguments), error = 0;
+    int n = format_into(w, errno_before, format, arguments), error = 0;
     if (n >= 0 && (size_t)n >= w->size - w->end) {
         error = (size_t)n >= w->size ? -EMSGSIZE : fin_writer_empty(w);
-        n = error ? error : format_into(w, format, again);
+        n = error ? error : format_into(w, errno_before, format, again);
         if (n >= 0 && (size_t)n >= w->size) // of something that has changed meanwhile
             n = -EMSGSIZE;
     }
@@ -122,10 +125,10 @@ static FIN_BLOCKING int put_formatted(struct fin_writer *w, const char *format, 
 }
 
 int fin_writer_vprintf(struct fin_writer *w, const char *format, va_list arguments) {
-    int n = fin_mutex_lock(&w->turn);
+    int errno_before = errno, n = fin_mutex_lock(&w->turn);
     if (n != 0)
         return n;
-    n = put_formatted(w, format, arguments);
+    n = put_formatted(w, errno_before, format, arguments);
     fin_mutex_unlock(&w->turn);
     return n;
 }

@@ -20,17 +20,24 @@ _Static_assert(sizeof(struct flushing) <= sizeof(struct fin_writer_on), "room fo
 
 static FIN_BLOCKING FIN_INNER void written(void *state, int n);
 
-// Returns where it is refused, or where nothing is left to be waited for without a stack.
-static FIN_BLOCKING int write_rest(struct flushing *f) {
+// Returns how much was written where that was not waited for, or why it is refused.
+static ssize_t write_some(struct flushing *f) {
     struct fin_writer *w = f->w;
     const char *data = w->space + w->begin;
     size_t bytes = w->end - w->begin;
-    if (bytes == 0 || (w->fd < 0 && !w->calls->write_on))
-        return fin_writer_flush_all(w);
     if (w->fd < 0)
         return w->calls->write_on(w->stream, data, bytes, &f->wait.stream, written, &f, sizeof f);
     return w->is_file ? fin_write_on(&f->wait.descriptor, w->fd, data, bytes, written, &f, sizeof f)
                       : fin_send_on(&f->wait.descriptor, w->fd, data, bytes, 0, written, &f, sizeof f);
+}
+
+// Returns 0 once everything has left the stream, or why not. What cannot be waited for otherwise keeps the stack.
+static FIN_BLOCKING int write_rest(struct flushing *f) {
+    struct fin_writer *w = f->w;
+    int error = 0;
+    while (error == 0 && w->begin < w->end && (w->fd >= 0 || w->calls->write_on))
+        error = fin_writer_wrote(w, write_some(f));
+    return error ? error : fin_writer_flush_all(w);
 }
 
 // Pre: `turn` is held.

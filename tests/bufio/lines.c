@@ -77,7 +77,7 @@ static FIN_BLOCKING void pieces(size_t piece, size_t size) {
     is_piece(&r, '&', "&");
     is_line(&r, "c");
     is_piece(&r, '=', "&d"); // the rest
-    CHECK_EQ(fin_reader_until(&r, '=', &at), 0);
+    CHECK_EQ(fin_reader_until(&r, '=', &at), -ENODATA);
 }
 
 // Which bytes have been looked at for one end says nothing of another.
@@ -95,7 +95,7 @@ static FIN_BLOCKING void other_ends(void) {
 
 static FIN_BLOCKING void too_long(void) {
     struct script s = {"1234567\n123456\nrest", 3};
-    struct fin_reader r = reader_of(&s, 8); // seven bytes
+    struct fin_reader r = reader_of(&s, 7);
     char two[2];
     CHECK_EQ(fin_reader_line(&r, &at), -EMSGSIZE);
     CHECK_EQ(fin_reader_line(&r, &at), -EMSGSIZE);
@@ -108,6 +108,12 @@ static FIN_BLOCKING void too_long(void) {
     is_line(&r, "34567");
     is_line(&r, "123456"); // all that there is room for
     is_line(&r, "rest");
+    s.text = "1234567";
+    CHECK_EQ(fin_reader_line(&r, &at), -ENODATA);
+    CHECK_EQ(fin_reader_line(&r, &at), -EMSGSIZE); // nobody knows that it ends here
+    s.text = "";
+    CHECK_EQ(fin_reader_take(&r, 1), 0);
+    is_line(&r, "234567");
 }
 
 static FIN_BLOCKING void wholes(size_t piece, size_t size) {
@@ -176,8 +182,8 @@ static FIN_BLOCKING void refused(void) {
 // Others hear that the reader is in use; who is cancelled has taken nothing, and takes nothing in a cancelled block.
 static FIN_BLOCKING void busy_and_cancelled(void) {
     int fd[2];
-    struct fin_reader r;
-    ssize_t n = 0;
+    fin_shared struct fin_reader r;
+    fin_shared ssize_t n = 0;
     char c;
     CHECK_EQ(socketpair(AF_UNIX, SOCK_STREAM, 0, fd), 0);
     CHECK_EQ(fin_reader_init(&r, fd[0], space, sizeof space), 0);

@@ -24,7 +24,7 @@ static unsigned sent[THREADS][AWES], received[THREADS][AWES];
 // A line that says who writes it and the how manieth it is, in a length of its own.
 static FIN_BLOCKING void write_line(unsigned thread, unsigned awe, unsigned number) {
     static const char dots[] = "........................................................";
-    int n = 0;
+    fin_shared int n = 0;
     fin_finish {
         fin_async { n = fin_writer_printf(&w, "%u %u %u %.*s\n", thread, awe, number, (int)(number % 40), dots); };
         if (number % 8 == 0) {
@@ -72,7 +72,8 @@ static FIN_BLOCKING void reads(int fd) {
 
 int main(void) {
     struct fin_thread_handle h[THREADS];
-    int fd[2], few = 4096;
+    static int fd[2];
+    int few = 4096;
     if (getenv("FIN_FEW") || on_valgrind())
         calls = 200;
     CHECK_EQ(socketpair(AF_UNIX, SOCK_STREAM, 0, fd), 0);

@@ -140,9 +140,11 @@ static FIN_BLOCKING void refused(void) {
 // In a cancelled block nothing is taken; of what waits for the peer as much as its result says.
 static FIN_BLOCKING void cancelled(void) {
     static char many[1 << 20];
-    int fd[2], error = 0;
-    struct fin_writer w;
-    size_t done = 1, got = 0;
+    static int fd[2];
+    fin_shared int error = 0;
+    fin_shared struct fin_writer w;
+    fin_shared size_t done = 1;
+    size_t got = 0;
     CHECK_EQ(socketpair(AF_UNIX, SOCK_STREAM, 0, fd), 0);
     CHECK_EQ(fin_writer_init(&w, fd[0], space, sizeof space), 0);
     fin_finish {

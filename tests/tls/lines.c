@@ -59,7 +59,7 @@ static FIN_BLOCKING void asks(void) {
 
 static FIN_BLOCKING void goes_on(void) {
     static char many[16000], got[sizeof many];
-    int r = 0;
+    fin_shared int r = 0;
     for (size_t i = 0; i < sizeof many; i++)
         many[i] = (char)(i % 251);
     CHECK_EQ(fin_writer_write(&out, many, sizeof many, NULL), 0);
@@ -76,11 +76,56 @@ static FIN_BLOCKING void goes_on(void) {
     CHECK_EQ(memcmp(got, many, sizeof many), 0);
 }
 
+static int told;
+
+static void hears(void *unused, int n) {
+    (void)unused;
+    told = n;
+    fin_cont_end();
+}
+static void waits_on(void *unused, int n) {
+    (void)unused, (void)n;
+    CHECK_EQ(fin_reader_line_on(&in, &line, &on, hears, NULL, 0), 0);
+}
+
+// As fin_tls_read is, with a stack and without.
+static FIN_BLOCKING void is_cancelled(void) {
+    struct fin_stats s;
+    fin_timeout(FIN_MS) {
+        CHECK_EQ(fin_reader_line(&in, &line), -ECANCELED);
+    }
+    fin_finish {
+        CHECK(fin_async_cont(waits_on, NULL, 0) != NULL);
+        CHECK_EQ(fin_sleep(FIN_MS), 0);
+        fin_stats(&s);
+        CHECK_EQ(s.stacks_used, 1);
+        fin_cancel();
+    }
+    CHECK_EQ(told, -ECANCELED);
+}
+
+// More than one record has room for.
+static FIN_BLOCKING void writes_much(void) {
+    static char much[50000], got[sizeof much], room[sizeof much];
+    CHECK_EQ(fin_tls_writer_init(&out, p.server, room, sizeof room), 0);
+    for (size_t i = 0; i < sizeof much; i++)
+        much[i] = (char)(i % 251);
+    CHECK_EQ(fin_writer_write(&out, much, sizeof much - 1, NULL), 0);
+    CHECK_EQ(fin_writer_write(&out, &much[sizeof much - 1], 1, NULL), 0);
+    fin_finish {
+        fin_async { CHECK_EQ(fin_writer_flush(&out), 0); };
+        CHECK_EQ(fin_reader_read_all(&client_in, got, sizeof got, NULL), 0);
+    }
+    CHECK_EQ(memcmp(got, much, sizeof much), 0);
+}
+
 int main(void) {
     for (int way = 0; way < 3; way++) {
         open_all();
         if (way == 2) {
             goes_on();
+            is_cancelled();
+            writes_much();
         } else {
             fin_finish {
                 if (way == 0)
