@@ -1,23 +1,19 @@
 // SPDX-License-Identifier: BSD-2-Clause
 // A reader flushes the writer that is tied to it before it waits, and only then: answers to what has come together leave
 // together, and none is kept back, however the reader waits.
-#include <errno.h>
 #include <string.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
 #include <fin.h>
 
-#include "check.h"
+#include "answers.h"
 
 enum { CALLS = 300 };
 
 static int fd[2];
 static unsigned sends; // of the server
 static char before[256], behind[2048], space[1024];
-static struct fin_reader in;
-static struct fin_writer out;
-static char *line;
 static struct fin_reader_on on;
 
 static ssize_t reads(void *unused, void *buffer, size_t size) {
@@ -51,14 +47,6 @@ static const struct fin_stream_calls kinds[] = {
     {.read = reads, .write = writes, .read_on = reads_on, .flush = flushes},
     {.read = reads, .write = writes, .write_on = writes_on, .flush = flushes},
 };
-
-static FIN_BLOCKING void answers(void *unused) {
-    ssize_t n;
-    (void)unused;
-    while ((n = fin_reader_line(&in, &line)) >= 0)
-        CHECK_EQ(fin_writer_printf(&out, "%s!\n", line), n + 2);
-    CHECK_EQ(n, -ENODATA);
-}
 
 static void answers_on(void *state, int n) {
     (void)state;

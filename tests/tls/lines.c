@@ -2,16 +2,15 @@
 // Lines over TLS, read with a stack and without; and a flush that is cancelled in the midst of a record goes on later.
 #include "pair.h"
 
-#include <fin/bufio.h>
+#include "../bufio/answers.h"
 
 enum { LINES = 200 };
 
 static struct pair p;
 static char before[1024], behind[16384], client_before[1024], client_behind[16384];
-static struct fin_reader in, client_in;
-static struct fin_writer out, client_out;
+static struct fin_reader client_in;
+static struct fin_writer client_out;
 static struct fin_reader_on on;
-static char *line;
 
 static void open_all(void) {
     int few = 2048;
@@ -25,14 +24,6 @@ static void open_all(void) {
     CHECK_EQ(fin_tls_writer_init(&client_out, p.client, client_behind, 1), -EINVAL);
     fin_reader_tie(&in, &out);
     fin_reader_tie(&client_in, &client_out);
-}
-
-static FIN_BLOCKING void answers(void *unused) {
-    ssize_t n;
-    (void)unused;
-    while ((n = fin_reader_line(&in, &line)) >= 0)
-        CHECK_EQ(fin_writer_printf(&out, "%s!\n", line), n + 2);
-    CHECK_EQ(n, -ENODATA);
 }
 
 static void answers_on(void *state, int n) {
