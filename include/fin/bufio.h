@@ -80,9 +80,10 @@ int fin_reader_init_from(struct fin_reader *r, const struct fin_stream_calls *ca
                          size_t size);
 
 // From now on, before the reader reads more, it flushes w, and returns the error if that fails. So a program that answers
-// what it reads sends the answers in as few pieces as can be, and none too late. NULL: no longer. What other AWEs write
-// while the reader waits they flush themselves. While the flush waits for the peer to read, also because another AWE's write
-// does, nothing is read: a peer that sends without reading makes both wait for ever. Not during a call. Does not block.
+// what it reads sends the answers in as few pieces as can be, and none too late. NULL: no longer. A flush that has to wait
+// does not keep the reader from reading: what comes meanwhile is given first, and the flush goes on before more is read; at
+// the end of the stream it is waited for. What other AWEs write while the reader waits they flush themselves. Not during a
+// call. Does not block.
 void fin_reader_tie(struct fin_reader *r, struct fin_writer *w);
 
 // The next line, which is taken; *line is its begin. It ends where "\n" or "\r\n" was, which a 0 is written over and which
@@ -118,9 +119,10 @@ FIN_BLOCKING int fin_reader_read_all(struct fin_reader *r, void *buffer, size_t 
 FIN_BLOCKING int fin_reader_read_all_nc(struct fin_reader *r, void *buffer, size_t size, size_t *done);
 
 // With a continuation: as fin_reader_line, fin_reader_until and fin_reader_peek; *piece is written before it runs. They do
-// not return unless they are refused, as the functions of fin/on.h.
+// not return unless they are refused, as the functions of fin/on.h. While what is tied has to wait for the peer they keep a
+// stack.
 struct fin_reader_on {
-    uint64_t room[76];
+    uint64_t room[66];
 };
 int fin_reader_line_on(struct fin_reader *r, char **line, struct fin_reader_on *on, fin_cont *cont, const void *state,
                        size_t size);

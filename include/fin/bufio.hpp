@@ -224,8 +224,7 @@ private:
 
 inline void reader::tie(writer &w) noexcept { fin_reader_tie(r_.get(), w.native_handle()); }
 
-// A descriptor with both, which are tied. At its end it is flushed, and closed. Where one AWE reads and another one writes,
-// in.untie(): else no more is read while the writes wait for the peer.
+// A descriptor with both, which are tied. At its end it is flushed, and closed.
 struct stream {
     FIN_TAGGED_ explicit stream(descriptor &&d, size_t size = 4096)
         : fd(std::move(d)), in(fd.get(), size), out(fd.get(), size) {

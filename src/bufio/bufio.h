@@ -32,6 +32,10 @@ bool fin_reader_take_end(struct fin_reader *r);
 FIN_BLOCKING ssize_t fin_reader_source(struct fin_reader *r, void *buffer, size_t size);
 FIN_BLOCKING ssize_t fin_writer_sink(struct fin_writer *w, const void *data, size_t size);
 
+// Flushes what is tied. True: so it is, and nothing was read. Otherwise *result is what was read while the flush waited, or
+// why neither was done. reads_on: for who then reads without a stack.
+FIN_BLOCKING bool fin_reader_flush_tied(struct fin_reader *r, void *buffer, size_t size, bool reads_on, ssize_t *result);
+
 // Pre: `turn` is held. Returns 0 once everything has been written, or has left the stream as well.
 FIN_BLOCKING int fin_writer_empty(struct fin_writer *w);
 FIN_BLOCKING int fin_writer_flush_all(struct fin_writer *w);

@@ -6,9 +6,11 @@
 #include <errno.h>
 #include <limits.h>
 
+#include <fin/async.h>
 #include <fin/cancel.h>
 #include <fin/file.h>
 #include <fin/socket.h>
+#include <fin/time.h>
 
 #include "not_cancelled.h"
 
@@ -121,10 +123,60 @@ ssize_t fin_reader_source(struct fin_reader *r, void *buffer, size_t size) {
     return fin_read(r->fd, buffer, size);
 }
 
-// What was written may be what the peer waits for.
+struct flush {
+    struct fin_writer *w;
+    struct fin_finish_block *block; // in which it is read meanwhile
+    struct fin_event over;
+    int error;
+    bool is_over;
+    bool ends_reading; // also where it has gone well
+};
+
+static FIN_BLOCKING void flushes(void *flush) {
+    struct flush *f = flush;
+    f->error = fin_writer_flush(f->w);
+    f->is_over = true;
+    fin_event_advance(&f->over, 1);
+    if (f->error || f->ends_reading)
+        fin_cancel_block_(f->block);
+}
+
+// What was written may be what the peer waits for; and the peer may not read before its own writes have been read. So the
+// flush does not wait alone: what is read ends it, to be gone on with before more is read. Only at the end of what is read
+// it is waited for, as the program may be about to close the stream. Who reads without a stack has one for as long as the
+// flush takes; mostly it does not take long enough for a request to be made, and cancelled.
+bool fin_reader_flush_tied(struct fin_reader *r, void *buffer, size_t size, bool reads_on, ssize_t *result) {
+    struct flush f = {.w = r->tied};
+    ssize_t n = 0;
+    bool reads = false;
+    fin_event_init(&f.over);
+    fin_finish {
+        f.block = fin_self->current;
+        fin_async_call(flushes, &f);
+        if (!f.is_over && reads_on) {
+            fin_timeout(FIN_MS) {
+                fin_event_await(&f.over, 1);
+            }
+        }
+        if (!f.is_over) {
+            reads = true;
+            f.ends_reading = reads_on;
+            n = fin_reader_take_end(r) ? 0 : fin_reader_source(r, buffer, size);
+            if (n != 0)
+                fin_cancel();
+        }
+    }
+    bool failed = f.error && (n == 0 || (n < 0 && f.error != -ECANCELED));
+    r->end_is_due |= reads && n == 0 && failed;
+    *result = failed ? f.error : n;
+    return !f.error && (!reads || (reads_on && n == -ECANCELED));
+}
+
 static FIN_BLOCKING ssize_t read_more(struct fin_reader *r, void *buffer, size_t size) {
-    int error = r->tied ? fin_writer_flush(r->tied) : 0;
-    return error || fin_reader_take_end(r) ? error : within(fin_reader_source(r, buffer, size), size);
+    ssize_t n;
+    if (r->tied && !fin_writer_is_flushed(r->tied) && !fin_reader_flush_tied(r, buffer, size, false, &n))
+        return within(n, size);
+    return fin_reader_take_end(r) ? 0 : within(fin_reader_source(r, buffer, size), size);
 }
 
 static FIN_BLOCKING ssize_t fill(struct fin_reader *r) {

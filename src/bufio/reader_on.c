@@ -14,7 +14,6 @@ struct reading {
     char **piece;
     size_t room; // for what is being read
     union {
-        struct fin_writer_on flush;
         struct fin_on descriptor;
         struct fin_more_on stream;
     } wait; // one after the other
@@ -22,19 +21,21 @@ struct reading {
 _Static_assert(sizeof(struct reading) <= sizeof(struct fin_reader_on), "room for a wait");
 
 static FIN_BLOCKING FIN_INNER void received(void *state, int n);
-static FIN_BLOCKING FIN_INNER void flushed(void *state, int error);
 
 static void over(struct reading *g, ssize_t n) {
     g->r->busy = false;
     fin_cont_tell(&g->kept, (int)n);
 }
 
-// Returns what was read where that was not waited for, or with the stack of the step, as the stream has no such function; or
-// why it is refused.
+// Returns what was read where that was not waited for, or with the stack of the step: where what is tied has to wait as
+// well, or the stream has no function for the other way. Or why it is refused.
 static FIN_BLOCKING ssize_t read_some(struct reading *g) {
     struct fin_reader *r = g->r;
     g->room = fin_reader_make_room(r);
     char *to = r->space + r->end;
+    ssize_t n;
+    if (r->tied && !fin_writer_is_flushed(r->tied) && !fin_reader_flush_tied(r, to, g->room, true, &n))
+        return n;
     if (fin_reader_take_end(r))
         return 0;
     if (r->fd < 0)
@@ -42,12 +43,6 @@ static FIN_BLOCKING ssize_t read_some(struct reading *g) {
                                  : fin_reader_source(r, to, g->room);
     return r->is_file ? fin_read_on(&g->wait.descriptor, r->fd, to, g->room, received, &g, sizeof g)
                       : fin_recv_on(&g->wait.descriptor, r->fd, to, g->room, 0, received, &g, sizeof g);
-}
-
-// Returns as read_some.
-static FIN_BLOCKING ssize_t wait_for_more(struct reading *g) {
-    struct fin_writer *w = g->r->tied;
-    return w && !fin_writer_is_flushed(w) ? fin_writer_flush_on(w, &g->wait.flush, flushed, &g, sizeof g) : read_some(g);
 }
 
 // `more` was read, or is why nothing was.
@@ -58,7 +53,7 @@ static FIN_BLOCKING void go_on(struct reading *g, ssize_t more) {
             over(g, n);
             return;
         }
-        more = wait_for_more(g);
+        more = read_some(g);
     }
     over(g, more);
 }
@@ -70,11 +65,6 @@ static FIN_BLOCKING FIN_INNER void received(void *state, int n) {
     go_on(g, is_file ? read_some(g) : n);
 }
 
-static FIN_BLOCKING FIN_INNER void flushed(void *state, int error) {
-    struct reading *g = *(struct reading **)state;
-    go_on(g, error ? error : read_some(g));
-}
-
 static FIN_BLOCKING FIN_INNER void begins(void *state, int result) {
     struct reading *g = *(struct reading **)state;
     (void)result;
@@ -82,7 +72,7 @@ static FIN_BLOCKING FIN_INNER void begins(void *state, int result) {
     if (n != -EAGAIN)
         over(g, n);
     else
-        go_on(g, wait_for_more(g));
+        go_on(g, read_some(g));
 }
 
 static int get_on(struct fin_reader *r, struct wanted wanted, char **piece, struct fin_reader_on *on, fin_cont *cont,

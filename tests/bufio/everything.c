@@ -405,8 +405,8 @@ static void one(void) {
         for (unsigned i = 0; i < 2; i++)
             reads_everything(&ends[i]);
     } else {
-        if (chance(2)) // not both: neither would read while the other does not
-            fin_reader_tie(&ends[0].r, &ends[0].w);
+        for (unsigned i = 0; i < 2; i++)
+            fin_reader_tie(&ends[i].r, chance(2) ? &ends[i].w : NULL);
         on_all_threads(runs_ends);
     }
     for (unsigned i = 0; i < 2; i++) {
