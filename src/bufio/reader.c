@@ -169,7 +169,7 @@ bool fin_reader_flush_tied(struct fin_reader *r, void *buffer, size_t size, bool
     bool failed = f.error && (n == 0 || (n < 0 && f.error != -ECANCELED));
     r->end_is_due |= reads && n == 0 && failed;
     *result = failed ? f.error : n;
-    return !f.error && (!reads || (reads_on && n == -ECANCELED));
+    return !f.error && (!reads || n == -ECANCELED);
 }
 
 static FIN_BLOCKING ssize_t read_more(struct fin_reader *r, void *buffer, size_t size) {

@@ -34,6 +34,33 @@ static FIN_BLOCKING void is_line_on(int n) {
     }
 }
 
+// A flush that takes a while, and then fails or not.
+static ssize_t written_late(void *result, const void *data, size_t size) {
+    (void)data;
+    int cancelled = fin_sleep(FIN_MS);
+    return cancelled ? cancelled : *(int *)result ? *(int *)result : (ssize_t)size;
+}
+
+// Nor is the end to be typed again where it came while what is tied was flushed, or is due when it is.
+static FIN_BLOCKING void with_tie(void) {
+    static const struct fin_stream_calls late = {.write = written_late};
+    static char behind[64];
+    struct fin_writer w;
+    int result = 0;
+    CHECK_EQ(fin_writer_init_to(&w, &late, &result, behind, sizeof behind), 0);
+    fin_reader_tie(&r, &w);
+    is_typed("x\4\4");
+    is_line(1);
+    CHECK_EQ(fin_writer_printf(&w, "a"), 1);
+    is_line(-ENODATA);
+    result = -ENOSPC;
+    CHECK_EQ(fin_writer_printf(&w, "a"), 1);
+    is_typed("\4");
+    is_line(-ENOSPC);
+    fin_reader_tie(&r, NULL);
+    is_line(-ENODATA);
+}
+
 int main(void) {
     keyboard = posix_openpt(O_RDWR | O_NOCTTY);
     if (keyboard < 0 || grantpt(keyboard) != 0 || unlockpt(keyboard) != 0)
@@ -56,6 +83,7 @@ int main(void) {
         CHECK_EQ(fin_reader_until(&r, ',', &at), 1);
         CHECK_EQ(fin_reader_read(&r, &space, 1), 0);
     }
+    with_tie();
     close(screen);
     close(keyboard);
     return 0;
