@@ -80,7 +80,8 @@ int fin_reader_init_from(struct fin_reader *r, const struct fin_stream_calls *ca
                          size_t size);
 
 // From now on, before the reader reads more, it flushes w, and returns the error if that fails. So a program that answers
-// what it reads sends the answers in as few pieces as can be, and none too late. NULL: no longer. A flush that has to wait
+// what it reads sends the answers in as few pieces as can be, and none too late; and a relay, where each reader is tied to
+// the writer that it copies to, copies in as few pieces. NULL: no longer. A flush that has to wait
 // does not keep the reader from reading: what comes meanwhile is given first, and the flush goes on before more is read; at
 // the end of the stream it is waited for. What other AWEs write while the reader waits they flush themselves. Not during a
 // call. Does not block.
@@ -89,9 +90,9 @@ void fin_reader_tie(struct fin_reader *r, struct fin_writer *w);
 // The next line, which is taken; *line is its begin. It ends where "\n" or "\r\n" was, which a 0 is written over and which
 // does not count; what comes after the last such end is a line, too, if it is not empty. Returns the length, -ENODATA at the
 // end of the stream, an error of the stream's; or -EMSGSIZE if the reader is full and there is no end of a line: then
-// nothing is taken (all of fin_reader_peek can be, to pass over the line piece by piece). *line stays until the next call
-// that reads. Blocking. fin_reader_try_line reads nothing: it returns -EAGAIN if no whole line is there. It is not
-// cancelled.
+// nothing is taken (fin_reader_skip passes over it). With its end a line may take all of the buffer. *line stays until the
+// next call that reads, and may be changed. Blocking. fin_reader_try_line reads nothing: it returns -EAGAIN if no whole line
+// is there. It is not cancelled.
 FIN_BLOCKING ssize_t fin_reader_line(struct fin_reader *r, char **line);
 FIN_BLOCKING ssize_t fin_reader_line_nc(struct fin_reader *r, char **line);
 ssize_t fin_reader_try_line(struct fin_reader *r, char **line);
@@ -109,6 +110,11 @@ FIN_BLOCKING ssize_t fin_reader_peek(struct fin_reader *r, size_t count, char **
 FIN_BLOCKING ssize_t fin_reader_peek_nc(struct fin_reader *r, size_t count, char **piece);
 ssize_t fin_reader_try_peek(struct fin_reader *r, size_t count, char **piece);
 int fin_reader_take(struct fin_reader *r, size_t count);
+
+// Passes over what comes up to, and with, the next such byte, however much that is: the rest of a line that was -EMSGSIZE.
+// Returns 0, -ENODATA if the stream ends before, or an error; what it has passed over by then is gone. Blocking.
+FIN_BLOCKING int fin_reader_skip(struct fin_reader *r, unsigned char end);
+FIN_BLOCKING int fin_reader_skip_nc(struct fin_reader *r, unsigned char end);
 
 // As fin_read: what there is, or the next of the stream, which goes past the buffer if it is large. Blocking.
 FIN_BLOCKING ssize_t fin_reader_read(struct fin_reader *r, void *buffer, size_t size);
@@ -136,8 +142,8 @@ struct fin_writer {
     struct fin_mutex turn;
     char *space;
     size_t size, begin, end; // those from `begin` to `end` have been taken and not been written
-    bool is_file;
-    int fd; // -1: `calls`
+    bool is_file, failed;    // the last attempt to write did not end well
+    int fd;                  // -1: `calls`
     const struct fin_stream_calls *calls;
     void *stream;
 };
@@ -154,6 +160,10 @@ int fin_writer_init_to(struct fin_writer *w, const struct fin_stream_calls *call
 FIN_BLOCKING int fin_writer_write(struct fin_writer *w, const void *data, size_t size, size_t *done);
 FIN_BLOCKING int fin_writer_write_nc(struct fin_writer *w, const void *data, size_t size, size_t *done);
 
+// Takes all of it if there is room: 0. -EAGAIN: there is none before a flush, or another AWE is writing; -EMSGSIZE: there
+// never is. Does not block, and is not cancelled.
+int fin_writer_try_write(struct fin_writer *w, const void *data, size_t size);
+
 // As printf. Returns the count of bytes, all of which were taken; or a negative errno, and none was: -EMSGSIZE if there are
 // as many as the buffer has, or more; or an error of the format, as vsnprintf has it. Blocking.
 FIN_BLOCKING int fin_writer_printf(struct fin_writer *w, const char *format, ...) __attribute__((format(printf, 2, 3)));
@@ -167,6 +177,10 @@ FIN_BLOCKING int fin_writer_vprintf_nc(struct fin_writer *w, const char *format,
 // reason why not; the rest is kept. Blocking.
 FIN_BLOCKING int fin_writer_flush(struct fin_writer *w);
 FIN_BLOCKING int fin_writer_flush_nc(struct fin_writer *w);
+
+// Gives up what was taken and has not been written, as where the peer does not read any more. Returns how many bytes that
+// was, or -EBUSY if an AWE is writing. Does not block.
+ssize_t fin_writer_discard(struct fin_writer *w);
 
 // The same with a continuation.
 struct fin_writer_on {

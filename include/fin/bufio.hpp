@@ -116,6 +116,7 @@ public:
         return detail::found(n, at, count, bytes);
     }
     int take(size_t count) { return fin_reader_take(r_.get(), count); }
+    FIN_BLOCKING int skip(unsigned char end) { return fin_reader_skip(r_.get(), end); } // over the next such byte
 
     [[nodiscard]] FIN_BLOCKING ssize_t read(void *buffer, size_t size) { return fin_reader_read(r_.get(), buffer, size); }
     [[nodiscard]] FIN_BLOCKING ssize_t read_nc(void *buffer, size_t size) {
@@ -157,9 +158,10 @@ private:
     std::unique_ptr<char[]> space_;
 };
 
-// Gathers what is written. The destructor flushes as fin_writer_flush does, which may wait, and is cancelled; who wants to
-// know whether all has been written calls flush() before. If an AWE is in one of its calls when that is over the program
-// ends, with a message.
+// Gathers what is written. The destructor flushes as fin_writer_flush does, which may wait, and is cancelled; but not if the
+// last attempt to write has failed, or was cancelled, as by a limit of time: then the rest is lost, and so it is after
+// discard(). Who wants to know whether all has been written calls flush() before. If an AWE is in one of its calls when that
+// is over the program ends, with a message.
 class writer {
 public:
     FIN_TAGGED_ explicit writer(int fd, size_t size = 4096) : writer(memory{size}) {
@@ -172,7 +174,8 @@ public:
     FIN_BLOCKING ~writer() {
         if (!w_ || !w_->space)
             return;
-        (void)fin_writer_flush(w_.get());
+        if (!w_->failed)
+            (void)fin_writer_flush(w_.get());
         if (fin_mutex_trylock(&w_->turn) != 0)
             detail::in_use("fin::writer");
         fin_mutex_unlock(&w_->turn);
@@ -206,6 +209,10 @@ public:
         va_end(arguments);
         return n;
     }
+    [[nodiscard]] int try_write(std::string_view text) {
+        return fin_writer_try_write(w_.get(), text.data(), text.size());
+    }
+    ssize_t discard() { return fin_writer_discard(w_.get()); }
     FIN_BLOCKING int flush() { return fin_writer_flush(w_.get()); }
     FIN_BLOCKING int flush_nc() { return fin_writer_flush_nc(w_.get()); }
 

@@ -3,7 +3,7 @@
 // (<fin/bufio.hpp>).
 //
 //     while (co_await fin::co::line(peer.in, text) == 0)
-//         peer.out.printf("%zu\n", text.size()); // waits with a stack, if the writer is full
+//         co_await fin::co::write(peer.out, "what?\n"); // peer.out.write would wait with a stack, if the writer is full
 #if __cplusplus < 202002L
 #error "<fin/coro.hpp> needs C++20: compile with -std=c++20 or newer"
 #elif !defined(FIN_CO_BUFIO_HPP)
@@ -56,6 +56,21 @@ inline auto peek(reader &r, size_t count, std::string_view &bytes) {
     return detail::finding(begin, count, bytes);
 }
 inline auto flush(writer &w) { return detail::stored_last<fin_writer_on, fin_writer_flush_on>(w.native_handle()); }
+// As fin::writer::write of text, which must stay: 0, or why not all of it was taken. What is longer than the buffer is taken
+// in parts, between which others may write.
+FIN_TAGGED_ inline task<int> write(writer &w, std::string_view text) {
+    for (size_t most = w.native_handle()->size; !text.empty();) {
+        std::string_view part = text.substr(0, most);
+        int error = w.try_write(part);
+        if (error == -EAGAIN)
+            error = co_await flush(w);
+        else
+            text.remove_prefix(part.size());
+        if (error)
+            co_return error;
+    }
+    co_return 0;
+}
 
 } // namespace co
 } // namespace fin

@@ -30,7 +30,8 @@ FIN_BLOCKING int fin_sleep_until_nc(uint64_t when);
 
 // fin_timeout(ns) { ... }: a finish block that is cancelled when the time is over (ac figure 4). It ends when its work ends;
 // return, break, continue and goto leave it as they leave fin_finish. With 0 it is cancelled from the start. The time is
-// looked at when the thread's AWEs block or yield.
+// looked at when the thread's AWEs block or yield. So where the thread was held for longer, the wait in progress still takes
+// what came in time, but the next call in the block returns -ECANCELED, though its data may be there, too.
 //
 //     fin_timeout(100 * FIN_MS) {
 //         n = fin_recv(fd, buffer, sizeof buffer, 0);

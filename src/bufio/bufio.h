@@ -48,7 +48,8 @@ static inline bool fin_is_count_within(ssize_t n, size_t size) { return n > 0 &&
 
 // Of what was written, or why nothing was. 0, or that.
 static inline int fin_writer_wrote(struct fin_writer *w, ssize_t n) {
-    if (!fin_is_count_within(n, w->end - w->begin))
+    w->failed = !fin_is_count_within(n, w->end - w->begin);
+    if (w->failed)
         return n < 0 ? (int)n : -EIO;
     w->begin += (size_t)n;
     if (w->begin == w->end)

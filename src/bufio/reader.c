@@ -248,6 +248,22 @@ int fin_reader_take(struct fin_reader *r, size_t count) {
     return 0;
 }
 
+int fin_reader_skip(struct fin_reader *r, unsigned char end) {
+    ssize_t n = enter(r);
+    if (n != 0)
+        return (int)n;
+    const char *found = NULL;
+    do {
+        n = held(r) ? 1 : fill(r);
+        found = n > 0 ? memchr(r->space + r->begin, end, held(r)) : NULL;
+        take(r, found ? (size_t)(found - (r->space + r->begin)) + 1 : held(r));
+    } while (n > 0 && !found);
+    leave(r);
+    return n > 0 ? 0 : n == 0 ? -ENODATA : (int)n;
+}
+
+int fin_reader_skip_nc(struct fin_reader *r, unsigned char end) { NOT_CANCELLED(int, fin_reader_skip(r, end)); }
+
 // What there is; or what comes next, which goes past a buffer that would not take more of it.
 static FIN_BLOCKING ssize_t get_some(struct fin_reader *r, void *buffer, size_t size) {
     if (held(r) == 0 && size >= r->size)

@@ -52,8 +52,10 @@ static bool can_flush(const struct fin_writer *w) { return w->fd < 0 && w->calls
 
 int fin_writer_flush_all(struct fin_writer *w) {
     int error = fin_writer_empty(w);
-    if (error == 0 && can_flush(w))
+    if (error == 0 && can_flush(w)) {
         error = w->calls->flush(w->stream);
+        w->failed = error != 0;
+    }
     return error > 0 ? -EIO : error;
 }
 
@@ -72,7 +74,8 @@ static FIN_BLOCKING ssize_t put_some(struct fin_writer *w, const char *data, siz
         return error;
     if (w->begin == w->end && size >= w->size) {
         ssize_t n = fin_writer_sink(w, data, size);
-        return fin_is_count_within(n, size) || n < 0 ? n : -EIO;
+        w->failed = !fin_is_count_within(n, size);
+        return n < 0 || !w->failed ? n : -EIO;
     }
     size_t n = size < w->size - w->end ? size : w->size - w->end;
     memcpy(w->space + w->end, data, n);
@@ -98,6 +101,20 @@ int fin_writer_write(struct fin_writer *w, const void *data, size_t size, size_t
 
 int fin_writer_write_nc(struct fin_writer *w, const void *data, size_t size, size_t *done) {
     NOT_CANCELLED(int, fin_writer_write(w, data, size, done));
+}
+
+int fin_writer_try_write(struct fin_writer *w, const void *data, size_t size) {
+    if (size > w->size)
+        return -EMSGSIZE;
+    if (fin_mutex_trylock(&w->turn) != 0)
+        return -EAGAIN;
+    bool fits = size <= w->size - w->end;
+    if (fits) {
+        memcpy(w->space + w->end, data, size);
+        w->end += size;
+    }
+    fin_mutex_unlock(&w->turn);
+    return fits ? 0 : -EAGAIN;
 }
 
 // Into the room that there is, with the 0 that ends it: how many bytes it is, or would be, or why it is none. `error` is the
@@ -163,3 +180,13 @@ int fin_writer_flush(struct fin_writer *w) {
 }
 
 int fin_writer_flush_nc(struct fin_writer *w) { NOT_CANCELLED(int, fin_writer_flush(w)); }
+
+ssize_t fin_writer_discard(struct fin_writer *w) {
+    if (fin_mutex_trylock(&w->turn) != 0)
+        return -EBUSY;
+    ssize_t n = (ssize_t)(w->end - w->begin);
+    w->begin = w->end = 0;
+    w->failed = false;
+    fin_mutex_unlock(&w->turn);
+    return n;
+}

@@ -74,6 +74,9 @@ FIN_BLOCKING static void talks() {
     CHECK(text.empty());
     CHECK_EQ(there.in.until('x', text), -ENODATA);
     CHECK_EQ(there.in.peek(1, text), -ENODATA);
+    CHECK_EQ(there.in.skip('x'), -ENODATA);
+    CHECK_EQ(there.out.try_write("a"), 0);
+    CHECK_EQ(there.out.try_write(std::string(4096, 'a')), -EAGAIN);
 }
 
 // Tied from the start, and after a move.
@@ -133,6 +136,28 @@ FIN_BLOCKING static void ends() {
     CHECK_EQ(both.second.in.line(text), 0);
     CHECK(text == "last");
     CHECK_EQ(both.second.in.line(text), -ENODATA);
+}
+
+// Whoever has dropped a peer that does not read is not kept by its end.
+FIN_BLOCKING static void drops(bool discards) {
+    auto both = streams();
+    std::string much(100000, 'x');
+    int error = 0;
+    {
+        fin::stream peer(std::move(both.first));
+        while (!discards && error == 0) {
+            fin_timeout(FIN_MS) {
+                error = peer.out.write(much);
+            }
+        }
+        if (discards) {
+            CHECK_EQ(peer.out.write("lost"), 0);
+            CHECK_EQ(peer.out.discard(), 4);
+        }
+    }
+    CHECK_EQ(error, discards ? 0 : -ECANCELED);
+    std::string_view text;
+    CHECK_EQ(discards ? both.second.in.line(text) : -ENODATA, -ENODATA);
 }
 
 struct odd {
@@ -210,6 +235,8 @@ int main() {
     talks();
     asks_and_answers();
     ends();
+    drops(false);
+    drops(true);
     uncancelled();
     others();
     return 0;

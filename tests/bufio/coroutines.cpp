@@ -41,6 +41,22 @@ static fin::task<> asks(fin::stream peer) {
     ended++;
 }
 
+// More than the writer has room for, and the socket; a peer that reads late.
+static fin::task<> writes_much(fin::stream peer) {
+    std::string much(300000, 'x');
+    CHECK_EQ(co_await co::write(peer.out, "few "), 0);
+    CHECK_EQ(co_await co::write(peer.out, much), 0);
+    CHECK_EQ(co_await co::write(peer.out, "\n"), 0);
+    CHECK_EQ(co_await co::flush(peer.out), 0);
+    ended++;
+}
+
+static fin::task<> writes_in_vain(fin::writer &w) {
+    std::string much(3000000, 'x');
+    CHECK_EQ(co_await co::write(w, much), -ECANCELED);
+    ended++;
+}
+
 static fin::task<> is_cancelled(fin::reader &r) {
     std::string_view text;
     int expected = waits++ == 0 ? -ECANCELED : -EBUSY;
@@ -78,10 +94,29 @@ int main() {
     });
     CHECK_EQ(ended, 4);
     CHECK_EQ(write(fd[1], "c\n", 2), 2);
+    fin::writer w(fd[0]);
+    fin::finish([&](fin::scope &s) {
+        s.async(writes_in_vain(w));
+        CHECK_EQ(fin_sleep(FIN_MS), 0);
+        CHECK_EQ(stacks(), 1);
+        s.cancel();
+    });
+    CHECK_EQ(ended, 5);
     std::string_view text;
     CHECK_EQ(r.line(text), 0);
     CHECK(text == "abc");
     close(fd[0]);
     close(fd[1]);
+    CHECK_EQ(socketpair(AF_UNIX, SOCK_STREAM, 0, fd), 0);
+    fin::stream from{fin::descriptor(fd[0])}, into{fin::descriptor(fd[1])};
+    fin::finish([&](fin::scope &s) {
+        s.async(writes_much(std::move(from)));
+        CHECK_EQ(fin_sleep(FIN_MS), 0);
+        CHECK_EQ(stacks(), 1);
+        std::string all(4 + 300000 + 1, 0);
+        CHECK_EQ(into.in.read_all(all.data(), all.size()), 0);
+        CHECK(all == "few " + std::string(300000, 'x') + "\n");
+    });
+    CHECK_EQ(ended, 6);
     return 0;
 }

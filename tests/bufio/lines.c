@@ -116,6 +116,22 @@ static FIN_BLOCKING void too_long(void) {
     is_line(&r, "234567");
 }
 
+static FIN_BLOCKING void skips(size_t piece) {
+    struct script s = {"1234567890\nab\n\ncd;rest", piece};
+    struct fin_reader r = reader_of(&s, 4);
+    CHECK_EQ(fin_reader_line(&r, &at), -EMSGSIZE);
+    CHECK_EQ(fin_reader_skip(&r, '\n'), 0);
+    is_line(&r, "ab");
+    CHECK_EQ(fin_reader_skip(&r, '\n'), 0);
+    CHECK_EQ(fin_reader_skip(&r, ';'), 0);
+    is_piece(&r, 'e', "re");
+    CHECK_EQ(fin_reader_skip(&r, '\n'), -ENODATA);
+    CHECK_EQ(fin_reader_skip(&r, '\n'), -ENODATA);
+    s.text = "a!\n";
+    CHECK_EQ(fin_reader_skip(&r, '\n'), -EPROTO);
+    CHECK_EQ(fin_reader_skip_nc(&r, '\n'), 0);
+}
+
 static FIN_BLOCKING void wholes(size_t piece, size_t size) {
     struct script s = {"123456789abcdef", piece};
     struct fin_reader r = reader_of(&s, size);
@@ -196,6 +212,7 @@ static FIN_BLOCKING void busy_and_cancelled(void) {
         CHECK_EQ(fin_reader_read_all_nc(&r, &c, 1, NULL), -EBUSY);
         CHECK_EQ(fin_reader_try_line(&r, &at), -EBUSY);
         CHECK_EQ(fin_reader_take(&r, 1), -EBUSY);
+        CHECK_EQ(fin_reader_skip_nc(&r, 'a'), -EBUSY);
         fin_cancel();
     }
     CHECK_EQ(n, -ECANCELED);
@@ -208,6 +225,7 @@ static FIN_BLOCKING void busy_and_cancelled(void) {
         CHECK_EQ(fin_reader_until(&r, 'd', &at), -ECANCELED);
         CHECK_EQ(fin_reader_peek(&r, 1, &at), -ECANCELED);
         CHECK_EQ(fin_reader_read(&r, &c, 1), -ECANCELED);
+        CHECK_EQ(fin_reader_skip(&r, 'd'), -ECANCELED);
         CHECK_EQ(fin_reader_read_all(&r, &c, 1, &done), -ECANCELED);
         CHECK_EQ(done, 0);
         CHECK_EQ(fin_reader_until_nc(&r, 'd', &at), 1);
@@ -225,6 +243,7 @@ int main(void) {
             lines(piece, size);
             pieces(piece, size);
         }
+        skips(piece);
         for (size_t size = 2; size <= sizeof space; size++)
             wholes(piece, size);
     }

@@ -83,6 +83,21 @@ static FIN_BLOCKING void prints(void) {
     CHECK_LOG("[123][456][7][ab]");
 }
 
+static FIN_BLOCKING void tries(void) {
+    struct log l = {.piece = 3};
+    struct fin_writer w = writer_to(&to_log, &l);
+    CHECK_EQ(fin_writer_try_write(&w, "123456789", 9), -EMSGSIZE);
+    CHECK_EQ(fin_writer_try_write(&w, "abcde", 5), 0);
+    CHECK_EQ(fin_writer_try_write(&w, "fghi", 4), -EAGAIN);
+    CHECK_EQ(fin_writer_try_write(&w, "fgh", 3), 0);
+    CHECK_EQ(fin_writer_try_write(&w, "i", 1), -EAGAIN);
+    CHECK_EQ(fin_writer_discard(&w), 8);
+    CHECK_EQ(fin_writer_try_write(&w, "12345678", 8), 0);
+    CHECK_EQ(fin_writer_flush(&w), 0);
+    CHECK_EQ(fin_writer_discard(&w), 0);
+    CHECK_LOG("[123][456][78]");
+}
+
 // What was not written stays, and goes on where it was.
 static FIN_BLOCKING void fails(void) {
     struct log l = {.piece = 3};
@@ -162,6 +177,8 @@ static FIN_BLOCKING void cancelled(void) {
     fin_finish {
         fin_async { error = fin_writer_write(&w, many, sizeof many, &done); };
         CHECK_EQ(fin_sleep(FIN_MS), 0);
+        CHECK_EQ(fin_writer_try_write(&w, "a", 1), -EAGAIN);
+        CHECK_EQ(fin_writer_discard(&w), -EBUSY);
         fin_cancel();
     }
     CHECK_EQ(error, -ECANCELED);
@@ -190,6 +207,7 @@ static FIN_BLOCKING void cancelled(void) {
 int main(void) {
     gathers();
     prints();
+    tries();
     fails();
     refused();
     cancelled();
