@@ -40,6 +40,9 @@ FIN_BLOCKING bool fin_reader_flush_tied(struct fin_reader *r, void *buffer, size
 FIN_BLOCKING int fin_writer_empty(struct fin_writer *w);
 FIN_BLOCKING int fin_writer_flush_all(struct fin_writer *w);
 
+// The last attempt to write was cancelled, but not by the program.
+void fin_writer_goes_on(struct fin_writer *w);
+
 // Whether there is nothing to be flushed, and nobody who writes.
 bool fin_writer_is_flushed(struct fin_writer *w);
 

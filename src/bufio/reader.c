@@ -166,6 +166,8 @@ bool fin_reader_flush_tied(struct fin_reader *r, void *buffer, size_t size, bool
                 fin_cancel();
         }
     }
+    if (f.error == -ECANCELED && n > 0)
+        fin_writer_goes_on(r->tied);
     bool failed = f.error && (n == 0 || (n < 0 && f.error != -ECANCELED));
     r->end_is_due |= reads && n == 0 && failed;
     *result = failed ? f.error : n;

@@ -138,6 +138,30 @@ FIN_BLOCKING static void ends() {
     CHECK_EQ(both.second.in.line(text), -ENODATA);
 }
 
+// What was read while the flush waited has ended the flush, which is none that has failed.
+FIN_BLOCKING static void flushes_at_last() {
+    auto both = streams(300000);
+    std::string all(200000, 0);
+    std::string_view line;
+    int few = 4096;
+    CHECK_EQ(setsockopt(both.first.fd.get(), SOL_SOCKET, SO_SNDBUF, &few, sizeof few), 0);
+    fin_finish {
+        fin_async {
+            fin::stream peer(std::move(both.first));
+            CHECK_EQ(peer.out.write(std::string(200000, 'x')), 0);
+            std::string_view text;
+            CHECK_EQ(peer.in.line(text), 0);
+            CHECK(text == "quit");
+        };
+        CHECK_EQ(fin_sleep(FIN_MS), 0);
+        CHECK_EQ(both.second.out.write("quit\n"), 0);
+        CHECK_EQ(both.second.out.flush(), 0);
+        CHECK_EQ(fin_sleep(FIN_MS), 0);
+        CHECK_EQ(both.second.in.read_all(all.data(), all.size()), 0);
+        CHECK_EQ(both.second.in.line(line), -ENODATA);
+    }
+}
+
 // Whoever has dropped a peer that does not read is not kept by its end.
 FIN_BLOCKING static void drops(bool discards) {
     auto both = streams();
@@ -235,6 +259,7 @@ int main() {
     talks();
     asks_and_answers();
     ends();
+    flushes_at_last();
     drops(false);
     drops(true);
     uncancelled();
