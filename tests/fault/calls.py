@@ -22,8 +22,8 @@ NO_POINTS = {
         __libc_current_sigrtmax __libc_current_sigrtmin''',
     'where it fails a read is made again (src/io/again.c)': 'timerfd_gettime',
     'no system call': '''
-        memcpy memmove memset snprintf vsnprintf strcmp strncmp strcpy strchr strrchr strcspn strspn strerror strlen strnlen
-        strncat strstr strtol strtoul strtoull
+        memchr memcpy memmove memset snprintf vsnprintf strcmp strncmp strcpy strchr strrchr strcspn strspn strerror strlen
+        strnlen strncat strstr strtol strtoul strtoull
         __errno_location __cxa_get_globals _GLOBAL_OFFSET_TABLE_ __libc_stack_end environ stderr''',
     'the end of the process': '_exit abort',
     'of memory files, or of what was just read or written; below.c has them': 'fstat64 fstatfs64',
