@@ -92,9 +92,9 @@ FIN_BLOCKING int fin_tls_flush_nc(struct fin_tls *t);
 FIN_BLOCKING int fin_tls_shutdown(struct fin_tls *t);
 FIN_BLOCKING int fin_tls_shutdown_nc(struct fin_tls *t);
 
-// A reader and a writer (fin/bufio.h) of a connection. What the writer gathers becomes fewer records; its flush is
-// fin_tls_flush, too. Return 0, or -EINVAL as fin_reader_init. Do not block. The functions are those that another stream on
-// top of this one, or fin::reader, is made with: their `stream` is the connection.
+// A reader and a writer (fin/bufio.h) of a connection. The writer's flush is fin_tls_flush, too. Return 0, or -EINVAL as
+// fin_reader_init. Do not block. The functions are those that another stream on top of this one, or fin::reader, is made
+// with: their `stream` is the connection.
 int fin_tls_reader_init(struct fin_reader *r, struct fin_tls *t, void *space, size_t size);
 int fin_tls_writer_init(struct fin_writer *w, struct fin_tls *t, void *space, size_t size);
 const struct fin_stream_calls *fin_tls_calls(void);

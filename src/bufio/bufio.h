@@ -28,16 +28,14 @@ ssize_t fin_reader_has(struct fin_reader *r, ssize_t n, size_t room);
 // Whether the end came behind a piece that was given: then it has not been told of, and need not come again.
 bool fin_reader_take_end(struct fin_reader *r);
 
-// Reads of, and writes to, the stream. Whether a descriptor is a socket's the first attempt tells.
+// Reads of the stream. Whether a descriptor is a socket's the first attempt tells.
 FIN_BLOCKING ssize_t fin_reader_source(struct fin_reader *r, void *buffer, size_t size);
-FIN_BLOCKING ssize_t fin_writer_sink(struct fin_writer *w, const void *data, size_t size);
 
 // Flushes what is tied. True: so it is, and nothing was read. Otherwise *result is what was read while the flush waited, or
 // why neither was done. reads_on: for who then reads without a stack.
 FIN_BLOCKING bool fin_reader_flush_tied(struct fin_reader *r, void *buffer, size_t size, bool reads_on, ssize_t *result);
 
-// Pre: `turn` is held. Returns 0 once everything has been written, or has left the stream as well.
-FIN_BLOCKING int fin_writer_empty(struct fin_writer *w);
+// Pre: `turn` is held. Returns 0 once everything has been written, and has left the stream.
 FIN_BLOCKING int fin_writer_flush_all(struct fin_writer *w);
 
 // The last attempt to write was cancelled, but not by the program.

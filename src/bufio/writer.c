@@ -31,7 +31,8 @@ int fin_writer_init_to(struct fin_writer *w, const struct fin_stream_calls *call
     return !calls || !calls->write ? -EINVAL : init(w, value, space, size);
 }
 
-ssize_t fin_writer_sink(struct fin_writer *w, const void *data, size_t size) {
+// As fin_reader_source.
+static FIN_BLOCKING ssize_t sink(struct fin_writer *w, const void *data, size_t size) {
     if (w->fd < 0)
         return w->calls->write(w->stream, data, size);
     ssize_t n = w->is_file ? -ENOTSOCK : fin_send(w->fd, data, size, 0);
@@ -41,17 +42,18 @@ ssize_t fin_writer_sink(struct fin_writer *w, const void *data, size_t size) {
     return fin_write(w->fd, data, size);
 }
 
-int fin_writer_empty(struct fin_writer *w) {
+// Pre: `turn` is held. Returns 0 once everything has been written.
+static FIN_BLOCKING int empty(struct fin_writer *w) {
     int error = 0;
     while (error == 0 && w->begin < w->end)
-        error = fin_writer_wrote(w, fin_writer_sink(w, w->space + w->begin, w->end - w->begin));
+        error = fin_writer_wrote(w, sink(w, w->space + w->begin, w->end - w->begin));
     return error;
 }
 
 static bool can_flush(const struct fin_writer *w) { return w->fd < 0 && w->calls->flush; }
 
 int fin_writer_flush_all(struct fin_writer *w) {
-    int error = fin_writer_empty(w);
+    int error = empty(w);
     if (error == 0 && can_flush(w)) {
         error = w->calls->flush(w->stream);
         w->failed = error != 0;
@@ -76,11 +78,11 @@ bool fin_writer_is_flushed(struct fin_writer *w) {
 
 // A part, at least a byte: into the buffer, or past it. Returns its length, or why none was taken. Pre: `turn` is held.
 static FIN_BLOCKING ssize_t put_some(struct fin_writer *w, const char *data, size_t size) {
-    int error = w->end == w->size ? fin_writer_empty(w) : 0;
+    int error = w->end == w->size ? empty(w) : 0;
     if (error)
         return error;
     if (w->begin == w->end && size >= w->size) {
-        ssize_t n = fin_writer_sink(w, data, size);
+        ssize_t n = sink(w, data, size);
         w->failed = !fin_is_count_within(n, size);
         return n < 0 || !w->failed ? n : -EIO;
     }
@@ -138,7 +140,7 @@ static FIN_BLOCKING int put_formatted(struct fin_writer *w, int errno_before, co
     va_copy(again, arguments);
     int n = format_into(w, errno_before, format, arguments), error = 0;
     if (n >= 0 && (size_t)n >= w->size - w->end) {
-        error = (size_t)n >= w->size ? -EMSGSIZE : fin_writer_empty(w);
+        error = (size_t)n >= w->size ? -EMSGSIZE : empty(w);
         n = error ? error : format_into(w, errno_before, format, again);
         if (n >= 0 && (size_t)n >= w->size) // of something that has changed meanwhile
             n = -EMSGSIZE;
