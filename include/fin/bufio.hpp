@@ -238,6 +238,14 @@ struct stream {
         in.tie(out);
     }
     stream(stream &&) noexcept = default;
+    // The same before its end, for what that says: 0, why it was not flushed, or the error of the close. It is closed then,
+    // whatever it says, and nothing more can be done with it.
+    FIN_BLOCKING int close() {
+        int error = out.native_handle()->failed ? 0 : out.flush();
+        out.discard();
+        int closed = fd.close();
+        return error ? error : closed;
+    }
 
     descriptor fd;
     reader in;

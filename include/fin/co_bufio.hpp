@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// What a C++20 coroutine waits for without a stack: lines and pieces of a fin::reader, and the flush of a fin::writer
-// (<fin/bufio.hpp>).
+// What a C++20 coroutine waits for without a stack: lines and pieces of a fin::reader, the flush of a fin::writer, and the
+// end of a fin::stream (<fin/bufio.hpp>).
 //
 //     while (co_await fin::co::line(peer.in, text) == 0)
 //         co_await fin::co::write(peer.out, "what?\n"); // peer.out.write would wait with a stack, if the writer is full
+//     co_await fin::co::close(peer); // as its end would with a stack
 #if __cplusplus < 202002L
 #error "<fin/coro.hpp> needs C++20: compile with -std=c++20 or newer"
 #elif !defined(FIN_CO_BUFIO_HPP)
@@ -70,6 +71,14 @@ FIN_TAGGED_ inline task<int> write(writer &w, std::string_view text) {
             co_return error;
     }
     co_return 0;
+}
+
+// fin::stream::close
+FIN_TAGGED_ inline task<int> close(stream &s) {
+    int error = s.out.native_handle()->failed ? 0 : co_await flush(s.out);
+    s.out.discard();
+    int closed = co_await close(s.fd);
+    co_return error ? error : closed;
 }
 
 } // namespace co

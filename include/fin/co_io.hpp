@@ -48,6 +48,18 @@ inline auto fdatasync(int fd) { return detail::stored_first<fin_on, fin_fdatasyn
 inline auto statx(int dir, const char *path, int flags, unsigned mask, struct statx *out) {
     return detail::stored_first<fin_on, fin_statx_on>(dir, path, flags, mask, out);
 }
+// close_nc is not cancelled, and nor is that of a descriptor with an owner (fin::descriptor::close). Their destructors wait
+// with a stack.
+inline auto close(int fd) { return detail::stored_first<fin_more_on, fin_close_on>(fd); }
+inline auto close_nc(int fd) { return detail::stored_first<fin_more_on, fin_close_on_nc>(fd); }
+inline auto close(descriptor &d) {
+    auto start = [&d](fin_more_on *on, fin_cont *c, void *s, size_t n) {
+        int fd = d.release(), refused = fin_close_on_nc(on, fd, c, s, n);
+        d = descriptor(fd);
+        return refused;
+    };
+    return detail::operation<decltype(start), fin_more_on>(start);
+}
 inline auto recv(int fd, void *buffer, size_t size, int flags = 0) {
     return detail::stored_first<fin_on, fin_recv_on>(fd, buffer, size, flags);
 }

@@ -103,6 +103,11 @@ int fin_recv_all_on(struct fin_more_on *on, int fd, void *buffer, size_t bytes, 
 int fin_send_all_on(struct fin_more_on *on, int fd, const void *data, size_t bytes, int flags, size_t *done, fin_cont *cont,
                     const void *state, size_t size);
 
+// As fin_close and fin_close_nc (fin/file.h). The stack is kept only where a chain of requests (fin/linked.h) is yet to use
+// the descriptor, which the kernel gives back first.
+int fin_close_on(struct fin_more_on *on, int fd, fin_cont *cont, const void *state, size_t size);
+int fin_close_on_nc(struct fin_more_on *on, int fd, fin_cont *cont, const void *state, size_t size);
+
 // As fin_recvmsg and fin_recvfrom (fin/socket.h): *message, what it points to, *from and *from_size are read and written
 // until the continuation runs. -ENOMEM, if there is no memory for control data, is a refusal.
 struct msghdr;

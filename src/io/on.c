@@ -200,8 +200,8 @@ static void begin(struct fin_awe *a, void *arg) {
 }
 
 // 0: the wait can begin. In a cancelled block the continuation runs instead.
-static int may_wait(struct io **io, fin_cont *cont, const void *state, size_t size) {
-    int r = fin_cont_begin(cont, size, true), error = r < 0 ? r : fin_io_here(io);
+static int may_wait(struct io **io, bool nc, fin_cont *cont, const void *state, size_t size) {
+    int r = fin_cont_begin(cont, size, !nc), error = r < 0 ? r : fin_io_here(io);
     if (error)
         return error;
     return r > 0 ? fin_cont_go_on(FIN_FOR_TURN, cont, state, size, -ECANCELED) : 0;
@@ -288,7 +288,7 @@ static __attribute__((noinline)) FIN_LEAVES_FRAME int wait_for(enum fin_reason r
                                                                size_t size) {
     struct io *io;
     ino_t file;
-    int error = may_wait(&io, cont, state, size);
+    int error = may_wait(&io, c->nc, cont, state, size);
     if (error)
         return error;
     if (io->backend == &fin_io_epoll && c->fd < FIXED)
@@ -297,8 +297,8 @@ static __attribute__((noinline)) FIN_LEAVES_FRAME int wait_for(enum fin_reason r
     if (!ring || fin_io_of_file(io, c, &file))
         return with_stack(reason, io, storage, c, ring ? &file : NULL, cont, state, size);
     struct on *on = prepare(io, storage, *c, reason == FIN_FOR_MESSAGE ? for_message : nothing);
-    struct request *r = &on->request;
-    return fin_cont_suspend(reason, cont, state, size, cancelled_by(&r->waiter, fin_uring_cancel, r), begin, on);
+    struct fin_cancel_item *item = cancelled_by(&on->request.waiter, fin_uring_cancel, &on->request);
+    return fin_cont_suspend(reason, cont, state, size, c->nc ? NULL : item, begin, on);
 }
 
 // wait_for() of an AWE that has waited before and owns nothing but its stack, where the ring is to do a call of four words:
@@ -382,7 +382,7 @@ static void begin_delay_ready(struct fin_awe *a, void *on) { ((struct on_ready *
 static FIN_LEAVES_FRAME int wait_until_for(struct fin_on *storage, uint64_t when, const struct call *c, fin_cont *cont,
                                            const void *state, size_t size) {
     struct io *io;
-    int error = may_wait(&io, cont, state, size);
+    int error = may_wait(&io, false, cont, state, size);
     if (error)
         return error;
     bool epoll = io->backend == &fin_io_epoll;
@@ -417,7 +417,7 @@ static void begin_sleep(struct fin_awe *a, void *arg) { ((struct on_timer *)arg)
 int fin_sleep_until_on(struct fin_on *storage, uint64_t when, fin_cont *cont, const void *state, size_t size) {
     struct on_timer *w = (struct on_timer *)(void *)storage;
     struct io *io;
-    int error = may_wait(&io, cont, state, size);
+    int error = may_wait(&io, false, cont, state, size);
     if (error)
         return error;
     struct sleeper *s = &w->sleeper;

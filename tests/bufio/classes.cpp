@@ -136,6 +136,35 @@ FIN_BLOCKING static void ends() {
     CHECK_EQ(both.second.in.line(text), 0);
     CHECK(text == "last");
     CHECK_EQ(both.second.in.line(text), -ENODATA);
+    CHECK_EQ(both.second.out.write("to nobody"), 0);
+    CHECK_EQ(both.second.close(), -EPIPE); // and closed
+    CHECK(!both.second.fd);
+    CHECK_EQ(both.second.close(), -EBADF);
+}
+
+// Before its end, a stream says how that goes; but does not wait for what could not be written before.
+FIN_BLOCKING static void closes() {
+    auto both = streams();
+    std::string much(3000000, 'x');
+    std::string_view text;
+    CHECK_EQ(both.first.out.write("last\n"), 0);
+    CHECK_EQ(both.first.close(), 0);
+    CHECK_EQ(both.second.in.line(text), 0);
+    CHECK(text == "last");
+    CHECK_EQ(both.second.in.line(text), -ENODATA);
+    auto others = streams();
+    int error = 0;
+    fin_timeout(FIN_MS) {
+        error = others.first.out.write(much);
+    }
+    CHECK_EQ(error, -ECANCELED);
+    CHECK_EQ(others.first.close(), 0);
+    fin_finish {
+        CHECK_EQ(others.second.out.write("never flushed"), 0);
+        fin_cancel();
+        CHECK_EQ(others.second.close(), -ECANCELED);
+        CHECK(!others.second.fd);
+    }
 }
 
 // What was read while the flush waited has ended the flush, which is none that has failed.
@@ -262,6 +291,7 @@ int main() {
     talks();
     asks_and_answers();
     ends();
+    closes();
     flushes_at_last();
     drops(false);
     drops(true);

@@ -51,6 +51,32 @@ static fin::task<> writes_much(fin::stream peer) {
     ended++;
 }
 
+// Its end, before it: all that was written comes, and then the end of the stream. What could not be written before is not
+// waited for; what cannot be now is told.
+static fin::task<> closes(fin::stream peer) {
+    CHECK_EQ(co_await co::write(peer.out, "last\n"), 0);
+    CHECK_EQ(co_await co::close(peer), 0);
+    CHECK(!peer.fd);
+    CHECK_EQ(co_await co::close(peer), -EBADF);
+    ended++;
+}
+
+static fin::task<> closes_in_vain(fin::stream peer) {
+    std::string much(3000000, 'x');
+    CHECK_EQ(co_await co::write(peer.out, much), -ECANCELED);
+    CHECK_EQ(co_await co::close(peer), 0);
+    ended++;
+}
+
+static fin::task<> closes_late(fin::stream peer) {
+    std::string_view text;
+    CHECK_EQ(co_await co::write(peer.out, "never flushed"), 0);
+    CHECK_EQ(co_await co::sleep(FIN_S), -ECANCELED);
+    CHECK_EQ(co_await co::close(peer), -ECANCELED);
+    CHECK(!peer.fd);
+    ended++;
+}
+
 static fin::task<> writes_in_vain(fin::writer &w) {
     std::string much(3000000, 'x');
     CHECK_EQ(co_await co::write(w, much), -ECANCELED);
@@ -68,6 +94,24 @@ static uint64_t stacks() {
     struct fin_stats s;
     fin_stats(&s);
     return s.stacks_used;
+}
+
+// A stream ends in a block that is cancelled when it has waited for a while; what comes of it begins with that.
+static void ends(fin::task<> (*how)(fin::stream), std::string_view expected) {
+    int fd[2];
+    CHECK_EQ(socketpair(AF_UNIX, SOCK_STREAM, 0, fd), 0);
+    fin::descriptor other(fd[1]);
+    fin::finish([&](fin::scope &s) {
+        s.async(how(fin::stream{fin::descriptor(fd[0])}));
+        CHECK_EQ(fin_sleep(FIN_MS), 0);
+        CHECK_EQ(stacks(), 1);
+        s.cancel();
+    });
+    std::string all(1 << 22, 0);
+    size_t done = 0;
+    CHECK_EQ(fin_read_all(other.get(), all.data(), all.size(), &done), -ENODATA);
+    CHECK(all.compare(0, expected.size(), expected) == 0);
+    CHECK(expected == "x" || done == expected.size());
 }
 
 int main() {
@@ -118,5 +162,9 @@ int main() {
         CHECK(all == "few " + std::string(300000, 'x') + "\n");
     });
     CHECK_EQ(ended, 6);
+    ends(closes, "last\n");
+    ends(closes_in_vain, "x");
+    ends(closes_late, "");
+    CHECK_EQ(ended, 9);
     return 0;
 }

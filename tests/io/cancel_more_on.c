@@ -353,7 +353,43 @@ static void close_listener(void) {
     close(fd[0]);
 }
 
+// ---- closes: what was cancelled is open, and what was not is closed
+
+static int closed_fd, peer;
+
+static void open_closing(void) { peer = -1; }
+
+static void make_closing(void) {
+    int pair[2];
+    CHECK_EQ(socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, pair), 0);
+    closed_fd = pair[0];
+    peer = pair[1];
+}
+
+WAIT(close, (make_closing(), fin_close_on(&on, closed_fd, ENDED)))
+WAIT(close_nc, (make_closing(), fin_close_on_nc(&on, closed_fd, ENDED)))
+
+static void check_closed(void) {
+    char c;
+    CHECK(result == 0 || result == -ECANCELED);
+    if (outcome(result)) {
+        CHECK_EQ(fcntl(closed_fd, F_GETFD), -1);
+        CHECK_EQ(recv(peer, &c, 1, MSG_DONTWAIT), 0);
+    } else {
+        CHECK_EQ(recv(peer, &c, 1, MSG_DONTWAIT), -1);
+        CHECK_EQ(close(closed_fd), 0);
+    }
+    CHECK_EQ(close(peer), 0);
+}
+
+static void check_closed_nc(void) {
+    CHECK_EQ(result, 0);
+    check_closed();
+}
+
 static const struct race races[] = {
+    {"close_on", open_closing, nothing, do_close, check_closed, nothing, 1},
+    {"close_on_nc", open_closing, nothing, do_close_nc, check_closed_nc, nothing, 1},
     {"connect_on", open_listener, accept_one, do_connect, check_client, close_listener, 4},
     {"recvmsg_on", open_letters, send_letter, do_recvmsg, check_letter, close_letters, 1},
     {"recvfrom_on", open_datagrams, send_datagram, do_recvfrom, check_datagram, close_datagrams, 1},

@@ -128,6 +128,25 @@ static void other_gets_nothing(void (*fn)(void), int type, void (*closes)(void))
 
 static void close_here(void) { CHECK_EQ(fin_close(from[0]), 0); }
 
+static void has_closed(void *state, int n) {
+    (void)state;
+    CHECK_EQ(n, 0);
+    fin_cont_end();
+}
+
+static struct fin_more_on more;
+static void closes_on(void *state, int n) {
+    (void)state;
+    CHECK_EQ(n, 0);
+    fin_close_on(&more, from[0], has_closed, NULL, 0);
+}
+
+static void close_without_a_stack(void) {
+    fin_finish {
+        CHECK(fin_async_cont(closes_on, NULL, 0) != NULL);
+    }
+}
+
 static void close_in_chain(void) {
     int file = memfd_create("to be synced", MFD_CLOEXEC);
     struct fin_step s[] = {fin_step_fsync(file), fin_step_close(from[0])};
@@ -267,10 +286,10 @@ int main(void) {
     void (*const streams[])(void) = {sends,  sends_all,       sends_message,  sends_in_chain,
                                      writes, without_a_stack, writes_vectors, sends_file};
     void (*const datagrams[])(void) = {sends, sends_message, without_a_stack};
-    void (*const closes[])(void) = {close_here, close_in_chain, close_there};
+    void (*const closes[])(void) = {close_here, close_in_chain, close_without_a_stack, close_there};
     unsigned ways = sizeof streams / sizeof *streams - !splices_wait_for_room(); // sends_file() is the last
     // To use what another thread closes is for TSan to report.
-    for (int k = 0; k < (ON_TSAN ? 2 : 3); k++) {
+    for (int k = 0; k < (ON_TSAN ? 3 : 4); k++) {
         for (unsigned i = 0; i < ways; i++) {
             other_gets_nothing(streams[i], SOCK_STREAM, closes[k]);
             other_gets_nothing(streams[i], SOCK_STREAM | SOCK_NONBLOCK, closes[k]);
