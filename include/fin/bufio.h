@@ -142,7 +142,8 @@ struct fin_writer {
     struct fin_mutex turn;
     char *space;
     size_t size, begin, end; // those from `begin` to `end` have been taken and not been written
-    bool is_file, failed;    // the last attempt to write did not end well
+    bool is_file;
+    int failed;              // why the last attempt to write did not end well, or 0
     int fd;                  // -1: `calls`
     const struct fin_stream_calls *calls;
     void *stream;
@@ -182,10 +183,13 @@ FIN_BLOCKING int fin_writer_flush_nc(struct fin_writer *w);
 // was, or -EBUSY if an AWE is writing. Does not block.
 ssize_t fin_writer_discard(struct fin_writer *w);
 
-// The same with a continuation.
+// With a continuation: as fin_writer_write and fin_writer_flush; *done is written before it runs, until which the data must
+// stay. They do not return unless they are refused. A stream that cannot be waited for otherwise keeps the stack.
 struct fin_writer_on {
-    uint64_t room[62];
+    uint64_t room[67];
 };
+int fin_writer_write_on(struct fin_writer *w, const void *data, size_t bytes, size_t *done, struct fin_writer_on *on,
+                        fin_cont *cont, const void *state, size_t size);
 int fin_writer_flush_on(struct fin_writer *w, struct fin_writer_on *on, fin_cont *cont, const void *state, size_t size);
 
 #ifdef __cplusplus

@@ -238,19 +238,38 @@ struct stream {
         in.tie(out);
     }
     stream(stream &&) noexcept = default;
-    // The same before its end, for what that says: 0, why it was not flushed, or the error of the close. It is closed then,
-    // whatever it says, and nothing more can be done with it.
+    // The same before its end, for what that says: 0 if all has been written; why it has not, which a call before may have
+    // said, too; or the error of the close. It is closed then, whatever it says: what has come can be read, and then it is
+    // -EBADF, as is a flush.
     FIN_BLOCKING int close() {
-        int error = out.native_handle()->failed ? 0 : out.flush();
-        out.discard();
+        int error = out.native_handle()->failed;
+        if (error == 0)
+            error = out.flush();
         int closed = fd.close();
+        forget();
         return error ? error : closed;
     }
+    void forget() noexcept; // the library's: that there is a descriptor, and what was to be written to it
 
     descriptor fd;
     reader in;
     writer out;
 };
+
+namespace detail {
+inline constexpr fin_stream_calls closed = {[](void *, void *, size_t) -> ssize_t { return -EBADF; },
+                                            [](void *, const void *, size_t) -> ssize_t { return -EBADF; }, nullptr, nullptr,
+                                            nullptr};
+} // namespace detail
+
+inline void stream::forget() noexcept {
+    fin_reader *r = in.native_handle();
+    fin_writer *w = out.native_handle();
+    if (r->busy || fin_writer_discard(w) < 0)
+        detail::in_use("fin::stream");
+    r->fd = w->fd = -1;
+    r->calls = w->calls = &detail::closed;
+}
 
 } // namespace fin
 #endif

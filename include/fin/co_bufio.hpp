@@ -57,27 +57,22 @@ inline auto peek(reader &r, size_t count, std::string_view &bytes) {
     return detail::finding(begin, count, bytes);
 }
 inline auto flush(writer &w) { return detail::stored_last<fin_writer_on, fin_writer_flush_on>(w.native_handle()); }
-// As fin::writer::write of text, which must stay: 0, or why not all of it was taken. What is longer than the buffer is taken
-// in parts, between which others may write.
-FIN_TAGGED_ inline task<int> write(writer &w, std::string_view text) {
-    for (size_t most = w.native_handle()->size; !text.empty();) {
-        std::string_view part = text.substr(0, most);
-        int error = w.try_write(part);
-        if (error == -EAGAIN)
-            error = co_await flush(w);
-        else
-            text.remove_prefix(part.size());
-        if (error)
-            co_return error;
-    }
-    co_return 0;
+// As fin::writer::write of text, which must stay until then.
+inline auto write(writer &w, std::string_view text) {
+    return detail::stored_last<fin_writer_on, fin_writer_write_on>(w.native_handle(), text.data(), text.size(), nullptr);
 }
-
-// fin::stream::close
+// As fin::stream::close; but where the coroutine cannot wait (-EBUSY, -ENOMEM) it is open as before, with all that is to be
+// written.
 FIN_TAGGED_ inline task<int> close(stream &s) {
-    int error = s.out.native_handle()->failed ? 0 : co_await flush(s.out);
-    s.out.discard();
+    const int &failed = s.out.native_handle()->failed;
+    int error = failed ? failed : co_await flush(s.out);
+    bool refused = error == -EBUSY || error == -ENOMEM;
+    if (refused && !failed)
+        co_return error;
     int closed = co_await close(s.fd);
+    if (s.fd)
+        co_return closed;
+    s.forget();
     co_return error ? error : closed;
 }
 

@@ -103,8 +103,8 @@ int fin_recv_all_on(struct fin_more_on *on, int fd, void *buffer, size_t bytes, 
 int fin_send_all_on(struct fin_more_on *on, int fd, const void *data, size_t bytes, int flags, size_t *done, fin_cont *cont,
                     const void *state, size_t size);
 
-// As fin_close and fin_close_nc (fin/file.h). The stack is kept only where a chain of requests (fin/linked.h) is yet to use
-// the descriptor, which the kernel gives back first.
+// As fin_close and fin_close_nc (fin/file.h). The stack is kept only where a chain of requests (fin/linked.h) that is under
+// way names the descriptor.
 int fin_close_on(struct fin_more_on *on, int fd, fin_cont *cont, const void *state, size_t size);
 int fin_close_on_nc(struct fin_more_on *on, int fd, fin_cont *cont, const void *state, size_t size);
 

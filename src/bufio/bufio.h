@@ -35,6 +35,10 @@ FIN_BLOCKING ssize_t fin_reader_source(struct fin_reader *r, void *buffer, size_
 // why neither was done. reads_on: for who then reads without a stack.
 FIN_BLOCKING bool fin_reader_flush_tied(struct fin_reader *r, void *buffer, size_t size, bool reads_on, ssize_t *result);
 
+// Takes what the buffer has room for: how much. None of what is to go past it, which is empty and not larger. Pre: `turn` is
+// held.
+size_t fin_writer_put(struct fin_writer *w, const char *data, size_t size);
+
 // Pre: `turn` is held. Returns 0 once everything has been written, and has left the stream.
 FIN_BLOCKING int fin_writer_flush_all(struct fin_writer *w);
 
@@ -47,11 +51,17 @@ bool fin_writer_is_flushed(struct fin_writer *w);
 // What is written to takes something, and not more than it was given, or says why not.
 static inline bool fin_is_count_within(ssize_t n, size_t size) { return n > 0 && (size_t)n <= size; }
 
-// Of what was written, or why nothing was. 0, or that.
+// Of what was written of so many bytes, or why nothing was. 0, or that.
+static inline int fin_writer_attempt(struct fin_writer *w, ssize_t n, size_t size) {
+    w->failed = fin_is_count_within(n, size) ? 0 : n < 0 ? (int)n : -EIO;
+    return w->failed;
+}
+
+// The same of those in the buffer.
 static inline int fin_writer_wrote(struct fin_writer *w, ssize_t n) {
-    w->failed = !fin_is_count_within(n, w->end - w->begin);
-    if (w->failed)
-        return n < 0 ? (int)n : -EIO;
+    int error = fin_writer_attempt(w, n, w->end - w->begin);
+    if (error)
+        return error;
     w->begin += (size_t)n;
     if (w->begin == w->end)
         w->begin = w->end = 0;

@@ -56,15 +56,15 @@ int fin_writer_flush_all(struct fin_writer *w) {
     int error = empty(w);
     if (error == 0 && can_flush(w)) {
         error = w->calls->flush(w->stream);
-        w->failed = error != 0;
+        w->failed = error = error > 0 ? -EIO : error;
     }
-    return error > 0 ? -EIO : error;
+    return error;
 }
 
 void fin_writer_goes_on(struct fin_writer *w) {
     if (fin_mutex_trylock(&w->turn) != 0) // who writes now finds out for himself
         return;
-    w->failed = false;
+    w->failed = 0;
     fin_mutex_unlock(&w->turn);
 }
 
@@ -76,20 +76,26 @@ bool fin_writer_is_flushed(struct fin_writer *w) {
     return is;
 }
 
+size_t fin_writer_put(struct fin_writer *w, const char *data, size_t size) {
+    size_t n = size < w->size - w->end ? size : w->size - w->end;
+    if (n == 0 || (w->begin == w->end && size >= w->size))
+        return 0;
+    memcpy(w->space + w->end, data, n);
+    w->end += n;
+    return n;
+}
+
 // A part, at least a byte: into the buffer, or past it. Returns its length, or why none was taken. Pre: `turn` is held.
 static FIN_BLOCKING ssize_t put_some(struct fin_writer *w, const char *data, size_t size) {
     int error = w->end == w->size ? empty(w) : 0;
     if (error)
         return error;
-    if (w->begin == w->end && size >= w->size) {
-        ssize_t n = sink(w, data, size);
-        w->failed = !fin_is_count_within(n, size);
-        return n < 0 || !w->failed ? n : -EIO;
-    }
-    size_t n = size < w->size - w->end ? size : w->size - w->end;
-    memcpy(w->space + w->end, data, n);
-    w->end += n;
-    return (ssize_t)n;
+    size_t taken = fin_writer_put(w, data, size);
+    if (taken > 0)
+        return (ssize_t)taken;
+    ssize_t n = sink(w, data, size);
+    error = fin_writer_attempt(w, n, size);
+    return error ? error : n;
 }
 
 int fin_writer_write(struct fin_writer *w, const void *data, size_t size, size_t *done) {
@@ -195,7 +201,7 @@ ssize_t fin_writer_discard(struct fin_writer *w) {
         return -EBUSY;
     ssize_t n = (ssize_t)(w->end - w->begin);
     w->begin = w->end = 0;
-    w->failed = false;
+    w->failed = 0;
     fin_mutex_unlock(&w->turn);
     return n;
 }

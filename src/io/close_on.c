@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// Closing with a continuation. What the ring does not close by itself keeps the stack, and does not wait.
+// Closing with a continuation. What the ring does not close by itself keeps the stack, and waits for no more than a chain
+// that names the descriptor.
 #include <fin/on.h>
 
 #include "core/told.h"
@@ -20,7 +21,6 @@ static FIN_INNER void closed(void *state, int r) {
     fin_cont_tell(&w->kept, r);
 }
 
-// A chain that names the descriptor is waited for before.
 static bool by_ring(int fd) {
     struct io *io;
     return fin_io_here(&io) == 0 && io->backend != &fin_io_epoll && io->can.ops >> IORING_OP_CLOSE & 1 &&

@@ -199,7 +199,7 @@ static void begin(struct fin_awe *a, void *arg) {
     start_call(on);
 }
 
-// 0: the wait can begin. In a cancelled block the continuation runs instead.
+// 0: the wait can begin. In a cancelled block the continuation runs instead, unless that is not asked.
 static int may_wait(struct io **io, bool nc, fin_cont *cont, const void *state, size_t size) {
     int r = fin_cont_begin(cont, size, !nc), error = r < 0 ? r : fin_io_here(io);
     if (error)

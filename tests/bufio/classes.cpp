@@ -142,10 +142,18 @@ FIN_BLOCKING static void ends() {
     CHECK_EQ(both.second.close(), -EBADF);
 }
 
+static char much_room[1 << 16];
+
+static void fill(int fd) {
+    for (size_t size = sizeof much_room; size > 0; size /= 16)
+        while (send(fd, much_room, size, MSG_DONTWAIT) > 0)
+            continue;
+}
+
 // Before its end, a stream says how that goes; but does not wait for what could not be written before.
 FIN_BLOCKING static void closes() {
     auto both = streams();
-    std::string much(3000000, 'x');
+    std::string part(4000, 'x');
     std::string_view text;
     CHECK_EQ(both.first.out.write("last\n"), 0);
     CHECK_EQ(both.first.close(), 0);
@@ -154,17 +162,88 @@ FIN_BLOCKING static void closes() {
     CHECK_EQ(both.second.in.line(text), -ENODATA);
     auto others = streams();
     int error = 0;
-    fin_timeout(FIN_MS) {
-        error = others.first.out.write(much);
+    fill(others.first.fd.get());
+    fin_finish {
+        fin_async {
+            while (error == 0)
+                error = others.first.out.write(part); // it waits, and there is more in the buffer
+        };
+        fin_cancel();
     }
     CHECK_EQ(error, -ECANCELED);
-    CHECK_EQ(others.first.close(), 0);
+    bool late = fin::timeout(10 * FIN_S, [&](fin::scope &) { error = others.first.close(); });
+    CHECK(!late);
+    CHECK_EQ(error, -ECANCELED); // once more
     fin_finish {
         CHECK_EQ(others.second.out.write("never flushed"), 0);
         fin_cancel();
         CHECK_EQ(others.second.close(), -ECANCELED);
         CHECK(!others.second.fd);
     }
+    auto third = streams();
+    int number = third.first.fd.get();
+    fin_finish {
+        CHECK_EQ(third.first.out.write("to no file"), 0);
+        CHECK_EQ(close(number), 0);
+        fin_cancel();
+        CHECK_EQ(third.first.close(), -ECANCELED); // the first that was wrong
+    }
+}
+
+// Once it is closed its number may be another's, who hears nothing of what the stream does then, and nor at its end.
+FIN_BLOCKING static void keeps_to_itself() {
+    int fd[2], other[2];
+    char c;
+    std::string_view text;
+    CHECK_EQ(socketpair(AF_UNIX, SOCK_STREAM, 0, fd), 0);
+    for (bool flushed : {true, false}) {
+        fin::stream peer{fin::descriptor(fd[0])};
+        CHECK_EQ(write(fd[1], "a\nb\n", 4), 4);
+        CHECK_EQ(peer.in.line(text), 0);
+        fin_finish {
+            CHECK_EQ(peer.out.write("some"), 0);
+            if (!flushed)
+                fin_cancel();
+            CHECK_EQ(peer.close(), flushed ? 0 : -ECANCELED);
+        }
+        CHECK_EQ(socketpair(AF_UNIX, SOCK_STREAM, 0, other), 0);
+        CHECK_EQ(other[0], fd[0]);
+        CHECK_EQ(write(other[1], "other's\n", 8), 8);
+        CHECK_EQ(peer.in.line(text), 0);
+        CHECK(text == "b");
+        CHECK_EQ(peer.in.line(text), -EBADF);
+        CHECK_EQ(peer.out.write("stray"), 0);
+        CHECK_EQ(peer.out.flush(), -EBADF);
+        CHECK_EQ(peer.close(), -EBADF);
+        CHECK_EQ(peer.out.write("more"), 0);
+        close(fd[1]);
+        fd[0] = other[0];
+        fd[1] = other[1];
+        CHECK_EQ(recv(fd[0], much_room, sizeof much_room, MSG_DONTWAIT), 8);
+    }
+    CHECK_EQ(recv(fd[1], &c, 1, MSG_DONTWAIT), -1);
+    close(fd[0]);
+    close(fd[1]);
+}
+
+// A flush that failed while a line came: the line is given, and who closes is told.
+FIN_BLOCKING static void tells_at_last() {
+    auto both = streams();
+    std::string_view text;
+    int error = 1;
+    fill(both.first.fd.get());
+    fin_finish {
+        fin_async {
+            CHECK_EQ(both.first.out.write("an answer\n"), 0);
+            error = both.first.in.line(text);
+        };
+        CHECK_EQ(fin_sleep(FIN_MS), 0);
+        CHECK_EQ(send(both.second.fd.get(), "q\n", 2, 0), 2);
+        CHECK_EQ(both.second.fd.close(), 0);
+    }
+    CHECK_EQ(error, 0);
+    CHECK(text == "q");
+    CHECK_EQ(both.first.close(), -EPIPE);
 }
 
 // What was read while the flush waited has ended the flush, which is none that has failed.
@@ -292,6 +371,8 @@ int main() {
     asks_and_answers();
     ends();
     closes();
+    keeps_to_itself();
+    tells_at_last();
     flushes_at_last();
     drops(false);
     drops(true);

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-2-Clause
 // Coroutines wait for lines and pieces, and flush, without a stack, and are told what the calls with one would return.
+#include <mutex>
 #include <string>
 #include <sys/socket.h>
 #include <unistd.h>
@@ -51,6 +52,13 @@ static fin::task<> writes_much(fin::stream peer) {
     ended++;
 }
 
+static void fill(int fd) {
+    std::string many(65536, 'x');
+    for (size_t size = many.size(); size > 0; size /= 16)
+        while (send(fd, many.data(), size, MSG_DONTWAIT) > 0)
+            continue;
+}
+
 // Its end, before it: all that was written comes, and then the end of the stream. What could not be written before is not
 // waited for; what cannot be now is told.
 static fin::task<> closes(fin::stream peer) {
@@ -61,11 +69,97 @@ static fin::task<> closes(fin::stream peer) {
     ended++;
 }
 
+static fin::task<> writes_until(fin::writer &w, int &error) {
+    std::string part(4000, 'x');
+    while (error == 0)
+        error = co_await co::write(w, part);
+}
+
 static fin::task<> closes_in_vain(fin::stream peer) {
-    std::string much(3000000, 'x');
-    CHECK_EQ(co_await co::write(peer.out, much), -ECANCELED);
+    std::string part(4000, 'x');
+    fin::mutex m;
+    int error = 0, other[2], number = peer.fd.get();
+    fill(number);
+    {
+        co::finish block;
+        block.async(writes_until(peer.out, error));
+        co_await co::yield(); // it waits
+        block.cancel();
+        CHECK(!co_await block.end());
+    }
+    CHECK_EQ(error, -ECANCELED);
+    {
+        std::lock_guard<fin::mutex> hold(m); // keeps the coroutine from waiting
+        CHECK_EQ(co_await co::close(peer), -EBUSY);
+        CHECK(peer.fd);
+    }
+    CHECK_EQ(co_await co::close(peer), -ECANCELED); // once more
+    CHECK(!peer.fd);
+    CHECK_EQ(socketpair(AF_UNIX, SOCK_STREAM, 0, other), 0);
+    CHECK_EQ(other[0], number);
+    CHECK_EQ(co_await co::write(peer.out, "stray"), 0);
+    CHECK_EQ(co_await co::flush(peer.out), -EBADF);
+    CHECK_EQ(recv(other[1], part.data(), part.size(), MSG_DONTWAIT), -1);
+    close(other[0]);
+    close(other[1]);
+    ended++;
+}
+
+// The peer does not read.
+static fin::task<> closes_slowly(fin::stream peer) {
+    fill(peer.fd.get());
+    CHECK_EQ(co_await co::write(peer.out, "late"), 0);
+    CHECK_EQ(co_await co::close(peer), -ECANCELED);
+    ended++;
+}
+
+// It cannot wait: nothing is lost.
+static fin::task<> closes_after_all(fin::stream peer) {
+    fin::mutex m;
+    CHECK_EQ(co_await co::write(peer.out, "important\n"), 0);
+    for (bool again : {false, true}) {
+        std::lock_guard<fin::mutex> hold(m);
+        CHECK_EQ(co_await co::close(peer), -EBUSY);
+        CHECK(peer.fd);
+        if (again)
+            CHECK_EQ(co_await co::flush(peer.out), -EBUSY);
+    }
     CHECK_EQ(co_await co::close(peer), 0);
     ended++;
+}
+
+// One writer for two, who both write and flush all the time: each goes on, and what one call writes lies together.
+static fin::task<> writes_lines(fin::writer &w, char c, size_t size) {
+    std::string line(size, c);
+    for (int i = 0; i < 100; i++) {
+        CHECK_EQ(co_await co::write(w, line), 0);
+        CHECK_EQ(co_await co::flush(w), 0);
+    }
+    ended++;
+}
+
+FIN_BLOCKING static void two_write() {
+    int fd[2];
+    CHECK_EQ(socketpair(AF_UNIX, SOCK_STREAM, 0, fd), 0);
+    fin::reader r(fd[1], 1000);
+    fin::writer w(fd[0], 64);
+    fin::finish([&](fin::scope &s) {
+        s.async(writes_lines(w, 'a', 30));
+        s.async(writes_lines(w, 'b', 200));
+        std::string_view bytes;
+        for (int i = 0, a = 0; i < 200; i++) {
+            CHECK_EQ(r.peek(1, bytes), 0);
+            bool is_a = bytes[0] == 'a';
+            a += is_a;
+            CHECK(a <= 100);
+            size_t size = is_a ? 30 : 200;
+            CHECK_EQ(r.peek(size, bytes), 0);
+            CHECK(bytes.substr(0, size) == std::string(size, is_a ? 'a' : 'b'));
+            CHECK_EQ(r.take(size), 0);
+        }
+    });
+    close(fd[0]);
+    close(fd[1]);
 }
 
 static fin::task<> closes_late(fin::stream peer) {
@@ -96,13 +190,15 @@ static uint64_t stacks() {
     return s.stacks_used;
 }
 
-// A stream ends in a block that is cancelled when it has waited for a while; what comes of it begins with that.
-static void ends(fin::task<> (*how)(fin::stream), std::string_view expected) {
+// A stream ends, in a block that may be cancelled when it has to wait; what comes of it begins with that.
+static void ends(fin::task<> (*how)(fin::stream), std::string_view expected, bool is_cancelled = false) {
     int fd[2];
     CHECK_EQ(socketpair(AF_UNIX, SOCK_STREAM, 0, fd), 0);
     fin::descriptor other(fd[1]);
     fin::finish([&](fin::scope &s) {
         s.async(how(fin::stream{fin::descriptor(fd[0])}));
+        if (!is_cancelled)
+            return;
         CHECK_EQ(fin_sleep(FIN_MS), 0);
         CHECK_EQ(stacks(), 1);
         s.cancel();
@@ -164,7 +260,10 @@ int main() {
     CHECK_EQ(ended, 6);
     ends(closes, "last\n");
     ends(closes_in_vain, "x");
-    ends(closes_late, "");
-    CHECK_EQ(ended, 9);
+    ends(closes_late, "", true);
+    ends(closes_slowly, "x", true);
+    ends(closes_after_all, "important\n");
+    two_write();
+    CHECK_EQ(ended, 13);
     return 0;
 }

@@ -259,6 +259,11 @@ static ssize_t writes(struct act *a) {
     a->counts = true;
     return fin_writer_write(&e->w, e->bytes + e->taken, a->size, &a->moved);
 }
+static int writes_on(struct act *a) {
+    struct end *e = a->object;
+    a->counts = true;
+    return fin_writer_write_on(&e->w, e->bytes + e->taken, a->size, &a->moved, &e->writer_on, REST);
+}
 static ssize_t prints(struct act *a) {
     struct end *e = a->object;
     return fin_writer_printf(&e->w, "%.*s", (int)a->size, e->bytes + e->taken);
@@ -305,7 +310,7 @@ static FIN_BLOCKING void writes_everything(void *end) {
         a->size = a->size < rest ? a->size : rest;
         a->name = what < 3 ? "write" : what < 5 ? "printf" : "flush";
         a->run = what < 3 ? writes : what < 5 ? prints : flushes_all;
-        a->run_on = what < 5 ? NULL : flushes_all_on;
+        a->run_on = what < 3 ? writes_on : what < 5 ? NULL : flushes_all_on;
         a->heard = what < 3 ? heard_write : what < 5 ? heard_print : heard_flush;
         attempt(a);
         check_guards(e);

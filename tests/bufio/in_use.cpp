@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// Whoever destroys a reader or writer that an AWE waits in is told so.
+// Whoever destroys a reader or writer that an AWE waits in is told so, and who closes a stream.
 #include <memory>
 #include <string_view>
 #include <sys/socket.h>
@@ -41,6 +41,15 @@ FIN_BLOCKING static void destroys_writer() {
     }
 }
 
+FIN_BLOCKING static void closes_stream() {
+    fin::stream peer{fin::descriptor(fd[0])};
+    fin_finish {
+        std::string_view text;
+        fin_async { (void)peer.in.line(text); };
+        (void)peer.close();
+    }
+}
+
 // What it says at its end.
 static void is_told(void (*destroys)(), const char *what) {
     int told[2], status;
@@ -66,5 +75,6 @@ static void is_told(void (*destroys)(), const char *what) {
 int main() {
     is_told(destroys_reader, "a fin::reader is destroyed while it is in use");
     is_told(destroys_writer, "a fin::writer is destroyed while it is in use");
+    is_told(closes_stream, "a fin::stream is destroyed while it is in use");
     return 0;
 }

@@ -204,6 +204,56 @@ static FIN_BLOCKING void cancelled(void) {
     close(fd[0]);
 }
 
+static struct fin_writer_on on;
+static size_t took;
+static int result;
+
+static void told(void *unused, int r) {
+    (void)unused;
+    result = r;
+    fin_cont_end();
+}
+
+static void writes_without_stack(void *w, int unused) {
+    (void)unused;
+    fin_writer_write_on(*(struct fin_writer **)w, "123456789", 9, &took, &on, told, NULL, 0);
+    CHECK(false);
+}
+
+static ssize_t takes_three(void *n, const void *data, size_t size) {
+    (void)data;
+    return ++*(int *)n > 2 ? -EIO : size < 3 ? (ssize_t)size : 3;
+}
+
+// The same with a continuation: how much was taken is told whatever else is.
+static FIN_BLOCKING void without_stack(void) {
+    static const struct fin_stream_calls liar = {.write = takes_too_much}, threes = {.write = takes_three};
+    static struct fin_writer w, *p = &w;
+    int n = 0;
+    took = 1;
+    CHECK_EQ(fin_writer_init_to(&w, &liar, NULL, space, sizeof space), 0);
+    CHECK_EQ(fin_writer_write_on(&w, "1", 1, &took, &on, told, NULL, 0), -EINVAL); // not in an AWE that may do so
+    fin_finish {
+        fin_cancel();
+        took = 1;
+        CHECK(fin_async_cont(writes_without_stack, &p, sizeof p) != NULL);
+    }
+    CHECK(result == -ECANCELED && took == 0);
+    fin_finish {
+        CHECK(fin_async_cont(writes_without_stack, &p, sizeof p) != NULL);
+    }
+    CHECK(result == -EIO && took == 0);
+    CHECK_EQ(fin_writer_init_to(&w, &threes, &n, space, sizeof space), 0);
+    fin_finish {
+        CHECK(fin_async_cont(writes_without_stack, &p, sizeof p) != NULL);
+    }
+    CHECK(result == 0 && took == 9 && n == 1); // past the buffer, and what is left into it
+    fin_finish {
+        CHECK(fin_async_cont(writes_without_stack, &p, sizeof p) != NULL);
+    }
+    CHECK(result == -EIO && took == 2 && n == 3);
+}
+
 int main(void) {
     gathers();
     prints();
@@ -211,5 +261,6 @@ int main(void) {
     fails();
     refused();
     cancelled();
+    without_stack();
     return 0;
 }

@@ -2,7 +2,6 @@
 // Closes with a continuation: what they say, and that a cancelled one has closed nothing, or all; those that a cancel does
 // not reach; many at once, which take no stacks; chains and registered numbers.
 #include <fcntl.h>
-#include <sys/resource.h>
 
 #include <fin/fixed.h>
 #include <fin/linked.h>
@@ -121,7 +120,6 @@ static void not_gone_down_nc(void) {
     close(pair[1]);
 }
 
-// As many at once as a process has descriptors for, if it is not told otherwise.
 enum { MANY = 500 };
 static struct connection {
     struct fin_more_on on;
@@ -187,6 +185,48 @@ static void named_by_a_chain(fin_cont *cont) {
     close(pair[1]);
 }
 
+// It waits for the chain with its stack, and is cancelled meanwhile.
+static void cancelled_behind_a_chain(fin_cont *cont) {
+    fin_shared int count = -1;
+    int first[2];
+    char c;
+    stream_pair(first);
+    stream_pair(pair);
+    struct fin_step steps[] = {fin_step_recv(first[0], &c, 1, 0), fin_step_write(pair[0], "x", 1)}, *s = steps;
+    result = -EINPROGRESS;
+    fin_finish {
+        fin_async { count = fin_linked(s, 2); };
+        CHECK_EQ(fin_sleep(FIN_MS), 0);
+        fin_finish {
+            CHECK(fin_async_cont(cont, &pair[0], sizeof pair[0]) != NULL);
+            fin_yield();
+            fin_cancel();
+        }
+        CHECK_EQ(write(first[1], "x", 1), 1);
+    }
+    bool closed = cont == closes_nc || on_epoll();
+    CHECK_EQ(result, closed ? 0 : -ECANCELED);
+    CHECK_EQ(is_open(pair[0]), !closed);
+    CHECK_EQ(count, closed ? 1 : 2);
+    if (!closed)
+        close(pair[0]);
+    close(first[0]);
+    close(first[1]);
+    close(pair[1]);
+}
+
+// Who looks at one that is under way sees the program's continuation.
+static void is_seen(void) {
+    stream_pair(pair);
+    fin_finish {
+        struct fin_awe *a = fin_async_cont(closes, &pair[0], sizeof pair[0]);
+        fin_yield();
+        if (!on_epoll())
+            CHECK(fin_cont_of(a) == ended);
+    }
+    close(pair[1]);
+}
+
 // The number of a file that is registered is none that can be closed, and stays what it is.
 static void registered(void) {
     int file = nameless_file(), number = fin_file_register(file);
@@ -232,6 +272,9 @@ int main(void) {
         at_once();
         named_by_a_chain(closes);
         named_by_a_chain(closes_nc);
+        cancelled_behind_a_chain(closes);
+        cancelled_behind_a_chain(closes_nc);
+        is_seen();
         registered();
         refused();
         if (i == 0)
