@@ -69,10 +69,9 @@ static fin::task<> closes(fin::stream peer) {
     ended++;
 }
 
-static fin::task<> writes_until(fin::writer &w, int &error) {
-    std::string part(4000, 'x');
-    while (error == 0)
-        error = co_await co::write(w, part);
+static fin::task<> writes_more(fin::writer &w, int &error) {
+    std::string part(5000, 'x');
+    error = co_await co::write(w, part); // fills the buffer, and has to write that
 }
 
 static fin::task<> closes_in_vain(fin::stream peer) {
@@ -80,10 +79,11 @@ static fin::task<> closes_in_vain(fin::stream peer) {
     fin::mutex m;
     int error = 0, other[2], number = peer.fd.get();
     fill(number);
+    CHECK_EQ(co_await co::write(peer.out, "some"), 0);
     {
         co::finish block;
-        block.async(writes_until(peer.out, error));
-        co_await co::yield(); // it waits
+        block.async(writes_more(peer.out, error));
+        co_await co::yield(); // it waits, or is about to
         block.cancel();
         CHECK(!co_await block.end());
     }
