@@ -92,8 +92,8 @@ FIN_BLOCKING ssize_t fin_copy_file_range_nc(int in, off_t *in_offset, int out, o
 FIN_BLOCKING ssize_t fin_sendfile(int out, int in, off_t *offset, size_t size);
 FIN_BLOCKING ssize_t fin_sendfile_nc(int out, int in, off_t *offset, size_t size);
 
-// Waits until one of the events (POLLIN, POLLOUT, ...) holds, or POLLERR or POLLHUP; returns those that do, as poll(2). A
-// regular file is always ready for reading and writing; -EINVAL if only other events are asked for.
+// Waits until one of the events of <poll.h> (POLLIN, POLLOUT, ...) holds, or POLLERR or POLLHUP; returns those that do, as
+// poll(2). A regular file is always ready for reading and writing; -EINVAL if only other events are asked for.
 FIN_BLOCKING int fin_poll(int fd, int events);
 FIN_BLOCKING int fin_poll_nc(int fd, int events);
 

@@ -85,6 +85,18 @@ TWICE(ssize_t, fin_recvfrom,
 
 static bool shortage(int error) { return error == -EMFILE || error == -ENFILE || error == -ENOBUFS || error == -ENOMEM; }
 
+// A thread that cannot get what it waits with, as that takes descriptors, too, naps; others of its AWEs run in between.
+static FIN_BLOCKING int pause_anyhow(uint64_t ns, bool nc) {
+    int r = rest(ns, nc);
+    uint64_t until = fin_now() + ns;
+    while (r != 0 && r != -ECANCELED && fin_now() < until) {
+        fin_host_nap();
+        fin_yield();
+        r = !nc && fin_cancelled() ? -ECANCELED : r;
+    }
+    return r == -ECANCELED ? r : 0;
+}
+
 // The connection stays in the listener's queue. A shortage that does not pass is reported, but no loop around this can spin.
 static FIN_BLOCKING int accept_it(int fd, struct sockaddr *address, socklen_t *size, int flags, bool nc) {
     struct call c = {.op = IORING_OP_ACCEPT, .fd = fd, .addr = address, .off = word(size), .flags = (uint32_t)flags,
@@ -92,7 +104,7 @@ static FIN_BLOCKING int accept_it(int fd, struct sockaddr *address, socklen_t *s
     int plain = fin_io_descriptor(fd), r = run(c);
     c.fd = plain; // whatever becomes of a registered number meanwhile
     for (uint64_t ns = FIN_MS; FIN_UNLIKELY(shortage(r)) && ns <= 64 * FIN_MS; ns *= 2) {
-        r = rest(ns, nc);
+        r = pause_anyhow(ns, nc);
         if (r != 0)
             return r;
         r = (int)run_again(c);

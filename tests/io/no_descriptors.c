@@ -46,10 +46,37 @@ static void closes(void) {
     CHECK_EQ(fin_close_nc(-1), -EBADF);
 }
 
+// A server that simply goes on does not spin, keeps none of its thread from running, and can be cancelled.
+static void accepts(int listener) {
+    fin_shared int turns = 0, r = 0;
+    uint64_t start = fin_now();
+    fin_finish {
+        fin_async { r = fin_accept(listener, NULL, NULL); };
+        for (; r == 0; turns++)
+            fin_yield();
+    }
+    CHECK_EQ(r, -EMFILE);
+    CHECK(fin_now() - start >= 100 * FIN_MS);
+    CHECK(turns > 4 && turns < 1000);
+    r = 0;
+    fin_finish {
+        fin_async { r = fin_accept(listener, NULL, NULL); };
+        fin_yield();
+        fin_cancel();
+    }
+    CHECK_EQ(r, -ECANCELED);
+}
+
 int main(void) {
     struct rlimit before, none;
     CHECK_EQ(getrlimit(RLIMIT_NOFILE, &before), 0);
     fin_shared bool cancelled = false;
+    struct sockaddr_in address;
+    int listener = tcp_listen(&address, 1);
+    none = (struct rlimit){.rlim_cur = (rlim_t)listener + 1, .rlim_max = before.rlim_max};
+    CHECK_EQ(setrlimit(RLIMIT_NOFILE, &none), 0);
+    accepts(listener);
+    close(listener);
     for (int allowed = 0; allowed < 2; allowed++) {
         none = (struct rlimit){.rlim_cur = (rlim_t)(3 + allowed), .rlim_max = before.rlim_max};
         CHECK_EQ(setrlimit(RLIMIT_NOFILE, &none), 0);
