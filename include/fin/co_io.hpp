@@ -48,8 +48,8 @@ inline auto fdatasync(int fd) { return detail::stored_first<fin_on, fin_fdatasyn
 inline auto statx(int dir, const char *path, int flags, unsigned mask, struct statx *out) {
     return detail::stored_first<fin_on, fin_statx_on>(dir, path, flags, mask, out);
 }
-// close_nc is not cancelled; nor is the close of what has an owner, as fin::descriptor::close, which has it still where the
-// coroutine cannot wait (-EBUSY, -ENOMEM). (The owner's destructor waits with a stack.)
+// close_nc is not cancelled. Nor is the close of what has an owner, as with fin::descriptor::close; where the coroutine
+// cannot wait (-EBUSY, -ENOMEM) the owner has it still. (The owner's destructor would wait with a stack.)
 inline auto close(int fd) { return detail::stored_first<fin_more_on, fin_close_on>(fd); }
 inline auto close_nc(int fd) { return detail::stored_first<fin_more_on, fin_close_on_nc>(fd); }
 inline auto close(descriptor &d) {

@@ -98,24 +98,37 @@ static FIN_BLOCKING FIN_INNER void has_turn(void *state, int error) {
         go_on(f, 0);
 }
 
-static int begin(struct fin_writer_on *on, struct writing value, fin_cont *cont, const void *state, size_t size) {
-    struct writing *f = (struct writing *)(void *)on;
-    int error = fin_cont_may_wait(cont, state, size);
-    if (error)
-        return error;
-    *f = value;
+// Pre: the AWE may wait.
+static int begin(struct writing *f, struct fin_writer *w, fin_cont *cont, const void *state, size_t size) {
     fin_keep(&f->kept, cont, state, size);
-    return fin_mutex_lock_on(&f->w->turn, &f->wait.turn, has_turn, &f, sizeof f);
+    f->w = w;
+    f->past = false;
+    return fin_mutex_lock_on(&w->turn, &f->wait.turn, has_turn, &f, sizeof f);
 }
 
 int fin_writer_write_on(struct fin_writer *w, const void *data, size_t bytes, size_t *done, struct fin_writer_on *on,
                         fin_cont *cont, const void *state, size_t size) {
-    const struct writing value = {.w = w, .data = data, .left = bytes, .size = bytes, .done = done};
+    struct writing *f = (struct writing *)(void *)on;
     if (done)
         *done = 0;
-    return begin(on, value, cont, state, size);
+    int error = fin_cont_may_wait(cont, state, size);
+    if (error)
+        return error;
+    f->data = data;
+    f->left = f->size = bytes;
+    f->done = done;
+    f->flushes = false;
+    return begin(f, w, cont, state, size);
 }
 
 int fin_writer_flush_on(struct fin_writer *w, struct fin_writer_on *on, fin_cont *cont, const void *state, size_t size) {
-    return begin(on, (struct writing){.w = w, .flushes = true}, cont, state, size);
+    struct writing *f = (struct writing *)(void *)on;
+    int error = fin_cont_may_wait(cont, state, size);
+    if (error)
+        return error;
+    f->data = NULL;
+    f->left = f->size = 0;
+    f->done = NULL;
+    f->flushes = true;
+    return begin(f, w, cont, state, size);
 }

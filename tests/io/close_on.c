@@ -159,16 +159,38 @@ static void at_once(void) {
     CHECK(after.stacks - before.stacks < 4);
 }
 
-// A chain waits, and a later step of it uses what is closed: that finds it closed, and nothing else with its number.
-static void named_by_a_chain(fin_cont *cont) {
-    fin_shared int count = -1;
-    int first[2];
-    char c;
+// ---- where a chain waits, and a later step of it uses what is closed
+
+static int first[2], count;
+static struct fin_step steps[2];
+
+static void goes_through_chain(void *unused) {
+    (void)unused;
+    count = fin_linked(steps, 2);
+}
+
+static void make_chain(void) {
+    static char c;
     stream_pair(first);
     stream_pair(pair);
-    struct fin_step steps[] = {fin_step_recv(first[0], &c, 1, 0), fin_step_write(pair[0], "x", 1)}, *s = steps;
+    steps[0] = fin_step_recv(first[0], &c, 1, 0);
+    steps[1] = fin_step_write(pair[0], "x", 1);
+    result = -EINPROGRESS;
+}
+
+static void close_chain(void) {
+    for (int i = 0; i < 2; i++) {
+        close(first[i]);
+        close(pair[i]);
+    }
+}
+
+// The step finds it closed, and nothing else with its number.
+static void named_by_a_chain(fin_cont *cont) {
+    char c;
+    make_chain();
     fin_finish {
-        fin_async { count = fin_linked(s, 2); };
+        fin_async_call(goes_through_chain, NULL);
         CHECK_EQ(fin_sleep(FIN_MS), 0);
         CHECK_EQ(run(cont, pair[0]), 0);
         CHECK(!is_open(pair[0]));
@@ -179,23 +201,15 @@ static void named_by_a_chain(fin_cont *cont) {
     CHECK_EQ(count, 1);
     CHECK_EQ(steps[0].result, 1);
     CHECK_EQ(steps[1].result, -EBADF);
-    close(pair[0]);
-    close(first[0]);
-    close(first[1]);
-    close(pair[1]);
+    close_chain();
 }
 
 // It waits for the chain with its stack, and is cancelled meanwhile.
 static void cancelled_behind_a_chain(fin_cont *cont) {
-    fin_shared int count = -1;
-    int first[2];
-    char c;
-    stream_pair(first);
-    stream_pair(pair);
-    struct fin_step steps[] = {fin_step_recv(first[0], &c, 1, 0), fin_step_write(pair[0], "x", 1)}, *s = steps;
-    result = -EINPROGRESS;
+    bool closed = cont == closes_nc || on_epoll();
+    make_chain();
     fin_finish {
-        fin_async { count = fin_linked(s, 2); };
+        fin_async_call(goes_through_chain, NULL);
         CHECK_EQ(fin_sleep(FIN_MS), 0);
         fin_finish {
             CHECK(fin_async_cont(cont, &pair[0], sizeof pair[0]) != NULL);
@@ -204,15 +218,10 @@ static void cancelled_behind_a_chain(fin_cont *cont) {
         }
         CHECK_EQ(write(first[1], "x", 1), 1);
     }
-    bool closed = cont == closes_nc || on_epoll();
     CHECK_EQ(result, closed ? 0 : -ECANCELED);
     CHECK_EQ(is_open(pair[0]), !closed);
     CHECK_EQ(count, closed ? 1 : 2);
-    if (!closed)
-        close(pair[0]);
-    close(first[0]);
-    close(first[1]);
-    close(pair[1]);
+    close_chain();
 }
 
 // Who looks at one that is under way sees the program's continuation.

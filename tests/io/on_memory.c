@@ -68,8 +68,8 @@ static void goes_through_chain(void *unused) {
 static void closing(void) {
     stream_pair(pair);
     stream_pair(first);
-    steps[0] = (struct fin_step)fin_step_recv(first[0], &byte, 1, 0);
-    steps[1] = (struct fin_step)fin_step_write(pair[0], "x", 1);
+    steps[0] = fin_step_recv(first[0], &byte, 1, 0);
+    steps[1] = fin_step_write(pair[0], "x", 1);
     result = -EINPROGRESS;
     fin_finish_as(all) {
         fin_async_call(goes_through_chain, NULL);
