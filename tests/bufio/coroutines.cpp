@@ -163,7 +163,6 @@ FIN_BLOCKING static void two_write() {
 }
 
 static fin::task<> closes_late(fin::stream peer) {
-    std::string_view text;
     CHECK_EQ(co_await co::write(peer.out, "never flushed"), 0);
     CHECK_EQ(co_await co::sleep(FIN_S), -ECANCELED);
     CHECK_EQ(co_await co::close(peer), -ECANCELED);
