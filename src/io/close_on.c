@@ -23,8 +23,7 @@ static FIN_INNER void closed(void *state, int r) {
 
 static bool by_ring(int fd) {
     struct io *io;
-    return fin_io_here(&io) == 0 && io->backend != &fin_io_epoll && io->can.ops >> IORING_OP_CLOSE & 1 &&
-           !fin_close_is_linked(fd);
+    return fin_io_here(&io) == 0 && io->can.ops >> IORING_OP_CLOSE & 1 && !fin_close_is_linked(fd);
 }
 
 static FIN_LEAVES_FRAME int with_stack(int fd, bool nc, fin_cont *cont, const void *state, size_t size) {
