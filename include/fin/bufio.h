@@ -124,11 +124,10 @@ FIN_BLOCKING ssize_t fin_reader_read_nc(struct fin_reader *r, void *buffer, size
 FIN_BLOCKING int fin_reader_read_all(struct fin_reader *r, void *buffer, size_t size, size_t *done);
 FIN_BLOCKING int fin_reader_read_all_nc(struct fin_reader *r, void *buffer, size_t size, size_t *done);
 
-// With a continuation: as fin_reader_line, fin_reader_until and fin_reader_peek; *piece is written before it runs. They do
-// not return unless they are refused, as the functions of fin/on.h. While what is tied has to wait for the peer they keep a
-// stack.
+// The same with a continuation; *piece and *done are written before it runs. They do not return unless they are refused, as
+// the functions of fin/on.h. While what is tied has to wait for the peer they keep a stack.
 struct fin_reader_on {
-    uint64_t room[66];
+    uint64_t room[72];
 };
 int fin_reader_line_on(struct fin_reader *r, char **line, struct fin_reader_on *on, fin_cont *cont, const void *state,
                        size_t size);
@@ -136,6 +135,12 @@ int fin_reader_until_on(struct fin_reader *r, unsigned char end, char **piece, s
                         const void *state, size_t size);
 int fin_reader_peek_on(struct fin_reader *r, size_t count, char **piece, struct fin_reader_on *on, fin_cont *cont,
                        const void *state, size_t size);
+int fin_reader_skip_on(struct fin_reader *r, unsigned char end, struct fin_reader_on *on, fin_cont *cont, const void *state,
+                       size_t size);
+int fin_reader_read_on(struct fin_reader *r, void *buffer, size_t bytes, struct fin_reader_on *on, fin_cont *cont,
+                       const void *state, size_t size);
+int fin_reader_read_all_on(struct fin_reader *r, void *buffer, size_t bytes, size_t *done, struct fin_reader_on *on,
+                           fin_cont *cont, const void *state, size_t size);
 
 // The fields are the library's.
 struct fin_writer {

@@ -39,6 +39,32 @@ private:
     std::string_view &out_;
 };
 
+
+// The bytes are taken where it comes whole, and not before.
+struct peeks {
+    fin_reader *r;
+    size_t count;
+    char *at;
+    int operator()(fin_reader_on *on, fin_cont *c, void *s, size_t n) {
+        return fin_reader_peek_on(r, count, &at, on, c, s, n);
+    }
+};
+template <class T> class [[nodiscard]] FIN_TAGGED_ reading_object : public operation<peeks, fin_reader_on> {
+public:
+    reading_object(reader &r, T &object)
+        : operation<peeks, fin_reader_on>(peeks{r.native_handle(), sizeof object, nullptr}), to_(place_of(object)) {}
+    int await_resume() const noexcept {
+        int n = operation<peeks, fin_reader_on>::await_resume();
+        if (n < 0 || size_t(n) < sizeof(T))
+            return n < 0 ? n : -ENODATA;
+        std::memcpy(to_, start_.at, sizeof(T));
+        return fin_reader_take(start_.r, sizeof(T));
+    }
+
+private:
+    void *to_;
+};
+
 } // namespace detail
 
 namespace co {
@@ -56,10 +82,25 @@ inline auto peek(reader &r, size_t count, std::string_view &bytes) {
     auto begin = [h = r.native_handle(), count](auto... rest) { return fin_reader_peek_on(h, count, rest...); };
     return detail::finding(begin, count, bytes);
 }
+inline auto skip(reader &r, unsigned char end) {
+    return detail::stored_last<fin_reader_on, fin_reader_skip_on>(r.native_handle(), end);
+}
+inline auto read(reader &r, void *buffer, size_t size) {
+    return detail::stored_last<fin_reader_on, fin_reader_read_on>(r.native_handle(), buffer, size);
+}
+inline auto read_all(reader &r, void *buffer, size_t size, size_t *done = nullptr) {
+    return detail::stored_last<fin_reader_on, fin_reader_read_all_on>(r.native_handle(), buffer, size, done);
+}
+template <class T> auto read_object(reader &r, T &object) { return detail::reading_object<T>(r, object); }
 inline auto flush(writer &w) { return detail::stored_last<fin_writer_on, fin_writer_flush_on>(w.native_handle()); }
-// As fin::writer::write of text, which must stay until then.
-inline auto write(writer &w, std::string_view text) {
-    return detail::stored_last<fin_writer_on, fin_writer_write_on>(w.native_handle(), text.data(), text.size(), nullptr);
+// As fin::writer::write and write_object, of what must stay until then.
+inline auto write(writer &w, const void *data, size_t size, size_t *done = nullptr) {
+    return detail::stored_last<fin_writer_on, fin_writer_write_on>(w.native_handle(), data, size, done);
+}
+inline auto write(writer &w, std::string_view text) { return write(w, text.data(), text.size()); }
+template <class T> auto write_object(writer &w, const T &object) {
+    static_assert(detail::is_object<T>, "what refers to memory elsewhere means nothing where it is read");
+    return write(w, __builtin_addressof(object), sizeof object);
 }
 // As fin::stream::close; but where the coroutine cannot wait (-EBUSY, -ENOMEM) it is open as before, with all that is to be
 // written.

@@ -119,6 +119,7 @@ inline auto next(fin_signals &set, fin_signal_info &info) {
     return detail::stored_last<fin_more_on, fin_signals_next_on>(&set, &info);
 }
 inline auto wait(fin_process &p, int &status) { return detail::stored_last<fin_more_on, fin_wait_on>(&p, &status); }
+inline auto wait_nc(fin_process &p, int &status) { return detail::stored_last<fin_more_on, fin_wait_on_nc>(&p, &status); }
 // <fin/stream.h>: the next connection, or piece.
 inline auto next(fin_acceptor *a) { return detail::stored_last<fin_on, fin_acceptor_next_on>(a); }
 inline auto next(fin_receiver *r, void *&piece) { return detail::stored_last<fin_on, fin_receiver_next_on>(r, &piece); }

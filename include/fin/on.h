@@ -134,9 +134,12 @@ struct fin_signal_info;
 int fin_signals_next_on(struct fin_signals *s, struct fin_signal_info *info, struct fin_more_on *on, fin_cont *cont,
                         const void *state, size_t size);
 
-// As fin_wait (fin/process.h); *status is set when the continuation runs. The handle must stay where it is until then.
+// As fin_wait and fin_wait_nc (fin/process.h); *status is set when the continuation runs. The handle must stay where it is
+// until then. Where the process is traced, and its tracer has not been told of the end, they keep the stack.
 struct fin_process;
 int fin_wait_on(struct fin_process *p, int *status, struct fin_more_on *on, fin_cont *cont, const void *state, size_t size);
+int fin_wait_on_nc(struct fin_process *p, int *status, struct fin_more_on *on, fin_cont *cont, const void *state,
+                   size_t size);
 
 #ifdef __cplusplus
 }

@@ -10,20 +10,27 @@
 
 // What a call of a reader waits for.
 struct wanted {
-    enum { LINE, UNTIL, PEEK } what;
-    int end;      // the last byte of a LINE or of UNTIL
-    size_t count; // of PEEK
+    enum { LINE, UNTIL, PEEK, SKIP, READ, READ_ALL } what;
+    int end;      // the last byte of a LINE, of UNTIL and SKIP
+    size_t count; // of PEEK, READ and READ_ALL
+    char **piece; // where the address of LINE, UNTIL and PEEK goes
+    char *buffer; // of READ and READ_ALL, which so much has been put into
+    size_t got;
+    size_t *done; // of READ_ALL, or NULL: where that goes
+    char *to;     // where the next is read to, for which there is so much room: the reader's space, or,
+    size_t room;
+    bool past; // past that, `buffer`
 };
 
-// What is wanted, if it has come, or all there will ever be: its length, which but for PEEK is taken. -EAGAIN: more has to
-// come, for which there is room. -ENODATA, -EMSGSIZE: as fin_reader_line.
-ssize_t fin_reader_find(struct fin_reader *r, const struct wanted *w, bool ended, char **piece);
+// What is wanted, if it has come, or all there will ever be: its length, or 0 of SKIP and READ_ALL. But for PEEK it is
+// taken. -EAGAIN: more has to come, for which fin_reader_make_room makes room. -ENODATA, -EMSGSIZE: as fin_reader_line.
+ssize_t fin_reader_find(struct fin_reader *r, struct wanted *w, bool ended);
 
-// Makes what has not been taken the begin of the buffer, and returns how much room there is behind it.
-size_t fin_reader_make_room(struct fin_reader *r);
+// Sets w->to and w->room. What has not been taken becomes the begin of the reader's space; what is large goes past that.
+void fin_reader_make_room(struct fin_reader *r, struct wanted *w);
 
 // Of what was read there, or why nothing was: as it is. More than there was room for is an error.
-ssize_t fin_reader_has(struct fin_reader *r, ssize_t n, size_t room);
+ssize_t fin_reader_has(struct fin_reader *r, struct wanted *w, ssize_t n);
 
 // Whether the end came behind a piece that was given: then it has not been told of, and need not come again.
 bool fin_reader_take_end(struct fin_reader *r);

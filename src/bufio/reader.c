@@ -61,7 +61,7 @@ static size_t without_end(char *line, size_t n) {
     return n;
 }
 
-static ssize_t find_end_of_piece(struct fin_reader *r, const struct wanted *w, bool ended, char **piece) {
+static ssize_t find_end_of_piece(struct fin_reader *r, const struct wanted *w, bool ended) {
     const char *at = find_end(r, w->end);
     char *begin = r->space + r->begin;
     size_t n = at ? (size_t)(at - begin) + 1 : held(r);
@@ -71,7 +71,7 @@ static ssize_t find_end_of_piece(struct fin_reader *r, const struct wanted *w, b
         return -ENODATA;
     r->end_is_due = !at;
     take(r, n);
-    *piece = begin;
+    *w->piece = begin;
     if (w->what == UNTIL)
         return (ssize_t)n;
     if (at)
@@ -80,30 +80,66 @@ static ssize_t find_end_of_piece(struct fin_reader *r, const struct wanted *w, b
     return (ssize_t)n;
 }
 
-ssize_t fin_reader_find(struct fin_reader *r, const struct wanted *w, bool ended, char **piece) {
-    if (w->what != PEEK)
-        return find_end_of_piece(r, w, ended, piece);
+static ssize_t find_count(const struct fin_reader *r, const struct wanted *w, bool ended) {
     if (w->count > r->size)
         return -EMSGSIZE;
     if (held(r) < w->count && !ended)
         return -EAGAIN;
-    *piece = r->space + r->begin;
+    *w->piece = r->space + r->begin;
     return (ssize_t)held(r);
 }
 
-size_t fin_reader_make_room(struct fin_reader *r) {
+// What it passes over is gone, whatever comes of it.
+static ssize_t pass_over(struct fin_reader *r, int end, bool ended) {
+    const char *begin = r->space + r->begin, *at = memchr(begin, end, held(r));
+    take(r, at ? (size_t)(at - begin) + 1 : held(r));
+    return at ? 0 : ended ? -ENODATA : -EAGAIN;
+}
+
+static ssize_t copy(struct fin_reader *r, struct wanted *w, bool ended) {
+    size_t rest = w->count - w->got, n = held(r) < rest ? held(r) : rest;
+    if (n)
+        memcpy(w->buffer + w->got, r->space + r->begin, n);
+    take(r, n);
+    w->got += n;
+    if (w->what == READ)
+        return w->got || ended || w->count == 0 ? (ssize_t)w->got : -EAGAIN;
+    return w->got == w->count ? 0 : ended ? -ENODATA : -EAGAIN;
+}
+
+ssize_t fin_reader_find(struct fin_reader *r, struct wanted *w, bool ended) {
+    switch (w->what) {
+    case PEEK:
+        return find_count(r, w, ended);
+    case SKIP:
+        return pass_over(r, w->end, ended);
+    case READ:
+    case READ_ALL:
+        return copy(r, w, ended);
+    default:
+        return find_end_of_piece(r, w, ended);
+    }
+}
+
+void fin_reader_make_room(struct fin_reader *r, struct wanted *w) {
+    w->past = w->buffer && w->count - w->got >= r->size; // all that was held has been copied
+    if (w->past) {
+        w->to = w->buffer + w->got;
+        w->room = w->count - w->got;
+        return;
+    }
     memmove(r->space, r->space + r->begin, held(r));
     r->end -= r->begin;
     r->begin = 0;
-    return r->size - r->end;
+    w->to = r->space + r->end;
+    w->room = r->size - r->end;
 }
 
-// What is read from gives no more than it was asked for.
-static ssize_t within(ssize_t n, size_t room) { return n > 0 && (size_t)n > room ? -EIO : n; }
-
-ssize_t fin_reader_has(struct fin_reader *r, ssize_t n, size_t room) {
-    n = within(n, room);
-    r->end += n > 0 ? (size_t)n : 0;
+ssize_t fin_reader_has(struct fin_reader *r, struct wanted *w, ssize_t n) {
+    if (n > 0 && (size_t)n > w->room) // what is read from gives no more than it was asked for
+        return -EIO;
+    if (n > 0)
+        *(w->past ? &w->got : &r->end) += (size_t)n;
     return n;
 }
 
@@ -174,53 +210,45 @@ bool fin_reader_flush_tied(struct fin_reader *r, void *buffer, size_t size, bool
     return !f.error && (!reads || n == -ECANCELED);
 }
 
-static FIN_BLOCKING ssize_t read_more(struct fin_reader *r, void *buffer, size_t size) {
+static FIN_BLOCKING ssize_t read_more(struct fin_reader *r, struct wanted *w) {
     ssize_t n;
-    if (r->tied && !fin_writer_is_flushed(r->tied) && !fin_reader_flush_tied(r, buffer, size, false, &n))
-        return within(n, size);
-    return fin_reader_take_end(r) ? 0 : within(fin_reader_source(r, buffer, size), size);
+    fin_reader_make_room(r, w);
+    if (r->tied && !fin_writer_is_flushed(r->tied) && !fin_reader_flush_tied(r, w->to, w->room, false, &n))
+        return fin_reader_has(r, w, n);
+    return fin_reader_take_end(r) ? 0 : fin_reader_has(r, w, fin_reader_source(r, w->to, w->room));
 }
 
-static FIN_BLOCKING ssize_t fill(struct fin_reader *r) {
-    size_t room = fin_reader_make_room(r);
-    return fin_reader_has(r, read_more(r, r->space + r->end, room), room);
-}
-
-static int enter(struct fin_reader *r) {
-    int error = fin_cancelled() ? -ECANCELED : r->busy ? -EBUSY : 0;
-    r->busy |= error == 0;
-    return error;
-}
-
-static void leave(struct fin_reader *r) { r->busy = false; }
-
-static FIN_BLOCKING ssize_t get(struct fin_reader *r, struct wanted w, char **piece) {
-    ssize_t n = enter(r), more = 1;
-    if (n != 0)
-        return n;
-    while ((n = fin_reader_find(r, &w, more == 0, piece)) == -EAGAIN) {
-        more = fill(r);
-        if (more < 0) {
-            n = more;
-            break;
-        }
-    }
-    leave(r);
+// Pre: `busy` is the caller's.
+static FIN_BLOCKING ssize_t get_all(struct fin_reader *r, struct wanted *w) {
+    ssize_t n, more = 1;
+    while ((n = fin_reader_find(r, w, more == 0)) == -EAGAIN)
+        if ((more = read_more(r, w)) < 0)
+            return more;
     return n;
 }
 
-static ssize_t try_get(struct fin_reader *r, struct wanted w, char **piece) {
-    return r->busy ? -EBUSY : fin_reader_find(r, &w, false, piece);
+static FIN_BLOCKING ssize_t get(struct fin_reader *r, struct wanted w) {
+    ssize_t n = fin_cancelled() ? -ECANCELED : r->busy ? -EBUSY : 0;
+    if (n == 0) {
+        r->busy = true;
+        n = get_all(r, &w);
+        r->busy = false;
+    }
+    if (w.done)
+        *w.done = w.got;
+    return n;
 }
 
-static const struct wanted line = {.what = LINE, .end = '\n'};
+static ssize_t try_get(struct fin_reader *r, struct wanted w) { return r->busy ? -EBUSY : fin_reader_find(r, &w, false); }
 
-ssize_t fin_reader_line(struct fin_reader *r, char **out) { return get(r, line, out); }
+static struct wanted line(char **out) { return (struct wanted){.what = LINE, .end = '\n', .piece = out}; }
+
+ssize_t fin_reader_line(struct fin_reader *r, char **out) { return get(r, line(out)); }
 ssize_t fin_reader_line_nc(struct fin_reader *r, char **out) { NOT_CANCELLED(ssize_t, fin_reader_line(r, out)); }
-ssize_t fin_reader_try_line(struct fin_reader *r, char **out) { return try_get(r, line, out); }
+ssize_t fin_reader_try_line(struct fin_reader *r, char **out) { return try_get(r, line(out)); }
 
 ssize_t fin_reader_until(struct fin_reader *r, unsigned char end, char **piece) {
-    return get(r, (struct wanted){.what = UNTIL, .end = end}, piece);
+    return get(r, (struct wanted){.what = UNTIL, .end = end, .piece = piece});
 }
 
 ssize_t fin_reader_until_nc(struct fin_reader *r, unsigned char end, char **piece) {
@@ -228,11 +256,11 @@ ssize_t fin_reader_until_nc(struct fin_reader *r, unsigned char end, char **piec
 }
 
 ssize_t fin_reader_try_until(struct fin_reader *r, unsigned char end, char **piece) {
-    return try_get(r, (struct wanted){.what = UNTIL, .end = end}, piece);
+    return try_get(r, (struct wanted){.what = UNTIL, .end = end, .piece = piece});
 }
 
 ssize_t fin_reader_peek(struct fin_reader *r, size_t count, char **piece) {
-    return get(r, (struct wanted){.what = PEEK, .count = count}, piece);
+    return get(r, (struct wanted){.what = PEEK, .count = count, .piece = piece});
 }
 
 ssize_t fin_reader_peek_nc(struct fin_reader *r, size_t count, char **piece) {
@@ -240,7 +268,7 @@ ssize_t fin_reader_peek_nc(struct fin_reader *r, size_t count, char **piece) {
 }
 
 ssize_t fin_reader_try_peek(struct fin_reader *r, size_t count, char **piece) {
-    return try_get(r, (struct wanted){.what = PEEK, .count = count}, piece);
+    return try_get(r, (struct wanted){.what = PEEK, .count = count, .piece = piece});
 }
 
 int fin_reader_take(struct fin_reader *r, size_t count) {
@@ -251,41 +279,13 @@ int fin_reader_take(struct fin_reader *r, size_t count) {
 }
 
 int fin_reader_skip(struct fin_reader *r, unsigned char end) {
-    ssize_t n = enter(r);
-    if (n != 0)
-        return (int)n;
-    const char *found = NULL;
-    do {
-        n = held(r) ? 1 : fill(r);
-        found = n > 0 ? memchr(r->space + r->begin, end, held(r)) : NULL;
-        take(r, found ? (size_t)(found - (r->space + r->begin)) + 1 : held(r));
-    } while (n > 0 && !found);
-    leave(r);
-    return n > 0 ? 0 : n == 0 ? -ENODATA : (int)n;
+    return (int)get(r, (struct wanted){.what = SKIP, .end = end});
 }
 
 int fin_reader_skip_nc(struct fin_reader *r, unsigned char end) { NOT_CANCELLED(int, fin_reader_skip(r, end)); }
 
-// What there is; or what comes next, which goes past a buffer that would not take more of it.
-static FIN_BLOCKING ssize_t get_some(struct fin_reader *r, void *buffer, size_t size) {
-    if (held(r) == 0 && size >= r->size)
-        return read_more(r, buffer, size);
-    ssize_t n = held(r) == 0 ? fill(r) : 1;
-    if (n <= 0)
-        return n;
-    n = (ssize_t)(size < held(r) ? size : held(r));
-    memcpy(buffer, r->space + r->begin, (size_t)n);
-    take(r, (size_t)n);
-    return n;
-}
-
 ssize_t fin_reader_read(struct fin_reader *r, void *buffer, size_t size) {
-    ssize_t n = enter(r);
-    if (n != 0)
-        return n;
-    n = size ? get_some(r, buffer, size) : 0;
-    leave(r);
-    return n;
+    return get(r, (struct wanted){.what = READ, .count = size, .buffer = buffer});
 }
 
 ssize_t fin_reader_read_nc(struct fin_reader *r, void *buffer, size_t size) {
@@ -293,19 +293,7 @@ ssize_t fin_reader_read_nc(struct fin_reader *r, void *buffer, size_t size) {
 }
 
 int fin_reader_read_all(struct fin_reader *r, void *buffer, size_t size, size_t *done) {
-    size_t n = 0;
-    int error = enter(r);
-    bool entered = error == 0;
-    while (error == 0 && n < size) {
-        ssize_t some = get_some(r, (char *)buffer + n, size - n);
-        error = some > 0 ? 0 : some == 0 ? -ENODATA : (int)some;
-        n += some > 0 ? (size_t)some : 0;
-    }
-    if (entered)
-        leave(r);
-    if (done)
-        *done = n;
-    return error;
+    return (int)get(r, (struct wanted){.what = READ_ALL, .count = size, .buffer = buffer, .done = done});
 }
 
 int fin_reader_read_all_nc(struct fin_reader *r, void *buffer, size_t size, size_t *done) {

@@ -3,6 +3,7 @@
 #include "bufio/bufio.h"
 
 #include <errno.h>
+#include <limits.h>
 
 #include "core/told.h"
 
@@ -11,8 +12,6 @@ struct reading {
     struct fin_kept kept; // first: the address of this is the state of our continuations
     struct fin_reader *r;
     struct wanted wanted;
-    char **piece;
-    size_t room; // for what is being read
     union {
         struct fin_on descriptor;
         struct fin_more_on stream;
@@ -24,6 +23,8 @@ static FIN_BLOCKING FIN_INNER void received(void *state, int n);
 
 static void over(struct reading *g, ssize_t n) {
     g->r->busy = false;
+    if (g->wanted.done)
+        *g->wanted.done = g->wanted.got;
     fin_cont_tell(&g->kept, (int)n);
 }
 
@@ -31,24 +32,25 @@ static void over(struct reading *g, ssize_t n) {
 // well, or the stream has no function for the other way. Or why it is refused.
 static FIN_BLOCKING ssize_t read_some(struct reading *g) {
     struct fin_reader *r = g->r;
-    g->room = fin_reader_make_room(r);
-    char *to = r->space + r->end;
     ssize_t n;
-    if (r->tied && !fin_writer_is_flushed(r->tied) && !fin_reader_flush_tied(r, to, g->room, true, &n))
+    fin_reader_make_room(r, &g->wanted);
+    char *to = g->wanted.to;
+    size_t room = g->wanted.room;
+    if (r->tied && !fin_writer_is_flushed(r->tied) && !fin_reader_flush_tied(r, to, room, true, &n))
         return n;
     if (fin_reader_take_end(r))
         return 0;
     if (r->fd < 0)
-        return r->calls->read_on ? r->calls->read_on(r->stream, to, g->room, &g->wait.stream, received, &g, sizeof g)
-                                 : fin_reader_source(r, to, g->room);
-    return r->is_file ? fin_read_on(&g->wait.descriptor, r->fd, to, g->room, received, &g, sizeof g)
-                      : fin_recv_on(&g->wait.descriptor, r->fd, to, g->room, 0, received, &g, sizeof g);
+        return r->calls->read_on ? r->calls->read_on(r->stream, to, room, &g->wait.stream, received, &g, sizeof g)
+                                 : fin_reader_source(r, to, room);
+    return r->is_file ? fin_read_on(&g->wait.descriptor, r->fd, to, room, received, &g, sizeof g)
+                      : fin_recv_on(&g->wait.descriptor, r->fd, to, room, 0, received, &g, sizeof g);
 }
 
 // `more` was read, or is why nothing was.
 static FIN_BLOCKING void go_on(struct reading *g, ssize_t more) {
-    while ((more = fin_reader_has(g->r, more, g->room)) >= 0) {
-        ssize_t n = fin_reader_find(g->r, &g->wanted, more == 0, g->piece);
+    while ((more = fin_reader_has(g->r, &g->wanted, more)) >= 0) {
+        ssize_t n = fin_reader_find(g->r, &g->wanted, more == 0);
         if (n != -EAGAIN) {
             over(g, n);
             return;
@@ -68,15 +70,15 @@ static FIN_BLOCKING FIN_INNER void received(void *state, int n) {
 static FIN_BLOCKING FIN_INNER void begins(void *state, int result) {
     struct reading *g = *(struct reading **)state;
     (void)result;
-    ssize_t n = fin_reader_find(g->r, &g->wanted, false, g->piece);
+    ssize_t n = fin_reader_find(g->r, &g->wanted, false);
     if (n != -EAGAIN)
         over(g, n);
     else
         go_on(g, read_some(g));
 }
 
-static int get_on(struct fin_reader *r, struct wanted wanted, char **piece, struct fin_reader_on *on, fin_cont *cont,
-                  const void *state, size_t size) {
+static int get_on(struct fin_reader *r, struct wanted wanted, struct fin_reader_on *on, fin_cont *cont, const void *state,
+                  size_t size) {
     struct reading *g = (struct reading *)(void *)on;
     int error = fin_cont_may_wait(cont, state, size);
     if (error || r->busy)
@@ -84,22 +86,40 @@ static int get_on(struct fin_reader *r, struct wanted wanted, char **piece, stru
     fin_keep(&g->kept, cont, state, size);
     g->r = r;
     g->wanted = wanted;
-    g->piece = piece;
     r->busy = true;
     return fin_cont_call(begins, &g, sizeof g, 0); // others may run before that
 }
 
 int fin_reader_line_on(struct fin_reader *r, char **line, struct fin_reader_on *on, fin_cont *cont, const void *state,
                        size_t size) {
-    return get_on(r, (struct wanted){.what = LINE, .end = '\n'}, line, on, cont, state, size);
+    return get_on(r, (struct wanted){.what = LINE, .end = '\n', .piece = line}, on, cont, state, size);
 }
 
 int fin_reader_until_on(struct fin_reader *r, unsigned char end, char **piece, struct fin_reader_on *on, fin_cont *cont,
                         const void *state, size_t size) {
-    return get_on(r, (struct wanted){.what = UNTIL, .end = end}, piece, on, cont, state, size);
+    return get_on(r, (struct wanted){.what = UNTIL, .end = end, .piece = piece}, on, cont, state, size);
 }
 
 int fin_reader_peek_on(struct fin_reader *r, size_t count, char **piece, struct fin_reader_on *on, fin_cont *cont,
                        const void *state, size_t size) {
-    return get_on(r, (struct wanted){.what = PEEK, .count = count}, piece, on, cont, state, size);
+    return get_on(r, (struct wanted){.what = PEEK, .count = count, .piece = piece}, on, cont, state, size);
+}
+
+int fin_reader_skip_on(struct fin_reader *r, unsigned char end, struct fin_reader_on *on, fin_cont *cont, const void *state,
+                       size_t size) {
+    return get_on(r, (struct wanted){.what = SKIP, .end = end}, on, cont, state, size);
+}
+
+int fin_reader_read_on(struct fin_reader *r, void *buffer, size_t bytes, struct fin_reader_on *on, fin_cont *cont,
+                       const void *state, size_t size) {
+    size_t most = bytes < INT_MAX ? bytes : INT_MAX; // that a continuation can be told
+    return get_on(r, (struct wanted){.what = READ, .count = most, .buffer = buffer}, on, cont, state, size);
+}
+
+int fin_reader_read_all_on(struct fin_reader *r, void *buffer, size_t bytes, size_t *done, struct fin_reader_on *on,
+                           fin_cont *cont, const void *state, size_t size) {
+    struct wanted all = {.what = READ_ALL, .count = bytes, .buffer = buffer, .done = done};
+    if (done)
+        *done = 0;
+    return get_on(r, all, on, cont, state, size);
 }

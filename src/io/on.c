@@ -279,8 +279,8 @@ static FIN_LEAVES_FRAME int wait_ready(enum fin_reason reason, struct io *io, st
     if (r != -EAGAIN || (c->op != IORING_OP_POLL_ADD && fin_io_events(c) == 0))
         return done_at_once(reason, io, storage, c, r, cont, state, size);
     struct on_ready *on = prepare_ready(io, storage, c, kind, reason == FIN_FOR_MESSAGE ? for_message : nothing);
-    return fin_cont_suspend(reason, cont, state, size, cancelled_by(&on->ready.waiter, fin_epoll_cancel, &on->ready),
-                            begin_ready, on);
+    struct fin_cancel_item *item = cancelled_by(&on->ready.waiter, fin_epoll_cancel, &on->ready);
+    return fin_cont_suspend(reason, cont, state, size, c->nc ? NULL : item, begin_ready, on);
 }
 
 static __attribute__((noinline)) FIN_LEAVES_FRAME int wait_for(enum fin_reason reason, struct fin_on *storage,

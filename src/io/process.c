@@ -86,38 +86,37 @@ int fin_wait_nc(struct fin_process *p, int *status) { return wait_and_reap(p, st
 
 // With a continuation: in the program's struct fin_more_on.
 struct process_on {
-    struct fin_kept kept; // first: the address of this is the state of our continuations
+    struct fin_kept kept; // first: the address of this is the state of our continuation
     struct fin_process *process;
     int *status;
+    bool nc;
     struct fin_on on;
 };
 _Static_assert(sizeof(struct process_on) <= sizeof(struct fin_more_on), "room for a wait");
 
-static FIN_INNER void ended(void *state, int result);
+static FIN_BLOCKING FIN_INNER void ended(void *state, int result);
 
-static int await_end(struct process_on *w) { return fin_poll_on(&w->on, w->process->fd, POLLIN, ended, &w, sizeof w); }
+static int await_end(struct process_on *w) {
+    const struct call c = {.op = IORING_OP_POLL_ADD, .fd = w->process->fd, .flags = POLLIN, .nc = w->nc};
+    return fin_on_call(&w->on, &c, ended, &w, sizeof w);
+}
 
-static FIN_INNER void paused(void *state, int result) {
+// As wait_for_end(), with a stack for a process that is traced.
+static FIN_BLOCKING FIN_INNER void ended(void *state, int result) {
     struct process_on *w = *(struct process_on **)state;
+    if (result >= 0)
+        result = fin_reap(w->process, w->status, WNOHANG);
+    if (result == 0)
+        result = fin_io_pause(w->nc);
     if (result == 0)
         result = await_end(w);
     fin_cont_tell(&w->kept, waited(w->process, result));
 }
 
-// As wait_for_end().
-static FIN_INNER void ended(void *state, int result) {
-    struct process_on *w = *(struct process_on **)state;
-    if (result >= 0)
-        result = fin_reap(w->process, w->status, WNOHANG);
-    if (result == 0)
-        result = fin_sleep_on(&w->on, FIN_MS, paused, &w, sizeof w);
-    fin_cont_tell(&w->kept, waited(w->process, result));
-}
-
-int fin_wait_on(struct fin_process *p, int *status, struct fin_more_on *storage, fin_cont *cont, const void *state,
-                size_t size) {
+static int wait_on(struct fin_process *p, int *status, bool nc, struct fin_more_on *storage, fin_cont *cont,
+                   const void *state, size_t size) {
     struct process_on *w = (struct process_on *)(void *)storage;
-    int error = fin_cont_may_wait(cont, state, size);
+    int error = nc ? fin_cont_begin(cont, size, false) : fin_cont_may_wait(cont, state, size);
     if (error)
         return error;
     if (!claim(p))
@@ -127,7 +126,17 @@ int fin_wait_on(struct fin_process *p, int *status, struct fin_more_on *storage,
     fin_keep(&w->kept, cont, state, size);
     w->process = p;
     w->status = status;
+    w->nc = nc;
     return waited(p, await_end(w)); // it was refused
+}
+
+int fin_wait_on(struct fin_process *p, int *status, struct fin_more_on *on, fin_cont *cont, const void *state, size_t size) {
+    return wait_on(p, status, false, on, cont, state, size);
+}
+
+int fin_wait_on_nc(struct fin_process *p, int *status, struct fin_more_on *on, fin_cont *cont, const void *state,
+                   size_t size) {
+    return wait_on(p, status, true, on, cont, state, size);
 }
 
 int fin_kill(const struct fin_process *p, int signal) {

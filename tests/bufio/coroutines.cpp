@@ -13,6 +13,12 @@ namespace co = fin::co;
 
 static int ended, waits;
 
+static uint64_t stacks() {
+    struct fin_stats s;
+    fin_stats(&s);
+    return s.stacks_used;
+}
+
 static fin::task<> answers(fin::stream peer) {
     std::string_view text;
     while (co_await co::line(peer.in, text) == 0) {
@@ -162,6 +168,92 @@ FIN_BLOCKING static void two_write() {
     close(fd[1]);
 }
 
+// What is taken in other ways; a number of things, and what remains of a piece.
+struct point {
+    int x, y;
+};
+
+static fin::task<> sends_many(fin::stream peer) {
+    point p{1, 2};
+    size_t done = 7;
+    std::string much(20000, 'm');
+    CHECK_EQ(co_await co::write(peer.out, "passed over;"), 0);
+    CHECK_EQ(co_await co::write_object(peer.out, p), 0);
+    CHECK_EQ(co_await co::write(peer.out, much.data(), much.size(), &done), 0);
+    CHECK_EQ(done, much.size());
+    CHECK_EQ(co_await co::write(peer.out, "four"), 0);
+    CHECK_EQ(co_await co::close(peer), 0);
+    ended++;
+}
+
+static fin::task<> takes_many(fin::stream peer) {
+    point p{0, 0};
+    size_t done = 7;
+    std::string much(20000, 0);
+    char few[8];
+    CHECK_EQ(co_await co::skip(peer.in, ';'), 0);
+    CHECK_EQ(co_await co::read_object(peer.in, p), 0);
+    CHECK(p.x == 1 && p.y == 2);
+    CHECK_EQ(co_await co::read_all(peer.in, much.data(), much.size(), &done), 0);
+    CHECK_EQ(done, much.size());
+    CHECK(much == std::string(20000, 'm'));
+    CHECK_EQ(co_await co::read(peer.in, few, 0), 0);
+    CHECK_EQ(co_await co::read_object(peer.in, p), -ENODATA); // and takes nothing
+    CHECK_EQ(co_await co::read(peer.in, few, 1), 1);
+    CHECK_EQ(few[0], 'f');
+    CHECK_EQ(co_await co::read_all(peer.in, few, sizeof few, &done), -ENODATA);
+    CHECK_EQ(done, 3);
+    CHECK(std::string_view(few, 3) == "our");
+    CHECK_EQ(co_await co::read(peer.in, few, sizeof few), 0);
+    CHECK_EQ(co_await co::skip(peer.in, ';'), -ENODATA);
+    ended++;
+}
+
+// Of a call that is cancelled, and so that its block is, what it says that it has transferred is; the rest comes later.
+static fin::task<> reads_in_part(fin::reader &r, char *to, size_t size, size_t &done) {
+    CHECK_EQ(co_await co::read_all(r, to, size, &done), -ECANCELED);
+    size_t none = 7;
+    CHECK_EQ(co_await co::read_all(r, to, size, &none), -ECANCELED);
+    CHECK_EQ(none, 0);
+    CHECK_EQ(co_await co::read(r, to, size), -ECANCELED);
+    CHECK_EQ(co_await co::skip(r, 'x'), -ECANCELED);
+    ended++;
+}
+
+static fin::task<> writes_in_part(fin::writer &w, const std::string &much, size_t &done) {
+    CHECK_EQ(co_await co::write(w, much.data(), much.size(), &done), -ECANCELED);
+    ended++;
+}
+
+FIN_BLOCKING static void in_part() {
+    int fd[2];
+    CHECK_EQ(socketpair(AF_UNIX, SOCK_STREAM, 0, fd), 0);
+    fin::reader r(fd[1], 100);
+    fin::writer w(fd[0], 100);
+    std::string much(3000000, 0), got(much.size(), 0);
+    for (size_t i = 0; i < much.size(); i++)
+        much[i] = char(i * 7 / 3);
+    size_t done = 0, taken = 0;
+    fin::finish([&](fin::scope &s) {
+        s.async(writes_in_part(w, much, taken));
+        CHECK_EQ(fin_sleep(FIN_MS), 0);
+        CHECK_EQ(stacks(), 1);
+        s.cancel();
+    });
+    CHECK(taken > 0 && taken < much.size());
+    fin::finish([&](fin::scope &s) {
+        s.async(reads_in_part(r, got.data(), got.size(), done));
+        CHECK_EQ(w.flush(), 0);
+        CHECK_EQ(fin_sleep(FIN_MS), 0);
+        CHECK_EQ(stacks(), 1);
+        s.cancel();
+    });
+    CHECK_EQ(done, taken);
+    CHECK(got.compare(0, done, much, 0, done) == 0);
+    close(fd[0]);
+    close(fd[1]);
+}
+
 static fin::task<> closes_late(fin::stream peer) {
     CHECK_EQ(co_await co::write(peer.out, "never flushed"), 0);
     CHECK_EQ(co_await co::sleep(FIN_S), -ECANCELED);
@@ -181,12 +273,6 @@ static fin::task<> is_cancelled(fin::reader &r) {
     int expected = waits++ == 0 ? -ECANCELED : -EBUSY;
     CHECK_EQ(co_await co::line(r, text), expected);
     ended++;
-}
-
-static uint64_t stacks() {
-    struct fin_stats s;
-    fin_stats(&s);
-    return s.stacks_used;
 }
 
 // A stream ends, in a block that may be cancelled when it has to wait; what comes of it begins with that.
@@ -264,5 +350,13 @@ int main() {
     ends(closes_after_all, "important\n");
     two_write();
     CHECK_EQ(ended, 13);
+    CHECK_EQ(socketpair(AF_UNIX, SOCK_STREAM, 0, fd), 0);
+    fin::finish([&](fin::scope &s) {
+        s.async(takes_many(fin::stream{fin::descriptor(fd[0]), 64}));
+        s.async(sends_many(fin::stream{fin::descriptor(fd[1]), 64}));
+    });
+    CHECK_EQ(ended, 15);
+    in_part();
+    CHECK_EQ(ended, 17);
     return 0;
 }

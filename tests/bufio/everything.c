@@ -23,6 +23,7 @@ struct end {
     size_t taken, read; // of what it writes, by the writer; of what the peer does
     size_t length;      // of all that it writes
     size_t most, room;  // what the buffers keep
+    bool skips;         // has been cancelled in that
     bool calls, calls_on; // streams of functions; those have forms without a stack
     _Atomic bool ended;
     unsigned failures;                 // that its calls made up
@@ -165,6 +166,31 @@ static void heard_read_all(struct act *a) {
     e->read += a->moved;
 }
 
+static void skipped(struct act *a, ssize_t result) {
+    struct end *e = a->object;
+    const char *end = memchr(at(e), (int)e->byte, left(e));
+    HOLDS_OF(a, result == (end ? 0 : -ENODATA));
+    e->read += end ? (size_t)(end - at(e)) + 1 : left(e);
+}
+
+static void heard_skip(struct act *a) {
+    struct end *e = a->object;
+    e->skips = a->result == -ECANCELED || made_up(e, a->result);
+    if (!e->skips)
+        skipped(a, a->result);
+}
+
+// One that was cancelled, or failed, has passed over something, but no such byte: what, nobody knows before it is gone on
+// with.
+static FIN_BLOCKING void skips_on_to_the_end(struct act *a) {
+    struct end *e = a->object;
+    int r;
+    while ((r = fin_reader_skip_nc(&e->r, (unsigned char)e->byte)) == -EIO)
+        HOLDS_OF(a, e->failures > 0);
+    skipped(a, r);
+    e->skips = false;
+}
+
 // ---- calls
 
 static ssize_t lines(struct act *a) {
@@ -195,10 +221,27 @@ static ssize_t reads(struct act *a) {
     struct end *e = a->object;
     return fin_reader_read(&e->r, a->data, a->size);
 }
+static int reads_on(struct act *a) {
+    struct end *e = a->object;
+    return fin_reader_read_on(&e->r, a->data, a->size, &e->reader_on, REST);
+}
 static ssize_t reads_all(struct act *a) {
     struct end *e = a->object;
     a->counts = true;
     return fin_reader_read_all(&e->r, a->data, a->size, &a->moved);
+}
+static int reads_all_on(struct act *a) {
+    struct end *e = a->object;
+    a->counts = true;
+    return fin_reader_read_all_on(&e->r, a->data, a->size, &a->moved, &e->reader_on, REST);
+}
+static ssize_t skips(struct act *a) {
+    struct end *e = a->object;
+    return fin_reader_skip(&e->r, (unsigned char)e->byte);
+}
+static int skips_on(struct act *a) {
+    struct end *e = a->object;
+    return fin_reader_skip_on(&e->r, (unsigned char)e->byte, &e->reader_on, REST);
 }
 
 static const struct {
@@ -209,8 +252,9 @@ static const struct {
 } reading[] = {{"line", lines, lines_on, heard_line},
                {"until", untils, untils_on, heard_until},
                {"peek", peeks, peeks_on, heard_peek},
-               {"read", reads, NULL, heard_read},
-               {"read_all", reads_all, NULL, heard_read_all}};
+               {"read", reads, reads_on, heard_read},
+               {"read_all", reads_all, reads_all_on, heard_read_all},
+               {"skip", skips, skips_on, heard_skip}};
 
 static size_t some_size(size_t space) { return chance(8) ? chance(1 + (unsigned)space) : chance(MOST); }
 
@@ -235,7 +279,7 @@ static FIN_BLOCKING void reads_everything(void *end) {
     struct end *e = end;
     struct act *a = e->reads;
     for (unsigned ends_seen = 0; ends_seen < 3;) {
-        e->what = chance(5);
+        e->what = chance(12) ? chance(5) : 5;
         e->byte = "\nab\r"[chance(4)];
         e->count = some_size(e->most);
         a->size = some_size(e->most);
@@ -249,6 +293,8 @@ static FIN_BLOCKING void reads_everything(void *end) {
         a->run_on = reading[e->what].run_on;
         a->heard = reading[e->what].heard;
         attempt(a);
+        if (e->skips)
+            skips_on_to_the_end(a);
         check_guards(e);
         ends_seen += left(e) == 0 && e->ended;
     }

@@ -9,6 +9,7 @@ struct child {
     struct fin_more_on on;
     struct fin_process own, *p;
     int status, result;
+    bool nc;
 };
 
 static struct child all[CHILDREN];
@@ -29,7 +30,10 @@ static void over(void *state, int result) {
 static void begin(void *state, int unused) {
     struct child *c = *(struct child **)state;
     (void)unused;
-    fin_wait_on(c->p, &c->status, &c->on, over, &c, sizeof c);
+    if (c->nc)
+        fin_wait_on_nc(c->p, &c->status, &c->on, over, &c, sizeof c);
+    else
+        fin_wait_on(c->p, &c->status, &c->on, over, &c, sizeof c);
     CHECK(false);
 }
 
@@ -91,6 +95,32 @@ static void two_for_one(void) {
     no_child_left();
 }
 
+// In a block that is cancelled, before it begins or while it waits, it waits until the child ends.
+static void not_cancelled(bool before) {
+    struct child *c = &all[3];
+    struct fin_stats s;
+    c->nc = true;
+    c->result = 1;
+    CHECK_EQ(start_own(c, "exec sleep 1000"), 0);
+    fin_finish {
+        if (before)
+            fin_cancel();
+        CHECK(fin_async_cont(begin, &c, sizeof c) != NULL);
+        CHECK_EQ(fin_sleep_nc(FIN_MS), 0);
+        fin_stats(&s);
+        CHECK_EQ(s.stacks_used, 1);
+        fin_cancel();
+        CHECK_EQ(fin_sleep_nc(5 * FIN_MS), 0);
+        CHECK_EQ(c->result, 1);
+        CHECK_EQ(fin_wait(c->p, NULL), -EBUSY);
+        CHECK_EQ(fin_kill(c->p, SIGTERM), 0);
+    }
+    CHECK_EQ(c->result, 0);
+    CHECK_EQ(WTERMSIG(c->status), SIGTERM);
+    c->nc = false;
+    no_child_left();
+}
+
 static void reaped_by_others(void) {
     struct child *c = &all[1];
     int before = open_descriptors(), status;
@@ -119,6 +149,8 @@ static void refused(void *state, int unused) {
     (void)unused;
     CHECK_EQ(fin_wait_on(c->p, NULL, &c->on, never, much, sizeof much), -E2BIG);
     CHECK_EQ(fin_wait_on(c->p, NULL, &c->on, NULL, NULL, 0), -EINVAL);
+    CHECK_EQ(fin_wait_on_nc(c->p, NULL, &c->on, never, much, sizeof much), -E2BIG);
+    CHECK_EQ(fin_wait_on_nc(c->p, NULL, &c->on, NULL, NULL, 0), -EINVAL);
     fin_finish {
         CHECK_EQ(fin_wait_on(c->p, NULL, &c->on, never, NULL, 0), -EBUSY);
     }
@@ -129,6 +161,8 @@ int main(void) {
     struct child *c = &all[2];
     many();
     two_for_one();
+    not_cancelled(false);
+    not_cancelled(true);
     reaped_by_others();
     CHECK_EQ(start_own(c, "exit 0"), 0);
     CHECK_EQ(fin_wait_on(c->p, NULL, &c->on, never, NULL, 0), -EINVAL); // not an AWE that could
