@@ -100,7 +100,7 @@ def flags_for(build, code):
     examples = pathlib.Path(__file__).resolve().parent.parent / 'examples'
     libraries = ['fin-uninstalled']
     for header in ('resolve', 'tls'):
-        if f'<fin/{header}.h>' in code:
+        if re.search(fr'<fin/(?:co_)?{header}\.h', code):
             libraries.append(f'fin-{header}-uninstalled')
     environment = {**os.environ, 'PKG_CONFIG_PATH': f'{build}/meson-uninstalled'}
     found = subprocess.run(['pkg-config', '--cflags', '--libs', *libraries], env=environment, capture_output=True, text=True)

@@ -231,6 +231,23 @@ private:
 
 inline void reader::tie(writer &w) noexcept { fin_reader_tie(r_.get(), w.native_handle()); }
 
+namespace detail {
+
+inline constexpr fin_stream_calls closed = {[](void *, void *, size_t) -> ssize_t { return -EBADF; },
+                                            [](void *, const void *, size_t) -> ssize_t { return -EBADF; }, nullptr, nullptr,
+                                            nullptr};
+// That there is a stream, and what was to be written to it.
+inline void forget(const reader &in, const writer &out) noexcept {
+    fin_reader *r = in.native_handle();
+    fin_writer *w = out.native_handle();
+    if (r->busy || fin_writer_discard(w) < 0)
+        in_use("fin::stream");
+    r->fd = w->fd = -1;
+    r->calls = w->calls = &closed;
+}
+
+} // namespace detail
+
 // A descriptor with both, which are tied. At its end it is flushed, and closed.
 struct stream {
     FIN_TAGGED_ explicit stream(descriptor &&d, size_t size = 4096)
@@ -249,27 +266,12 @@ struct stream {
         forget();
         return error ? error : closed;
     }
-    void forget() noexcept; // the library's: that there is a descriptor, and what was to be written to it
+    void forget() noexcept { detail::forget(in, out); } // the library's
 
     descriptor fd;
     reader in;
     writer out;
 };
-
-namespace detail {
-inline constexpr fin_stream_calls closed = {[](void *, void *, size_t) -> ssize_t { return -EBADF; },
-                                            [](void *, const void *, size_t) -> ssize_t { return -EBADF; }, nullptr, nullptr,
-                                            nullptr};
-} // namespace detail
-
-inline void stream::forget() noexcept {
-    fin_reader *r = in.native_handle();
-    fin_writer *w = out.native_handle();
-    if (r->busy || fin_writer_discard(w) < 0)
-        detail::in_use("fin::stream");
-    r->fd = w->fd = -1;
-    r->calls = w->calls = &detail::closed;
-}
 
 } // namespace fin
 #endif

@@ -102,19 +102,34 @@ template <class T> auto write_object(writer &w, const T &object) {
     static_assert(detail::is_object<T>, "what refers to memory elsewhere means nothing where it is read");
     return write(w, __builtin_addressof(object), sizeof object);
 }
-// As fin::stream::close; but where the coroutine cannot wait (-EBUSY, -ENOMEM) it is open as before, with all that is to be
-// written.
-FIN_TAGGED_ inline task<int> close(stream &s) {
+} // namespace co
+
+namespace detail {
+
+// say_end() tells who reads that this was all, once it has been written.
+template <class Stream, class End> FIN_TAGGED_ task<int> close_flushed(Stream &s, End say_end) {
     const int &failed = s.out.native_handle()->failed;
-    int error = failed ? failed : co_await flush(s.out);
+    int error = failed ? failed : co_await co::flush(s.out);
     bool refused = error == -EBUSY || error == -ENOMEM;
     if (refused && !failed)
         co_return error;
-    int closed = co_await close(s.fd);
+    if (error == 0)
+        error = co_await co::with_stack(say_end);
+    int closed = co_await co::close(s.fd);
     if (s.fd)
         co_return closed;
     s.forget();
     co_return error ? error : closed;
+}
+
+} // namespace detail
+
+namespace co {
+
+// As fin::stream::close; but where the coroutine cannot wait (-EBUSY, -ENOMEM) it is open as before, with all that is to be
+// written.
+FIN_TAGGED_ inline task<int> close(stream &s) {
+    return detail::close_flushed(s, [] { return 0; });
 }
 
 } // namespace co

@@ -1,0 +1,249 @@
+// SPDX-License-Identifier: BSD-2-Clause
+// fin::tls_stream: lines over TLS, and its end, with a stack and as a coroutine. Who closes it tells the peer that this was
+// all; whose stream just ends does not.
+#include <fin/co_tls.hpp>
+
+#include <string>
+
+#include "pair.h"
+
+namespace co = fin::co;
+
+static certificate made;
+static SSL_CTX *clients, *strangers, *servers;
+static int ended;
+
+static uint64_t stacks() {
+    struct fin_stats s;
+    fin_stats(&s);
+    return s.stacks_used;
+}
+
+struct two {
+    int fd[2];
+    two() { stream_pair(fd); }
+    fin::descriptor take(int i) { return fin::descriptor(fd[i]); }
+};
+
+static void fill(int fd) {
+    std::string many(65536, 'x');
+    for (size_t size = many.size(); size > 0; size /= 16)
+        while (send(fd, many.data(), size, MSG_DONTWAIT) > 0)
+            continue;
+}
+
+// ---- with a stack
+
+FIN_BLOCKING static void echoes(fin::tls_stream s, bool closes, int expected) {
+    std::string_view line;
+    CHECK_EQ(s.accept(), 0);
+    while (s.in.line(line) == 0 && line != "last")
+        CHECK_EQ(s.out.printf("%.*s!\n", int(line.size()), line.data()), int(line.size()) + 2);
+    CHECK(line == "last");
+    CHECK_EQ(s.in.line(line), expected);
+    if (closes)
+        CHECK_EQ(s.close(), 0);
+    ended++;
+}
+
+FIN_BLOCKING static void asks(fin::tls_stream &s, int count) {
+    std::string_view line;
+    CHECK_EQ(s.connect("localhost"), 0);
+    for (int i = 0; i < count; i++) {
+        std::string expected = std::to_string(i) + "!";
+        CHECK_EQ(s.out.printf("%d\n", i), int(expected.size()));
+        CHECK_EQ(s.in.line(line), 0);
+        CHECK(line == expected);
+    }
+}
+
+// What was written comes; and that it was all, where somebody says so.
+FIN_BLOCKING static void exchange(bool closes) {
+    two t;
+    ended = 0;
+    fin::finish([&](fin::scope &scope) {
+        scope.async([&]() FIN_BLOCKING {
+            echoes({servers, t.take(0)}, closes, closes ? -ENODATA : -ECONNABORTED);
+        });
+        fin::tls_stream s(clients, t.take(1), 64);
+        asks(s, 20);
+        CHECK_EQ(s.out.printf("last\n"), 5);
+        if (closes)
+            CHECK_EQ(s.close(), 0);
+    });
+    CHECK_EQ(ended, 1);
+}
+
+// Once it is closed nothing is written or read by that number, and what had come is there.
+FIN_BLOCKING static void closed() {
+    two t, other;
+    std::string_view line;
+    char c;
+    int number = t.fd[1];
+    fin::tls_stream s(clients, t.take(1)), peer(servers, t.take(0));
+    fin::finish([&](fin::scope &scope) {
+        scope.async([&]() FIN_BLOCKING { CHECK_EQ(peer.accept(), 0); });
+        CHECK_EQ(s.connect("localhost"), 0);
+    });
+    CHECK_EQ(peer.out.write("one\ntwo\n"), 0);
+    CHECK_EQ(peer.close(), 0);
+    CHECK_EQ(s.in.line(line), 0);
+    CHECK(line == "one");
+    CHECK_EQ(s.close(), 0);
+    CHECK(!s.fd);
+    CHECK_EQ(dup2(other.fd[1], number), number);
+    CHECK_EQ(s.out.write("stray"), 0);
+    CHECK_EQ(s.out.flush(), -EBADF);
+    CHECK_EQ(s.in.line(line), 0);
+    CHECK(line == "two");
+    CHECK_EQ(s.in.line(line), -EBADF);
+    CHECK_EQ(s.accept(), -EBADF);
+    CHECK_EQ(s.accept_nc(), -EBADF);
+    CHECK_EQ(s.connect("localhost"), -EBADF);
+    CHECK_EQ(s.connect_nc("localhost"), -EBADF);
+    CHECK_EQ(s.close(), -EBADF);
+    CHECK_EQ(recv(other.fd[0], &c, 1, MSG_DONTWAIT), -1);
+    for (int fd : {number, other.fd[0], other.fd[1]})
+        close(fd);
+}
+
+FIN_BLOCKING static void not_connected() {
+    two t;
+    fin::tls_stream quiet(clients, t.take(0)), writes(clients, t.take(1));
+    CHECK_EQ(quiet.close(), 0);
+    CHECK_EQ(writes.out.write("x"), 0);
+    CHECK_EQ(writes.close(), -ENOTCONN);
+    CHECK_EQ(writes.close(), -EBADF);
+}
+
+// The server hears why: it is told at the latest at the end.
+FIN_BLOCKING static void refused() {
+    two t;
+    fin::finish([&](fin::scope &scope) {
+        scope.async([&]() FIN_BLOCKING {
+            fin::tls_stream s(servers, t.take(0));
+            std::string_view line;
+            int r = s.accept();
+            if (r == 0) // TLS 1.3: the client goes on later
+                r = s.in.line(line);
+            CHECK_EQ(r, -EPROTO);
+            CHECK(std::strstr(s.error(), "alert") != nullptr);
+        });
+        fin::tls_stream s(strangers, t.take(1));
+        CHECK_EQ(s.connect("localhost"), -EKEYREJECTED);
+        CHECK(std::strstr(s.error(), "certificate") != nullptr);
+        CHECK_EQ(s.close(), 0); // nothing was lost
+        CHECK(!s.fd);
+        CHECK_EQ(SSL_is_server(s.ssl()), 0);
+        CHECK(fin_tls_ssl(s.native_handle()) == s.ssl());
+    });
+}
+
+// A constructor that fails has closed the socket.
+FIN_BLOCKING static void not_made() {
+    two t;
+    char c;
+    bool thrown = false;
+    try {
+        fin::tls_stream s(clients, t.take(0), 1);
+    } catch (const std::system_error &e) {
+        thrown = e.code() == std::errc::invalid_argument;
+    }
+    CHECK(thrown);
+    CHECK_EQ(recv(t.fd[1], &c, 1, 0), 0);
+    close(t.fd[1]);
+}
+
+// A peer that does not read: cancelled, it is closed all the same.
+FIN_BLOCKING static void closes_in_vain(bool by_coroutine) {
+    two t;
+    int fd = t.fd[0];
+    fin::tls_stream s(servers, t.take(0)), peer(clients, t.take(1));
+    fin::finish([&](fin::scope &scope) {
+        scope.async([&]() FIN_BLOCKING { CHECK_EQ(s.accept(), 0); });
+        CHECK_EQ(peer.connect("localhost"), 0);
+    });
+    fill(fd);
+    fin::finish([&](fin::scope &scope) {
+        if (by_coroutine)
+            scope.async([&]() -> fin::task<> {
+                CHECK_EQ(co_await co::close(s), -ECANCELED);
+                ended++;
+            });
+        else
+            scope.async([&]() FIN_BLOCKING {
+                CHECK_EQ(s.close(), -ECANCELED);
+                ended++;
+            });
+        CHECK_EQ(fin_sleep(FIN_MS), 0);
+        scope.cancel();
+    });
+    CHECK(!s.fd);
+}
+
+// ---- as a coroutine
+
+static fin::task<> answers(fin::tls_stream s) {
+    std::string_view line;
+    CHECK_EQ(co_await co::accept(s), 0);
+    while (co_await co::line(s.in, line) == 0) {
+        CHECK_EQ(co_await co::write(s.out, line), 0);
+        CHECK_EQ(co_await co::write(s.out, "!\n"), 0);
+    }
+    CHECK_EQ(co_await co::line(s.in, line), -ENODATA);
+    CHECK_EQ(co_await co::close(s), 0);
+    CHECK_EQ(co_await co::close(s), -EBADF);
+    ended++;
+}
+
+static fin::task<> asks_and_closes(fin::tls_stream s) {
+    std::string_view line;
+    CHECK_EQ(co_await co::connect(s, "localhost"), 0);
+    for (int i = 0; i < 20; i++) {
+        std::string text = std::to_string(i);
+        CHECK_EQ(co_await co::write(s.out, text), 0);
+        CHECK_EQ(co_await co::write(s.out, "\n"), 0);
+        CHECK_EQ(co_await co::line(s.in, line), 0);
+        CHECK(line == text + "!");
+    }
+    CHECK_EQ(co_await co::sleep(5 * FIN_MS), 0);
+    CHECK_EQ(co_await co::close(s), 0);
+    ended++;
+}
+
+// Idle connections have no stacks.
+FIN_BLOCKING static void many() {
+    ended = 0;
+    fin::finish([&](fin::scope &scope) {
+        for (int i = 0; i < 10; i++) {
+            two t;
+            scope.async(answers({servers, t.take(0), 64}));
+            scope.async(asks_and_closes({clients, t.take(1), 64}));
+        }
+        CHECK_EQ(fin_sleep(2 * FIN_MS), 0);
+        while (stacks() > 1)
+            CHECK_EQ(fin_sleep(FIN_MS), 0);
+    });
+    CHECK_EQ(ended, 20);
+}
+
+int main() {
+    CHECK(certificate_make(&made));
+    clients = client_context(&made);
+    strangers = client_context(nullptr);
+    servers = server_context(&made);
+    exchange(true);
+    exchange(false);
+    closed();
+    not_connected();
+    refused();
+    not_made();
+    many();
+    ended = 0;
+    closes_in_vain(false);
+    closes_in_vain(true);
+    CHECK_EQ(ended, 2);
+    for (SSL_CTX *c : {clients, strangers, servers})
+        SSL_CTX_free(c);
+    certificate_free(&made);
+}
