@@ -35,6 +35,15 @@ FIN_BLOCKING int fin_getaddrinfo_nc(const char *host, const char *service, const
                                     struct addrinfo **out);
 void fin_freeaddrinfo(struct addrinfo *list);
 
+// Connects to a host by TCP: looks its IPv6 and IPv4 addresses up, both at once, and connects to the one that answers first,
+// as fin_connect_any (fin/socket.h) does; IPv6 begins, unless IPv4 addresses have been known for 50 ms before any of it, and
+// IPv4 250 ms later, or when IPv6 has failed. A name server that does not say anything about one family holds up only that.
+// `host` and `service` as of fin_getaddrinfo. Returns the socket, which is the caller's to close (SOCK_CLOEXEC); or a
+// negative errno, and there is none: one of fin_getaddrinfo's, or fin_connect_any's, of the family that got further, IPv6
+// first. What was won while it was cancelled is returned. Blocking. From any thread.
+FIN_BLOCKING int fin_connect_host(const char *host, const char *service);
+FIN_BLOCKING int fin_connect_host_nc(const char *host, const char *service);
+
 // What the calling thread's look-ups use from here on, in place of what /etc/resolv.conf says; a field that is 0 or NULL
 // stays as it is there.
 struct fin_resolve_config {

@@ -32,6 +32,18 @@ FIN_BLOCKING int fin_accept4_nc(int fd, struct sockaddr *address, socklen_t *siz
 FIN_BLOCKING int fin_connect(int fd, const struct sockaddr *address, socklen_t size);
 FIN_BLOCKING int fin_connect_nc(int fd, const struct sockaddr *address, socklen_t size);
 
+// Connects to one of the addresses of a list, as getaddrinfo(3) makes it: to the one that answers first (RFC 8305, "happy
+// eyeballs"). The first begins; the next does when one has failed, or `delay` ns after that, for which 250 * FIN_MS is
+// usual; so one that leads nowhere costs no more than that. Families take turns. When one is connected all other attempts
+// end. What is not SOCK_STREAM is passed over. Returns the socket, which is the caller's to close (SOCK_CLOEXEC); or a
+// negative errno, and there is none: -EINVAL, no such address in the list; -ECANCELED; -EMFILE and the like of socket(2); or
+// why the attempt failed that did so first, but one without a way there (-ENETUNREACH, -EHOSTUNREACH, -EADDRNOTAVAIL,
+// -EAFNOSUPPORT) only where there is no other. What one attempt wins while it is cancelled is returned. The list is read
+// until then. Blocking. From any thread. (fin_connect_host in fin/resolve.h takes a name.)
+struct addrinfo;
+FIN_BLOCKING int fin_connect_any(const struct addrinfo *list, uint64_t delay);
+FIN_BLOCKING int fin_connect_any_nc(const struct addrinfo *list, uint64_t delay);
+
 // Send and receive. MSG_NOSIGNAL is always set. MSG_WAITALL is a hint that not every kernel follows; fin_recv_all always
 // receives all. fin_recvmsg with room for control data may need memory: -ENOMEM, and nothing was received.
 FIN_BLOCKING ssize_t fin_send(int fd, const void *data, size_t size, int flags);

@@ -53,6 +53,15 @@ static void never(void *name) {
     asked(r == -ECANCELED ? 0 : r);
 }
 
+// To the server, which has a port for TCP, too. One family is enough.
+static void connects(void *unused) {
+    (void)unused;
+    int fd = fin_connect_host("k.test.", strchr(dns.servers, ':') + 1);
+    asked(fd < 0 ? fd : 0);
+    if (fd >= 0)
+        close(fd);
+}
+
 void scenario(void) {
     if (!fine(fin_resolve_configure(&(struct fin_resolve_config){dns.servers, 1000, 1})))
         return;
@@ -66,6 +75,7 @@ void scenario(void) {
         fin_async_eager_call(found, "l.test.");
         fin_async_eager_call(reset, "r.test.");
     }
+    connects(NULL);
     fin_timeout(5 * FIN_MS) {
         fin_async_eager_call(never, "s.test");
     }

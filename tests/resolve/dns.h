@@ -2,6 +2,9 @@
 // A name server on the loopback address, by UDP and TCP. What it does follows from the first letter of the name:
 //   a  192.0.2.<number of labels>   b  both families   n  NXDOMAIN   f  SERVFAIL   t  truncated by UDP, 40 addresses by TCP
 //   l  answers 20 ms later   s  never answers   g  garbage   r  truncated by UDP, the connection reset by TCP
+// Of this machine, 127.0.0.1 and ::1:
+//   h  both   k  IPv4 only   i  never answers what its IPv6 address is   j  ... its IPv4 address
+//   m  answers 20 ms later what its IPv6 address is
 #ifndef FIN_TESTS_RESOLVE_DNS_H
 #define FIN_TESTS_RESOLVE_DNS_H
 
@@ -38,6 +41,13 @@ static inline int dns_put(unsigned char *p, const char *bytes, int n) {
     return n;
 }
 
+static inline int dns_type(const unsigned char *p, int n) {
+    int at = 12;
+    while (at < n && p[at])
+        at += p[at] + 1;
+    return p[at + 1] << 8 | p[at + 2];
+}
+
 // Turns the query in p, of n bytes, into its answer; returns the length, 0 for none.
 static inline int dns_answer(unsigned char *p, int n, bool tcp) {
     int at = 12, labels = 0, count = 0;
@@ -50,7 +60,7 @@ static inline int dns_answer(unsigned char *p, int n, bool tcp) {
     }
     int type = p[at + 1] << 8 | p[at + 2];
     at += 5;
-    if (what == 's')
+    if (what == 's' || (what == 'i' && type == DNS_AAAA) || (what == 'j' && type == DNS_A))
         return 0;
     p[2] = 0x81 | (strchr("tr", what) && !tcp ? 2 : 0);
     p[3] = (unsigned char)(0x80 | (what == 'n' ? 3 : what == 'f' ? 2 : 0));
@@ -59,14 +69,17 @@ static inline int dns_answer(unsigned char *p, int n, bool tcp) {
         p[7] = 9; // answers that are not there
         return at;
     }
-    bool v4 = type == DNS_A && strchr("abtl", what), v6 = type == DNS_AAAA && what == 'b';
+    bool here = strchr("hijkm", what), v4 = type == DNS_A && (here || strchr("abtl", what));
+    bool v6 = type == DNS_AAAA && strchr("bhijm", what);
     for (int i = 0; i < (what == 't' ? tcp ? 40 : 0 : 1) && (v4 || v6); i++, count++) {
         at +=
             dns_put(p + at, v4 ? "\xc0\x0c\0\1\0\1\0\0\0\1\0\4\xc0\0\2" : "\xc0\x0c\0\x1c\0\1\0\0\0\1\0\x10", v4 ? 15 : 12);
+        if (v4 && here)
+            dns_put(p + at - 3, "\x7f\0\0", 3);
         if (v4)
-            p[at++] = (unsigned char)(what == 't' ? i : labels);
+            p[at++] = (unsigned char)(what == 't' ? i : here ? 1 : labels);
         else
-            at += dns_put(p + at, "\x20\1\x0d\xb8\0\0\0\0\0\0\0\0\0\0\0\1", 16);
+            at += dns_put(p + at, here ? "\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\1" : "\x20\1\x0d\xb8\0\0\0\0\0\0\0\0\0\0\0\1", 16);
     }
     p[7] = (unsigned char)count;
     return at;
@@ -103,7 +116,7 @@ struct dns_reply {
 
 static inline void dns_reply(void *reply) {
     struct dns_reply r = *(struct dns_reply *)reply;
-    bool late = r.p[13] == 'l';
+    bool late = r.p[13] == 'l' || (r.p[13] == 'm' && dns_type(r.p, r.n) == DNS_AAAA);
     if (late && fin_sleep(20 * FIN_MS) != 0)
         return;
     r.n = dns_answer(r.p, r.n, false);
