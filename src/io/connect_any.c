@@ -12,13 +12,17 @@
 #include <fin/sync.h>
 #include <fin/time.h>
 
+#include "io/io.h"
 #include "not_cancelled.h"
 
+// Should the thread end meanwhile, that closes the sockets: they are held.
 struct attempts {
+    struct io *io;
     struct fin_finish_block *block; // of all of them
     const struct addrinfo *next;
     struct fin_event failures;
     int fd, error; // of the one that got through, or -1; why the others did not, or 0
+    uint32_t place;
 };
 
 // Such an error says more about this end than about the peer.
@@ -36,14 +40,20 @@ static FIN_BLOCKING void attempt(void *attempts) {
     struct attempts *all = attempts;
     const struct addrinfo *to = all->next;
     int fd = socket(to->ai_family, to->ai_socktype | SOCK_CLOEXEC, to->ai_protocol);
-    int error = fd < 0 ? -errno : fin_connect(fd, to->ai_addr, to->ai_addrlen);
+    if (fd < 0) {
+        failed(all, -errno);
+        return;
+    }
+    uint32_t place = fin_io_hold(all->io, fd);
+    int error = fin_connect(fd, to->ai_addr, to->ai_addrlen);
     if (error == 0 && all->fd < 0) {
         all->fd = fd;
+        all->place = place;
         fin_cancel_block_(all->block);
         return;
     }
-    if (fd >= 0)
-        close(fd);
+    fin_io_take(all->io, place);
+    close(fd);
     failed(all, error);
 }
 
@@ -82,8 +92,9 @@ int fin_connect_any(const struct addrinfo *list, uint64_t delay) {
     struct order order;
     fin_event_init(&all.failures);
     begin(&order, list);
-    if (!order.of[0])
-        return -EINVAL;
+    int error = order.of[0] ? fin_io_here(&all.io) : -EINVAL;
+    if (error)
+        return error;
     fin_finish {
         all.block = fin_self->current;
         while (!fin_cancelled() && (all.next = next(&order))) {
@@ -94,7 +105,10 @@ int fin_connect_any(const struct addrinfo *list, uint64_t delay) {
             }
         }
     }
-    return all.fd >= 0 ? all.fd : fin_cancelled() ? -ECANCELED : all.error;
+    if (all.fd < 0)
+        return fin_cancelled() ? -ECANCELED : all.error;
+    fin_io_take(all.io, all.place);
+    return all.fd;
 }
 
 int fin_connect_any_nc(const struct addrinfo *list, uint64_t delay) { NOT_CANCELLED(int, fin_connect_any(list, delay)); }

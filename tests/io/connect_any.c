@@ -3,6 +3,7 @@
 // ended, what is said where none gets through, and races of cancel against connections. No descriptor is left.
 #include <fcntl.h>
 #include <netdb.h>
+#include <pthread.h>
 #include <sys/resource.h>
 
 #include "net.h"
@@ -203,6 +204,32 @@ static FIN_BLOCKING void comes_late(void) {
     close(listener);
 }
 
+// A thread that ends in the middle of it leaves no socket behind, of those that lead nowhere or of one that is through.
+static FIN_BLOCKING void connects(void *list) { fin_connect_any(list, FIN_MS); }
+
+static void *ends_early(void *list) {
+    fin_finish {
+        fin_async_eager_call(connects, list);
+        CHECK_EQ(fin_sleep(5 * FIN_MS), 0);
+        pthread_exit(NULL);
+    }
+    return NULL;
+}
+
+static void thread_ends(void) {
+    struct full_listener full;
+    struct list l = {.count = 0};
+    pthread_t t;
+    listen_and_fill(&full);
+    add_in(&l, &full.address);
+    add_in(&l, &full.address);
+    int before = open_descriptors();
+    CHECK_EQ(pthread_create(&t, NULL, ends_early, l.info), 0);
+    CHECK_EQ(pthread_join(t, NULL), 0);
+    until_open_descriptors(before);
+    close_filled(&full);
+}
+
 static FIN_BLOCKING void without_descriptors(void) {
     struct list l = {.count = 0};
     struct rlimit before, few;
@@ -271,6 +298,7 @@ int main(void) {
     one_leads_nowhere();
     cancelled_before();
     comes_late();
+    thread_ends();
     races();
     CHECK_EQ(open_descriptors(), before);
     without_descriptors();
