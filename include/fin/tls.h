@@ -92,6 +92,16 @@ FIN_BLOCKING int fin_tls_flush_nc(struct fin_tls *t);
 FIN_BLOCKING int fin_tls_shutdown(struct fin_tls *t);
 FIN_BLOCKING int fin_tls_shutdown_nc(struct fin_tls *t);
 
+// The same with a continuation, as fin_tls_read_on: so who does not go on with its handshake, or does not read, costs no
+// stack either. `host` and the data are read until the continuation runs.
+int fin_tls_connect_on(struct fin_tls *t, const char *host, struct fin_more_on *on, fin_cont *cont, const void *state,
+                       size_t size);
+int fin_tls_accept_on(struct fin_tls *t, struct fin_more_on *on, fin_cont *cont, const void *state, size_t size);
+int fin_tls_write_on(struct fin_tls *t, const void *data, size_t bytes, struct fin_more_on *on, fin_cont *cont,
+                     const void *state, size_t size);
+int fin_tls_flush_on(struct fin_tls *t, struct fin_more_on *on, fin_cont *cont, const void *state, size_t size);
+int fin_tls_shutdown_on(struct fin_tls *t, struct fin_more_on *on, fin_cont *cont, const void *state, size_t size);
+
 // A reader and a writer (fin/bufio.h) of a connection. The writer's flush is fin_tls_flush, too. Return 0, or -EINVAL as
 // fin_reader_init. Do not block. The functions are those that another stream on top of this one, or fin::reader, is made
 // with: their `stream` is the connection.

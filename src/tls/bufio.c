@@ -9,9 +9,13 @@ static int read_some_on(void *t, void *buffer, size_t bytes, struct fin_more_on 
                         size_t size) {
     return fin_tls_read_on(t, buffer, bytes, on, cont, state, size);
 }
+static int write_some_on(void *t, const void *data, size_t bytes, struct fin_more_on *on, fin_cont *cont, const void *state,
+                         size_t size) {
+    return fin_tls_write_on(t, data, bytes, on, cont, state, size);
+}
 
-static const struct fin_stream_calls calls = {
-    .read = read_some, .write = write_some, .read_on = read_some_on, .flush = flush};
+static const struct fin_stream_calls calls = {.read = read_some, .write = write_some, .read_on = read_some_on,
+                                              .write_on = write_some_on, .flush = flush};
 
 const struct fin_stream_calls *fin_tls_calls(void) { return &calls; }
 

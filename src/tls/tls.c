@@ -91,7 +91,7 @@ void fin_tls_received(struct fin_tls *t, size_t n) {
 }
 
 // An error of the socket that came in place of the rest, which OpenSSL has not been told of.
-static int socket_error(struct fin_tls *t) {
+int fin_tls_socket_error(struct fin_tls *t) {
     int r = t->in_error;
     t->in_error = 0;
     return r;
@@ -104,6 +104,11 @@ static FIN_BLOCKING int receive(struct fin_tls *t) {
         return (int)n;
     fin_tls_received(t, (size_t)n);
     return 0;
+}
+
+static FIN_BLOCKING int receive_more(struct fin_tls *t) {
+    int r = fin_tls_socket_error(t);
+    return r ? r : receive(t);
 }
 
 void fin_tls_leave_reading(struct fin_tls *t) {
@@ -147,21 +152,17 @@ static int failed(struct fin_tls *t) {
     return t->error;
 }
 
-// OpenSSL has more to write. Where all has been sent, there was no memory for it.
-static FIN_BLOCKING int make_way(struct fin_tls *t) { return fin_tls_all_sent(t) ? -ENOMEM : fin_tls_flush(t); }
-
-// Waits for what a call of OpenSSL lacks; `why` is from SSL_get_error, which knows it until the next AWE calls OpenSSL.
-// Returns 0: it is to be made again; 1: the peer has said that this was all; or -errno.
-static FIN_BLOCKING int wait_for_more(struct fin_tls *t, int why) {
-    int r;
+// What a call of OpenSSL lacks; `why` is from SSL_get_error, which knows it until the next AWE calls OpenSSL. -EAGAIN:
+// something is to be received; -ENOBUFS: what is there is to be sent first, for OpenSSL has more to write. Where there is
+// nothing, there was no memory for it.
+static int lacks(struct fin_tls *t, int why) {
     switch (why) {
     case SSL_ERROR_WANT_READ:
-        r = socket_error(t);
-        return r ? r : receive(t);
+        return -EAGAIN;
     case SSL_ERROR_WANT_WRITE:
-        return make_way(t);
+        return fin_tls_all_sent(t) ? -ENOMEM : -ENOBUFS;
     case SSL_ERROR_ZERO_RETURN:
-        return 1;
+        return -ECONNABORTED;
     default:
         return failed(t);
     }
@@ -189,26 +190,32 @@ static int look_who_is_there(struct fin_tls *t) {
     return t->error = -EKEYREJECTED;
 }
 
-static FIN_BLOCKING int handshake(struct fin_tls *t) {
-    int r = fin_mutex_lock(&t->reading);
-    if (r != 0)
-        return r;
-    r = t->error;
-    while (r == 0 && !t->ready) {
+int fin_tls_handshake_step(struct fin_tls *t) {
+    if (t->error)
+        return t->error;
+    if (!t->ready) {
         ERR_clear_error();
         int result = SSL_do_handshake(t->ssl), why = SSL_get_error(t->ssl, result);
         t->ready = result == 1;
-        if (why == SSL_ERROR_WANT_READ)
-            r = fin_tls_flush(t);
-        if (r == 0 && !t->ready)
-            r = wait_for_more(t, why);
+        if (!t->ready)
+            return lacks(t, why);
+    }
+    return look_who_is_there(t);
+}
+
+static FIN_BLOCKING int handshake(struct fin_tls *t) {
+    int r = fin_mutex_lock(&t->reading), step;
+    if (r != 0)
+        return r;
+    while (r == 0 && ((step = fin_tls_handshake_step(t)) == -EAGAIN || step == -ENOBUFS)) {
+        r = fin_tls_flush(t);
+        if (r == 0 && step == -EAGAIN)
+            r = receive_more(t);
     }
     if (r == 0)
-        r = look_who_is_there(t);
-    if (r == 0)
-        r = fin_tls_flush(t);
+        r = step ? step : fin_tls_flush(t);
     fin_tls_leave_reading(t);
-    return r == 1 ? -ECONNABORTED : r;
+    return r;
 }
 
 // Without the dot at its end, which is for name servers; 0 where it cannot be a name. One that begins with a dot would be to
@@ -251,20 +258,29 @@ static int begin_connect(struct fin_tls *t, const char *host) {
 }
 
 // What goes on is what was begun, and who was to be there then.
-int fin_tls_connect(struct fin_tls *t, const char *host) {
+int fin_tls_begin_connect(struct fin_tls *t, const char *host) {
     if (t->host ? host && !same_name(host, t->host) : host && t->begun)
         return -EINVAL;
-    int r = !t->begun ? begin_connect(t, host) : SSL_is_server(t->ssl) ? -EINVAL : 0;
-    return r ? r : handshake(t);
+    return !t->begun ? begin_connect(t, host) : SSL_is_server(t->ssl) ? -EINVAL : 0;
 }
 
-int fin_tls_accept(struct fin_tls *t) {
+int fin_tls_begin_accept(struct fin_tls *t) {
     if (t->begun && !SSL_is_server(t->ssl))
         return -EINVAL;
     if (!t->begun)
         SSL_set_accept_state(t->ssl);
     t->begun = true;
-    return handshake(t);
+    return 0;
+}
+
+int fin_tls_connect(struct fin_tls *t, const char *host) {
+    int r = fin_tls_begin_connect(t, host);
+    return r ? r : handshake(t);
+}
+
+int fin_tls_accept(struct fin_tls *t) {
+    int r = fin_tls_begin_accept(t);
+    return r ? r : handshake(t);
 }
 
 // Where nothing is in them; that for writing, too, which a message such as a ticket makes OpenSSL get. Some versions would
@@ -287,11 +303,15 @@ ssize_t fin_tls_try_read(struct fin_tls *t, void *buffer, size_t size) {
         }
         if (why == SSL_ERROR_NONE)
             return (ssize_t)n;
-        if (why == SSL_ERROR_WANT_READ)
-            return (r = socket_error(t)) != 0 ? r : -EAGAIN;
-        r = wait_for_more(t, why);
+        if (why == SSL_ERROR_ZERO_RETURN)
+            return 0;
+        r = lacks(t, why);
+        if (r == -EAGAIN)
+            return (r = fin_tls_socket_error(t)) != 0 ? r : -EAGAIN;
+        if (r == -ENOBUFS)
+            r = fin_tls_flush(t);
         if (r != 0)
-            return r == 1 ? 0 : r;
+            return r;
     }
 }
 
@@ -326,7 +346,7 @@ ssize_t fin_tls_read(struct fin_tls *t, void *buffer, size_t size) {
 
 // Until more has come: whoever reads receives it, else the caller does.
 static FIN_BLOCKING int await_more(struct fin_tls *t) {
-    int r = socket_error(t);
+    int r = fin_tls_socket_error(t);
     if (r != 0)
         return r;
     if (fin_mutex_trylock(&t->reading) != 0)
@@ -336,32 +356,31 @@ static FIN_BLOCKING int await_more(struct fin_tls *t) {
     return r;
 }
 
-// A step towards the end of a message of the peer's, such as a ticket, that comes in several records. Until then OpenSSL
-// takes nothing to write.
-static FIN_BLOCKING int finish_message(struct fin_tls *t) {
-    if (t->error)
+// Until the end of a message of the peer's, such as a ticket, that comes in several records, OpenSSL takes nothing to write.
+int fin_tls_room_step(struct fin_tls *t) {
+    if (!t->ready)
+        return -ENOTCONN;
+    if (!fin_tls_all_sent(t))
+        return -ENOBUFS;
+    if (t->error || !SSL_in_init(t->ssl))
         return t->error;
     ERR_clear_error();
     int why = SSL_get_error(t->ssl, SSL_do_handshake(t->ssl));
     if (why == SSL_ERROR_NONE || (why == SSL_ERROR_WANT_READ && !fin_tls_all_sent(t)))
-        return 0;
-    int r = why == SSL_ERROR_WANT_READ ? await_more(t) : wait_for_more(t, why);
-    return r == 1 ? -ECONNABORTED : r;
+        return fin_tls_room_step(t);
+    return lacks(t, why);
 }
 
 // Until OpenSSL takes data and there is room for a record. Nothing blocks between that and the making of the record.
 static FIN_BLOCKING int make_room(struct fin_tls *t) {
-    int r = !t->ready ? -ENOTCONN : fin_cancelled() ? -ECANCELED : 0;
-    while (r == 0 && (!fin_tls_all_sent(t) || SSL_in_init(t->ssl)))
-        r = fin_tls_all_sent(t) ? finish_message(t) : fin_tls_flush(t);
-    return r ? r : t->error;
+    int r = fin_cancelled() && t->ready ? -ECANCELED : 0, step = 0;
+    while (r == 0 && ((step = fin_tls_room_step(t)) == -EAGAIN || step == -ENOBUFS))
+        r = step == -EAGAIN ? await_more(t) : fin_tls_flush(t);
+    return r ? r : step;
 }
 
-ssize_t fin_tls_write(struct fin_tls *t, const void *data, size_t size) {
+ssize_t fin_tls_take(struct fin_tls *t, const void *data, size_t size) {
     size_t n = 0;
-    int r = make_room(t);
-    if (r != 0)
-        return r;
     if (t->ended)
         return -EPIPE;
     if (size == 0)
@@ -369,16 +388,10 @@ ssize_t fin_tls_write(struct fin_tls *t, const void *data, size_t size) {
     if (!fin_tls_has_out(t))
         return -ENOMEM;
     ERR_clear_error();
-    if (SSL_write_ex(t->ssl, data, size < RECORD ? size : RECORD, &n) != 1)
-        return failed(t);
-    r = fin_tls_flush(t);
-    return r == 0 || r == -ECANCELED ? (ssize_t)n : r;
+    return SSL_write_ex(t->ssl, data, size < RECORD ? size : RECORD, &n) == 1 ? (ssize_t)n : failed(t);
 }
 
-int fin_tls_shutdown(struct fin_tls *t) {
-    int r = make_room(t);
-    if (r != 0)
-        return r;
+int fin_tls_take_end(struct fin_tls *t) {
     if (t->ended)
         return 0;
     if (!fin_tls_has_out(t))
@@ -387,7 +400,22 @@ int fin_tls_shutdown(struct fin_tls *t) {
     if (SSL_shutdown(t->ssl) < 0)
         return failed(t);
     t->ended = true;
-    return fin_tls_flush(t);
+    return 0;
+}
+
+ssize_t fin_tls_write(struct fin_tls *t, const void *data, size_t size) {
+    ssize_t r = make_room(t), n = r ? r : fin_tls_take(t, data, size);
+    if (n <= 0)
+        return n;
+    r = fin_tls_flush(t);
+    return r == 0 || r == -ECANCELED ? n : r;
+}
+
+int fin_tls_shutdown(struct fin_tls *t) {
+    int r = make_room(t);
+    if (r == 0)
+        r = fin_tls_take_end(t);
+    return r ? r : fin_tls_flush(t);
 }
 
 int fin_tls_connect_nc(struct fin_tls *t, const char *host) { NOT_CANCELLED(int, fin_tls_connect(t, host)); }

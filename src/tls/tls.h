@@ -29,7 +29,17 @@ BIO *fin_tls_bio(struct fin_tls *t);
 bool fin_tls_has_out(struct fin_tls *t);  // makes room for what OpenSSL writes; false: no memory
 bool fin_tls_all_sent(struct fin_tls *t); // then it has no buffer for it any more
 
-// tls.c. Pre: t->reading is held.
+// tls.c. What has no room for a wait says what is to be waited for: -EAGAIN, something is to be received into t->in;
+// -ENOBUFS, all is to be sent first.
+int fin_tls_begin_connect(struct fin_tls *t, const char *host);
+int fin_tls_begin_accept(struct fin_tls *t);
+int fin_tls_handshake_step(struct fin_tls *t); // pre: t->reading is held. Of the latter, all is to be sent for -EAGAIN, too
+int fin_tls_room_step(struct fin_tls *t);      // 0: OpenSSL takes data, and there is room for a record
+ssize_t fin_tls_take(struct fin_tls *t, const void *data, size_t size); // pre: just that. A count, to be sent; or an error
+int fin_tls_take_end(struct fin_tls *t);
+int fin_tls_socket_error(struct fin_tls *t); // or 0
+
+// The same. Pre: t->reading is held.
 // As much as can be sent without waiting. Returns whether there is more, which nobody else is sending: as soon as there is
 // room for it, it is to be called again.
 bool fin_tls_send_some(struct fin_tls *t);

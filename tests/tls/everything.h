@@ -99,9 +99,16 @@ static ssize_t run_handshake(struct act *a) {
     return by_nc(a) ? fin_tls_accept_nc(e->t) : fin_tls_accept(e->t);
 }
 
+static int run_handshake_on(struct act *a) {
+    const struct end *e = a->object;
+    return e->number == 0 ? fin_tls_connect_on(e->t, "localhost", &a->more_on, REST)
+                          : fin_tls_accept_on(e->t, &a->more_on, REST);
+}
+
 static struct act *new_handshake(struct end *e) {
     struct act *a = new_act("handshake", e);
     a->run = run_handshake;
+    a->run_on = run_handshake_on;
     a->how = chance(2);
     return a;
 }
@@ -141,6 +148,11 @@ static ssize_t run_write(struct act *a) {
     return by_nc(a) ? fin_tls_write_nc(e->t, a->v[0].iov_base, a->size) : fin_tls_write(e->t, a->v[0].iov_base, a->size);
 }
 
+static int run_write_on(struct act *a) {
+    struct end *e = a->object;
+    return fin_tls_write_on(e->t, a->v[0].iov_base, a->size, &a->more_on, REST);
+}
+
 static int flush_within(struct end *e, uint64_t ns) {
     int r = 0;
     if (calm[e->burst])
@@ -178,6 +190,7 @@ static bool write_once(struct act *a, struct end *e, unsigned writer, size_t mos
     a->v[0].iov_base = message;
     make_message(a, e, writer, most);
     a->run = run_write;
+    a->run_on = run_write_on;
     a->how = chance(2);
     bool anything;
     do { // the same again
@@ -352,11 +365,17 @@ static ssize_t run_shutdown(struct act *a) {
     return by_nc(a) ? fin_tls_shutdown_nc(e->t) : fin_tls_shutdown(e->t);
 }
 
+static int run_shutdown_on(struct act *a) {
+    struct end *e = a->object;
+    return fin_tls_shutdown_on(e->t, &a->more_on, REST);
+}
+
 static void says_all(void *end) {
     struct end *e = end;
     struct act *a = new_act("shutdown", e);
     char c = 0;
     a->run = run_shutdown;
+    a->run_on = run_shutdown_on;
     a->how = chance(2);
     for (unsigned n = 1 + chance(2); n; n--) {
         while (!try_act(a, e)) {
