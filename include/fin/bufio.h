@@ -184,6 +184,10 @@ FIN_BLOCKING int fin_writer_vprintf_nc(struct fin_writer *w, const char *format,
 FIN_BLOCKING int fin_writer_flush(struct fin_writer *w);
 FIN_BLOCKING int fin_writer_flush_nc(struct fin_writer *w);
 
+// How many bytes were taken and have not been written yet; and why the last attempt to write any did not end well, or 0.
+static inline size_t fin_writer_held(const struct fin_writer *w) { return w->end - w->begin; }
+static inline int fin_writer_error(const struct fin_writer *w) { return w->failed; }
+
 // Gives up what was taken and has not been written, as where the peer does not read any more. Returns how many bytes that
 // was, or -EBUSY if an AWE is writing. Does not block.
 ssize_t fin_writer_discard(struct fin_writer *w);

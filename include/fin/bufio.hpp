@@ -25,6 +25,8 @@
 #include <string_view>
 #include <utility>
 
+#include <sys/socket.h>
+
 #include <fin/bufio.h>
 #include <fin/chan.hpp> // what objects are bytes
 #include <fin/check.hpp>
@@ -117,6 +119,7 @@ public:
     }
     int take(size_t count) { return fin_reader_take(r_.get(), count); }
     FIN_BLOCKING int skip(unsigned char end) { return fin_reader_skip(r_.get(), end); } // over the next such byte
+    FIN_BLOCKING int skip_nc(unsigned char end) { return fin_reader_skip_nc(r_.get(), end); }
 
     [[nodiscard]] FIN_BLOCKING ssize_t read(void *buffer, size_t size) { return fin_reader_read(r_.get(), buffer, size); }
     [[nodiscard]] FIN_BLOCKING ssize_t read_nc(void *buffer, size_t size) {
@@ -171,6 +174,12 @@ public:
         check(fin_writer_init_to(w_.get(), &calls, stream, space_.get(), size), "fin::writer");
     }
     writer(writer &&) noexcept = default; // what is tied stays tied
+    FIN_BLOCKING writer &operator=(writer &&other) noexcept {
+        writer taken(std::move(other));
+        std::swap(w_, taken.w_);
+        std::swap(space_, taken.space_);
+        return *this;
+    }
     FIN_BLOCKING ~writer() {
         if (!w_ || !w_->space)
             return;
@@ -188,12 +197,14 @@ public:
     FIN_BLOCKING int write_nc(const void *data, size_t size, size_t *done = nullptr) {
         return fin_writer_write_nc(w_.get(), data, size, done);
     }
-    FIN_BLOCKING int write(std::string_view text) { return write(text.data(), text.size()); }
-    FIN_BLOCKING int write_nc(std::string_view text) { return write_nc(text.data(), text.size()); }
+    FIN_BLOCKING int write(std::string_view text, size_t *done = nullptr) { return write(text.data(), text.size(), done); }
+    FIN_BLOCKING int write_nc(std::string_view text, size_t *done = nullptr) {
+        return write_nc(text.data(), text.size(), done);
+    }
     // An object that can be copied as bytes.
-    template <class T> FIN_BLOCKING int write_object(const T &object) {
+    template <class T> FIN_BLOCKING int write_object(const T &object, size_t *done = nullptr) {
         static_assert(detail::is_object<T>, "what refers to memory elsewhere means nothing where it is read");
-        return write(__builtin_addressof(object), sizeof object);
+        return write(__builtin_addressof(object), sizeof object, done);
     }
     FIN_BLOCKING int printf(const char *format, ...) __attribute__((format(printf, 2, 3))) {
         std::va_list arguments;
@@ -213,6 +224,8 @@ public:
         return fin_writer_try_write(w_.get(), text.data(), text.size());
     }
     ssize_t discard() { return fin_writer_discard(w_.get()); }
+    size_t held() const noexcept { return fin_writer_held(w_.get()); }
+    int error() const noexcept { return fin_writer_error(w_.get()); }
     FIN_BLOCKING int flush() { return fin_writer_flush(w_.get()); }
     FIN_BLOCKING int flush_nc() { return fin_writer_flush_nc(w_.get()); }
 
@@ -236,6 +249,14 @@ namespace detail {
 inline constexpr fin_stream_calls closed = {[](void *, void *, size_t) -> ssize_t { return -EBADF; },
                                             [](void *, const void *, size_t) -> ssize_t { return -EBADF; }, nullptr, nullptr,
                                             nullptr};
+// Others may have written meanwhile.
+inline int none_left(const writer &out) noexcept { return out.held() ? -EPIPE : 0; }
+inline int say_end(int fd) noexcept { return ::shutdown(fd, SHUT_WR) == 0 ? 0 : -errno; }
+template <class Stream> void swap_all(Stream &a, Stream &b) noexcept { // with their ends yet to come
+    std::swap(a.fd, b.fd);
+    std::swap(a.in, b.in);
+    std::swap(a.out, b.out);
+}
 // That there is a stream, and what was to be written to it.
 inline void forget(const reader &in, const writer &out) noexcept {
     fin_reader *r = in.native_handle();
@@ -255,13 +276,27 @@ struct stream {
         in.tie(out);
     }
     stream(stream &&) noexcept = default;
-    // The same before its end, for what that says: 0 if all has been written; why it has not, which a call before may have
-    // said, too; or the error of the close. It is closed then, whatever it says: what has come can be read, and then it is
-    // -EBADF, as is a flush.
+    FIN_BLOCKING stream &operator=(stream &&other) noexcept {
+        stream taken(std::move(other));
+        detail::swap_all(*this, taken);
+        return *this;
+    }
+    // Flushes, and tells the peer that this was all; what it says can still be read. 0 or an error; of what is no socket
+    // -ENOTSOCK.
+    FIN_BLOCKING int shutdown() {
+        int error = out.flush();
+        return error ? error : detail::say_end(fd.get());
+    }
+    // Its end before that, for what it says: 0 if all has been written; why it has not, which a call before may have
+    // said, too; or the error of the close. It is closed then, whatever it says: what the reader has got can be read, and
+    // then it is -EBADF, as is a flush. If an AWE is in a call of the reader or writer then the program ends, with a
+    // message.
     FIN_BLOCKING int close() {
-        int error = out.native_handle()->failed;
+        int error = out.error();
         if (error == 0)
             error = out.flush();
+        if (error == 0)
+            error = detail::none_left(out);
         int closed = fd.close();
         forget();
         return error ? error : closed;

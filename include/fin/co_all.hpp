@@ -7,6 +7,7 @@
 //     if (first.index() == 0) ... std::get<0>(first) ...
 //
 //     std::optional page = co_await fin::co::within(2s, fetch(url));    // empty: not in time
+//     std::optional count = co_await fin::co::within(2s, fin::co::recv(fd, buffer, sizeof buffer));
 //
 // The tasks are given away: temporaries, or std::move(it). They are in a finish block of their own (<fin/co_finish.hpp>),
 // and all of them have ended when co_await goes on, or throws: so they may refer to what the coroutine has. They run when
@@ -25,6 +26,7 @@
 #pragma GCC system_header // as fin/coro.hpp
 #endif
 
+#include <concepts>
 #include <cstddef>
 #include <optional>
 #include <stdexcept>
@@ -89,6 +91,11 @@ template <class T> FIN_TAGGED_ bool failed_by_cancel_only(const task<T> &t) {
 #endif
     return true;
 }
+
+// What a wait of <fin/co_io.hpp> and the like is.
+template <class Wait> concept gives_number = std::is_base_of_v<awaited, Wait> && !is_task<Wait> && requires(Wait w) {
+    { w.await_resume() } -> std::same_as<int>;
+};
 
 } // namespace detail
 
@@ -155,6 +162,18 @@ FIN_TAGGED_ task<std::optional<detail::value_of<T>>> within(Time time, task<T> w
     if (late && detail::failed_by_cancel_only(work))
         co_return std::nullopt;
     co_return detail::result_of(work);
+}
+
+// The same of what waits itself, as in co_await fin::co::within(FIN_S, fin::co::line(peer.in, text)), and gives an int.
+// Nothing is lost: it is empty only where that was cancelled, and the time was over.
+template <class Time, class Wait, class = detail::if_ns<Time>>
+requires detail::gives_number<Wait> FIN_TAGGED_ task<std::optional<int>> within(Time time, Wait work) {
+    fin::co::timeout limit(time);
+    int result = co_await std::move(work);
+    bool late = co_await limit.end();
+    if (late && result == -ECANCELED)
+        co_return std::nullopt;
+    co_return result;
 }
 
 } // namespace co

@@ -89,32 +89,39 @@ inline auto read(reader &r, void *buffer, size_t size) {
     return detail::stored_last<fin_reader_on, fin_reader_read_on>(r.native_handle(), buffer, size);
 }
 inline auto read_all(reader &r, void *buffer, size_t size, size_t *done = nullptr) {
+    detail::none(done);
     return detail::stored_last<fin_reader_on, fin_reader_read_all_on>(r.native_handle(), buffer, size, done);
 }
 template <class T> auto read_object(reader &r, T &object) { return detail::reading_object<T>(r, object); }
 inline auto flush(writer &w) { return detail::stored_last<fin_writer_on, fin_writer_flush_on>(w.native_handle()); }
 // As fin::writer::write and write_object, of what must stay until then.
 inline auto write(writer &w, const void *data, size_t size, size_t *done = nullptr) {
+    detail::none(done);
     return detail::stored_last<fin_writer_on, fin_writer_write_on>(w.native_handle(), data, size, done);
 }
-inline auto write(writer &w, std::string_view text) { return write(w, text.data(), text.size()); }
-template <class T> auto write_object(writer &w, const T &object) {
+inline auto write(writer &w, std::string_view text, size_t *done = nullptr) {
+    return write(w, text.data(), text.size(), done);
+}
+template <class T> auto write_object(writer &w, const T &object, size_t *done = nullptr) {
     static_assert(detail::is_object<T>, "what refers to memory elsewhere means nothing where it is read");
-    return write(w, __builtin_addressof(object), sizeof object);
+    return write(w, __builtin_addressof(object), sizeof object, done);
 }
 } // namespace co
 
 namespace detail {
 
-// say_end() tells who reads that this was all, once it has been written.
-template <class Stream, class End> FIN_TAGGED_ task<int> close_flushed(Stream &s, End say_end) {
-    const int &failed = s.out.native_handle()->failed;
-    int error = failed ? failed : co_await co::flush(s.out);
+// tells() is a task that tells who reads that this was all, once it has been written.
+template <class Stream, class Tells> FIN_TAGGED_ task<int> close_flushed(Stream &s, Tells tells) {
+    int failed = s.fd ? s.out.error() : -EBADF, error = failed;
+    if (!failed)
+        error = co_await co::flush(s.out);
+    if (error == 0)
+        error = co_await tells(s);
+    if (error == 0)
+        error = none_left(s.out);
     bool refused = error == -EBUSY || error == -ENOMEM;
     if (refused && !failed)
         co_return error;
-    if (error == 0)
-        error = co_await co::with_stack(say_end);
     int closed = co_await co::close(s.fd);
     if (s.fd)
         co_return closed;
@@ -122,15 +129,19 @@ template <class Stream, class End> FIN_TAGGED_ task<int> close_flushed(Stream &s
     co_return error ? error : closed;
 }
 
+FIN_TAGGED_ inline task<int> tells_nobody(stream &) { co_return 0; }
+
 } // namespace detail
 
 namespace co {
 
-// As fin::stream::close; but where the coroutine cannot wait (-EBUSY, -ENOMEM) it is open as before, with all that is to be
-// written.
-FIN_TAGGED_ inline task<int> close(stream &s) {
-    return detail::close_flushed(s, [] { return 0; });
+// As fin::stream::shutdown and close; but where the coroutine cannot wait (-EBUSY, -ENOMEM) close() leaves it open as
+// before, with all that is to be written.
+FIN_TAGGED_ inline task<int> shutdown(stream &s) {
+    int error = co_await flush(s.out);
+    co_return error ? error : detail::say_end(s.fd.get());
 }
+FIN_TAGGED_ inline task<int> close(stream &s) { return detail::close_flushed(s, detail::tells_nobody); }
 
 } // namespace co
 } // namespace fin

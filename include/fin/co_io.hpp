@@ -17,6 +17,13 @@
 #include <fin/coro.hpp>
 
 namespace fin {
+namespace detail {
+inline void none(size_t *done) noexcept { // also where the coroutine cannot wait
+    if (done)
+        *done = 0;
+}
+} // namespace detail
+
 namespace co {
 
 // co_await gives what the function of that name returns (<fin/time.h>, <fin/file.h>, <fin/socket.h>, <fin/offload.h>).
@@ -68,15 +75,19 @@ inline auto send(int fd, const void *data, size_t size, int flags = 0) {
 }
 // All of it: 0, or the reason why not; *done says how much.
 inline auto read_all(int fd, void *buffer, size_t size, size_t *done = nullptr) {
+    detail::none(done);
     return detail::stored_first<fin_more_on, fin_read_all_on>(fd, buffer, size, done);
 }
 inline auto write_all(int fd, const void *data, size_t size, size_t *done = nullptr) {
+    detail::none(done);
     return detail::stored_first<fin_more_on, fin_write_all_on>(fd, data, size, done);
 }
 inline auto recv_all(int fd, void *buffer, size_t size, int flags = 0, size_t *done = nullptr) {
+    detail::none(done);
     return detail::stored_first<fin_more_on, fin_recv_all_on>(fd, buffer, size, flags, done);
 }
 inline auto send_all(int fd, const void *data, size_t size, int flags = 0, size_t *done = nullptr) {
+    detail::none(done);
     return detail::stored_first<fin_more_on, fin_send_all_on>(fd, data, size, flags, done);
 }
 // Sleeps until `when`, and sends then.

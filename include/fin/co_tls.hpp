@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// What a C++20 coroutine waits for of a fin::tls_stream (<fin/tls.hpp>). Its reader and writer are those of
-// <fin/co_bufio.hpp>: who waits to read has no stack. Part of libfin-tls.
+// What a C++20 coroutine waits for without a stack of a fin::tls_stream (<fin/tls.hpp>), beside what <fin/co_bufio.hpp> has
+// for its reader and writer. Part of libfin-tls.
 //
 //     if (co_await fin::co::accept(peer) == 0)
 //         while (co_await fin::co::line(peer.in, text) == 0)
@@ -21,15 +21,33 @@
 namespace fin {
 namespace co {
 
-// As the functions of fin::tls_stream with these names. The handshake, and the end, have a stack while they wait.
+// As the functions of fin::tls_stream with these names; `host` must stay until then. Where the coroutine cannot wait
+// (-EBUSY, -ENOMEM) close() leaves it open, as with a fin::stream.
 inline auto connect(tls_stream &s, const char *host) {
-    return with_stack([&s, host]() FIN_BLOCKING { return s.connect(host); });
+    auto start = [&s, host](auto... rest) { return s.fd ? fin_tls_connect_on(s.native_handle(), host, rest...) : -EBADF; };
+    return detail::operation<decltype(start), fin_more_on>(start);
 }
 inline auto accept(tls_stream &s) {
-    return with_stack([&s]() FIN_BLOCKING { return s.accept(); });
+    auto start = [&s](auto... rest) { return s.fd ? fin_tls_accept_on(s.native_handle(), rest...) : -EBADF; };
+    return detail::operation<decltype(start), fin_more_on>(start);
 }
+FIN_TAGGED_ inline task<int> shutdown(tls_stream &s) {
+    int error = s.fd ? co_await flush(s.out) : -EBADF;
+    co_return error ? error : co_await wait_on<fin_tls_shutdown_on>(s.native_handle());
+}
+
+} // namespace co
+
+namespace detail {
+FIN_TAGGED_ inline task<int> tells_end(tls_stream &s) {
+    co_return tls_stream::told(co_await co::wait_on<fin_tls_shutdown_on>(s.native_handle()));
+}
+} // namespace detail
+
+namespace co {
+
 FIN_TAGGED_ inline task<int> close(tls_stream &s) {
-    return detail::close_flushed(s, [&s]() FIN_BLOCKING { return s.say_end(); });
+    return detail::close_flushed(s, detail::tells_end);
 }
 
 } // namespace co

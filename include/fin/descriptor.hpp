@@ -20,7 +20,7 @@
 namespace fin {
 
 // A descriptor, or none, which is negative. The destructor and an assignment close it as fin_close_nc does, which may wait,
-// and is not cancelled; so who waits for it elsewhere in the thread hears of that.
+// and is not cancelled. (What becomes of who waits for it elsewhere <fin/io.h> says.)
 class descriptor {
 public:
     descriptor() noexcept = default;

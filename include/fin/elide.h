@@ -21,6 +21,12 @@
 #define fin_cancel() ((void)fin_cancel_must_be_inside_fin_finish)
 #define fin_cancel_as(label) ((void)fin_cancel_as_needs_fin_finish_as_##label)
 
+#ifndef __cplusplus
+#define fin_block() ((void)fin_cancel_must_be_inside_fin_finish, (struct fin_finish_block *)0)
+#define fin_block_as(label) ((void)fin_cancel_as_needs_fin_finish_as_##label, (struct fin_finish_block *)0)
+static inline void fin_block_cancel(struct fin_finish_block *block) { (void)block; }
+#endif
+
 #ifdef __cplusplus
 #define fin_async ::fin::detail::site(fin_async_must_be_inside_fin_finish) % [&]()
 #elif defined(__clang__) && defined(__BLOCKS__)

@@ -37,10 +37,10 @@ extern "C" {
 
 struct fin_tls;
 
-// Makes a connection out of a socket; nothing is sent for it yet. Returns 0 or -ENOMEM. Does not block. The SSL_CTX may be
-// freed afterwards; the socket must stay open until fin_tls_free. Whatever the SSL_CTX says, a peer that asks for a
-// renegotiation (TLS 1.2) is refused, an end without a word is an error, and fin_tls_shutdown says that this was all
-// (SSL_OP_NO_RENEGOTIATION, no SSL_OP_IGNORE_UNEXPECTED_EOF, no quiet shutdown; SSL_MODE_AUTO_RETRY).
+// Makes a connection out of a socket; nothing is sent for it yet. Returns 0, -ENOMEM, or -EINVAL if there is no SSL_CTX.
+// Does not block. The SSL_CTX may be freed afterwards; the socket must stay open until fin_tls_free. Whatever the SSL_CTX
+// says, a peer that asks for a renegotiation (TLS 1.2) is refused, an end without a word is an error, and fin_tls_shutdown
+// says that this was all (SSL_OP_NO_RENEGOTIATION, no SSL_OP_IGNORE_UNEXPECTED_EOF, no quiet shutdown; SSL_MODE_AUTO_RETRY).
 int fin_tls_new(struct fin_tls **out, SSL_CTX *context, int fd);
 // No call may be in progress. NULL: nothing. Says nothing to the peer: that is fin_tls_shutdown, without which OpenSSL lets
 // no session of the connection be gone on with. Does not block.
@@ -56,6 +56,7 @@ SSL *fin_tls_ssl(struct fin_tls *t);
 // does not say of one that a callback brings, SSL_CTX_set_psk_use_session_callback: that is for the callback to know.)
 // NULL: what the SSL_CTX says about verification holds, and no name is compared. Return 0 or a negative errno; -EINVAL:
 // `host` cannot be a name, is another one than that of a call before, which was cancelled, or that was on the other side.
+// A server that has no one any more to send tickets for sessions to can still read what that one said.
 // Blocking.
 FIN_BLOCKING int fin_tls_connect(struct fin_tls *t, const char *host);
 FIN_BLOCKING int fin_tls_connect_nc(struct fin_tls *t, const char *host);
@@ -84,7 +85,8 @@ int fin_tls_read_on(struct fin_tls *t, void *buffer, size_t bytes, struct fin_mo
 FIN_BLOCKING ssize_t fin_tls_write(struct fin_tls *t, const void *data, size_t size);
 FIN_BLOCKING ssize_t fin_tls_write_nc(struct fin_tls *t, const void *data, size_t size);
 
-// Waits until what cancelled writes took has been given to the socket. Returns 0 or a negative errno. Blocking.
+// Waits until what cancelled writes took has been given to the socket, with what OpenSSL has to say. Returns 0 or a negative
+// errno; where that is all, and the peer is gone, 0. Blocking.
 FIN_BLOCKING int fin_tls_flush(struct fin_tls *t);
 FIN_BLOCKING int fin_tls_flush_nc(struct fin_tls *t);
 

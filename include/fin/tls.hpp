@@ -28,7 +28,7 @@ namespace fin {
 // As a fin::stream, over TLS. The constructor throws std::system_error and std::bad_alloc; the functions return what those
 // of <fin/tls.h> with these names do, which also says what is cancelled and how. Its end flushes and closes, and does not
 // tell the peer that this was all, which close() does: to the peer what came before an exception, or a return in the midst,
-// has been cut off (-ECONNABORTED). No call of the handshake may be in progress then.
+// has been cut off (-ECONNABORTED). No call of the handshake may be in progress then, nor at close().
 class tls_stream {
 public:
     // Nothing is sent yet. The SSL_CTX may be freed afterwards.
@@ -38,6 +38,12 @@ public:
         in.tie(out);
     }
     tls_stream(tls_stream &&) noexcept = default;
+    FIN_BLOCKING tls_stream &operator=(tls_stream &&other) noexcept {
+        tls_stream taken(std::move(other));
+        std::swap(tls_, taken.tls_);
+        detail::swap_all(*this, taken);
+        return *this;
+    }
 
     // The handshake, before all that is read or written. -EBADF after close().
     [[nodiscard]] FIN_BLOCKING int connect(const char *host) { return fd ? fin_tls_connect(tls_.get(), host) : -EBADF; }
@@ -47,15 +53,25 @@ public:
     [[nodiscard]] FIN_BLOCKING int accept() { return fd ? fin_tls_accept(tls_.get()) : -EBADF; }
     [[nodiscard]] FIN_BLOCKING int accept_nc() { return fd ? fin_tls_accept_nc(tls_.get()) : -EBADF; }
 
-    // Flushes, tells the peer that this was all, unless it does not read any more, and closes. Returns 0; why not all has
-    // been written, which a call before may have said, too, or why the peer could not be told; or the error of the close. It
-    // is closed then, whatever it says: what has come can be read, and then it is -EBADF, as is a flush.
+    // Flushes, and tells the peer that this was all; what it says can still be read.
+    FIN_BLOCKING int shutdown() {
+        int error = fd ? out.flush() : -EBADF;
+        return error ? error : fin_tls_shutdown(tls_.get());
+    }
+    // The same, unless the peer is gone, and closes. Returns 0; why not all has been written, which a call before may have
+    // said, too, or why the peer could not be told; or the error of the close. It is closed then, whatever it says: what the
+    // reader has got can be read, and then it is -EBADF, as is a flush. If an AWE is in a call of the reader or writer then
+    // the program ends, with a message.
     FIN_BLOCKING int close() {
-        int error = out.native_handle()->failed;
+        if (!fd)
+            return -EBADF;
+        int error = out.error();
         if (error == 0)
             error = out.flush();
         if (error == 0)
-            error = say_end();
+            error = told(fin_tls_shutdown(tls_.get()));
+        if (error == 0)
+            error = detail::none_left(out);
         int closed = fd.close();
         forget();
         return error ? error : closed;
@@ -66,10 +82,9 @@ public:
     using native_handle_type = fin_tls *;
     native_handle_type native_handle() const noexcept { return tls_.get(); }
 
-    // The library's: that this was all, to who has been talked to, and is there; and that there is a descriptor.
-    FIN_BLOCKING int say_end() {
-        int error = fin_tls_shutdown(tls_.get());
-        return error == -ENOTCONN || error == -EPIPE || error == -ECONNRESET ? 0 : error;
+    // The library's: whether who was to be told was there; that there is a descriptor.
+    static int told(int error) noexcept {
+        return error == -ENOTCONN || error == -EPIPE || error == -ECONNRESET || error == -ECONNABORTED ? 0 : error;
     }
     void forget() noexcept { detail::forget(in, out); }
 
@@ -81,7 +96,7 @@ private:
     };
     FIN_TAGGED_ static fin_tls *make(SSL_CTX *context, int fd) {
         fin_tls *t = nullptr;
-        check(fin_tls_new(&t, context, fd), "fin::tls_stream");
+        check(fd < 0 ? -EINVAL : fin_tls_new(&t, context, fd), "fin::tls_stream");
         return t;
     }
     std::unique_ptr<fin_tls, free> tls_;

@@ -95,7 +95,7 @@ static void send_rest(struct operation *o, int r) {
         WAIT(o, sent, fin_send_on, &o->wait.socket, t->fd, t->out + t->out_at, t->out_end - t->out_at, 0);
         return;
     }
-    fin_mutex_unlock(&t->sending);
+    fin_tls_leave_sending(t, r);
     o->flushed(o, r);
 }
 
@@ -114,10 +114,12 @@ static void flush(struct operation *o, void (*flushed)(struct operation *o, int 
         WAIT(o, may_send, fin_mutex_lock_on, &o->t->sending, &o->wait.turn);
 }
 
+static void flush_over(struct operation *o, int r) { tell(o, fin_tls_flushed(o->t, r)); }
+
 int fin_tls_flush_on(struct fin_tls *t, struct fin_more_on *on, fin_cont *cont, const void *state, size_t size) {
     struct operation *o = (struct operation *)(void *)on;
     int error = prepare(o, t, cont, state, size);
-    o->flushed = tell;
+    o->flushed = flush_over;
     return error ? error : begin(o, &t->sending, may_send);
 }
 
@@ -128,6 +130,7 @@ static void handshake_over(struct operation *o, int r) {
     tell(o, r);
 }
 
+static void handshake_ends(struct operation *o, int r) { handshake_over(o, fin_tls_flushed(o->t, r)); }
 static void handshake_goes_on(struct operation *o, int r);
 
 static void handshake_received(struct operation *o, int n) {
@@ -152,7 +155,7 @@ static void handshake_goes_on(struct operation *o, int r) {
     if (r != 0)
         handshake_over(o, r);
     else if (step == 0)
-        flush(o, handshake_over);
+        flush(o, handshake_ends);
     else if (step == -EAGAIN)
         flush(o, handshake_receives);
     else if (step == -ENOBUFS)

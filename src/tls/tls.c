@@ -18,6 +18,8 @@
 enum { RECORD = 16 * 1024 }; // its data
 
 int fin_tls_new(struct fin_tls **out, SSL_CTX *context, int fd) {
+    if (!context)
+        return -EINVAL;
     struct fin_tls *t = calloc(1, sizeof *t);
     BIO *b = fin_tls_bio(t);
     SSL *ssl = SSL_new(context);
@@ -56,7 +58,19 @@ void fin_tls_free(struct fin_tls *t) {
 SSL *fin_tls_ssl(struct fin_tls *t) { return t->ssl; }
 const char *fin_tls_error(const struct fin_tls *t) { return t->text; }
 
-int fin_tls_flush(struct fin_tls *t) {
+static bool matters_to_nobody(const struct fin_tls *t, int r) {
+    return (r == -EPIPE || r == -ECONNRESET) && !t->has_data;
+}
+
+int fin_tls_flushed(struct fin_tls *t, int r) { return matters_to_nobody(t, r) ? 0 : r; }
+
+void fin_tls_leave_sending(struct fin_tls *t, int r) {
+    while (matters_to_nobody(t, r) && !fin_tls_all_sent(t))
+        t->out_at = t->out_end;
+    fin_mutex_unlock(&t->sending);
+}
+
+static FIN_BLOCKING int send_all(struct fin_tls *t) {
     if (fin_tls_all_sent(t))
         return 0;
     int r = fin_mutex_lock(&t->sending);
@@ -66,9 +80,11 @@ int fin_tls_flush(struct fin_tls *t) {
         r = (int)fin_send(t->fd, t->out + t->out_at, t->out_end - t->out_at, 0);
         t->out_at += r > 0 ? (size_t)r : 0;
     }
-    fin_mutex_unlock(&t->sending);
+    fin_tls_leave_sending(t, r);
     return r < 0 ? r : 0;
 }
+
+int fin_tls_flush(struct fin_tls *t) { return fin_tls_flushed(t, send_all(t)); }
 
 // A reader that waited until the peer reads might wait for a peer that does the same: so it waits for either.
 bool fin_tls_send_some(struct fin_tls *t) {
@@ -208,7 +224,7 @@ static FIN_BLOCKING int handshake(struct fin_tls *t) {
     if (r != 0)
         return r;
     while (r == 0 && ((step = fin_tls_handshake_step(t)) == -EAGAIN || step == -ENOBUFS)) {
-        r = fin_tls_flush(t);
+        r = send_all(t);
         if (r == 0 && step == -EAGAIN)
             r = receive_more(t);
     }
@@ -309,7 +325,7 @@ ssize_t fin_tls_try_read(struct fin_tls *t, void *buffer, size_t size) {
         if (r == -EAGAIN)
             return (r = fin_tls_socket_error(t)) != 0 ? r : -EAGAIN;
         if (r == -ENOBUFS)
-            r = fin_tls_flush(t);
+            r = send_all(t);
         if (r != 0)
             return r;
     }
@@ -375,7 +391,7 @@ int fin_tls_room_step(struct fin_tls *t) {
 static FIN_BLOCKING int make_room(struct fin_tls *t) {
     int r = fin_cancelled() && t->ready ? -ECANCELED : 0, step = 0;
     while (r == 0 && ((step = fin_tls_room_step(t)) == -EAGAIN || step == -ENOBUFS))
-        r = step == -EAGAIN ? await_more(t) : fin_tls_flush(t);
+        r = step == -EAGAIN ? await_more(t) : send_all(t);
     return r ? r : step;
 }
 
@@ -388,7 +404,10 @@ ssize_t fin_tls_take(struct fin_tls *t, const void *data, size_t size) {
     if (!fin_tls_has_out(t))
         return -ENOMEM;
     ERR_clear_error();
-    return SSL_write_ex(t->ssl, data, size < RECORD ? size : RECORD, &n) == 1 ? (ssize_t)n : failed(t);
+    if (SSL_write_ex(t->ssl, data, size < RECORD ? size : RECORD, &n) != 1)
+        return failed(t);
+    t->has_data = true;
+    return (ssize_t)n;
 }
 
 int fin_tls_take_end(struct fin_tls *t) {
@@ -407,7 +426,7 @@ ssize_t fin_tls_write(struct fin_tls *t, const void *data, size_t size) {
     ssize_t r = make_room(t), n = r ? r : fin_tls_take(t, data, size);
     if (n <= 0)
         return n;
-    r = fin_tls_flush(t);
+    r = send_all(t);
     return r == 0 || r == -ECANCELED ? n : r;
 }
 
@@ -415,7 +434,7 @@ int fin_tls_shutdown(struct fin_tls *t) {
     int r = make_room(t);
     if (r == 0)
         r = fin_tls_take_end(t);
-    return r ? r : fin_tls_flush(t);
+    return r ? r : send_all(t);
 }
 
 int fin_tls_connect_nc(struct fin_tls *t, const char *host) { NOT_CANCELLED(int, fin_tls_connect(t, host)); }

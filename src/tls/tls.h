@@ -15,6 +15,7 @@ struct fin_tls {
     int in_error; // of the socket, until somebody has heard of it
     bool begun, ready, ended, in_eof;
     bool in_more; // the last receive got all that it had room for
+    bool has_data; // of the program's, in what is to be sent
     struct fin_mutex reading, sending;
     struct fin_event received; // advanced when there is more, or nobody receives any more
     size_t in_at, in_end, out_at, out_end, out_size, behind_end, behind_size;
@@ -38,6 +39,9 @@ int fin_tls_room_step(struct fin_tls *t);      // 0: OpenSSL takes data, and the
 ssize_t fin_tls_take(struct fin_tls *t, const void *data, size_t size); // pre: just that. A count, to be sent; or an error
 int fin_tls_take_end(struct fin_tls *t);
 int fin_tls_socket_error(struct fin_tls *t); // or 0
+// What sending came to; but of who is gone, and was to get no more than OpenSSL's own, such as tickets, it is 0.
+int fin_tls_flushed(struct fin_tls *t, int r);
+void fin_tls_leave_sending(struct fin_tls *t, int r); // t->sending; that is given up then
 
 // The same. Pre: t->reading is held.
 // As much as can be sent without waiting. Returns whether there is more, which nobody else is sending: as soon as there is

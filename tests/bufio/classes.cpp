@@ -13,9 +13,10 @@
 #include "check.h"
 
 static_assert(!std::is_copy_constructible_v<fin::reader> && std::is_nothrow_move_constructible_v<fin::reader>);
-static_assert(!std::is_copy_constructible_v<fin::writer> && !std::is_move_assignable_v<fin::writer>);
+static_assert(!std::is_copy_constructible_v<fin::writer> && std::is_nothrow_move_assignable_v<fin::writer>);
 static_assert(std::is_nothrow_move_constructible_v<fin::writer>);
 static_assert(!std::is_copy_constructible_v<fin::stream> && std::is_nothrow_move_constructible_v<fin::stream>);
+static_assert(!std::is_copy_assignable_v<fin::stream> && std::is_nothrow_move_assignable_v<fin::stream>);
 
 struct point {
     int x, y;
@@ -366,8 +367,77 @@ FIN_BLOCKING static void others() {
     CHECK_EQ(refusals, 4);
 }
 
+// What is assigned to ends first: it is flushed, and closed. What is tied to what is assigned stays tied.
+FIN_BLOCKING static void assigned() {
+    auto [here, there] = streams();
+    auto [new_here, new_there] = streams();
+    std::string_view text;
+    fin_writer *handle = new_here.out.native_handle();
+    CHECK_EQ(here.out.write("flushed\n"), 0);
+    CHECK_EQ(new_here.out.write("kept\n"), 0);
+    here = std::move(new_here);
+    CHECK(!new_here.fd);
+    CHECK(here.out.native_handle() == handle);
+    CHECK_EQ(there.in.line(text), 0);
+    CHECK(text == "flushed");
+    CHECK_EQ(there.in.line(text), -ENODATA);
+    CHECK_EQ(here.out.held(), 5);
+    CHECK_EQ(new_there.out.write("answer\n"), 0);
+    CHECK_EQ(new_there.out.flush(), 0);
+    CHECK_EQ(here.in.line(text), 0);
+    CHECK_EQ(here.out.held(), 0); // it was tied
+    CHECK_EQ(new_there.in.line(text), 0);
+    CHECK(text == "kept");
+    fin::writer first(here.fd.get(), 10), second(here.fd.get(), 20);
+    CHECK_EQ(first.write("1\n"), 0);
+    CHECK_EQ(second.write("2\n"), 0);
+    first = std::move(second);
+    CHECK_EQ(new_there.in.line(text), 0);
+    CHECK(text == "1");
+    CHECK_EQ(first.flush(), 0);
+    CHECK_EQ(new_there.in.line(text), 0);
+    CHECK(text == "2");
+}
+
+// The end of what one end writes; and what a writer says of itself.
+FIN_BLOCKING static void says_the_end() {
+    auto [here, there] = streams(16);
+    std::string_view text;
+    size_t done = 7;
+    point p{1, 2};
+    CHECK_EQ(here.out.write("ab;", &done), 0);
+    CHECK_EQ(done, 3);
+    CHECK_EQ(here.out.write_nc("c;", &done), 0);
+    CHECK_EQ(done, 2);
+    CHECK_EQ(here.out.write_object(p, &done), 0);
+    CHECK_EQ(done, sizeof p);
+    CHECK_EQ(here.out.held(), 5 + sizeof p);
+    CHECK_EQ(here.shutdown(), 0);
+    CHECK_EQ(here.out.held(), 0);
+    CHECK_EQ(there.in.skip_nc(';'), 0);
+    CHECK_EQ(there.in.until(';', text), 0);
+    CHECK(text == "c;");
+    CHECK_EQ(there.in.read_object(p), 0);
+    CHECK_EQ(there.in.line(text), -ENODATA);
+    CHECK_EQ(there.out.write("late\n"), 0);
+    CHECK_EQ(there.close(), 0);
+    CHECK_EQ(here.in.line(text), 0);
+    CHECK(text == "late");
+    CHECK_EQ(here.out.error(), 0);
+    CHECK_EQ(here.out.write("x", &done), 0);
+    CHECK_EQ(here.shutdown(), -EPIPE);
+    CHECK_EQ(here.out.error(), -EPIPE);
+    CHECK_EQ(here.out.held(), 1);
+    int fd[2];
+    CHECK_EQ(pipe(fd), 0);
+    fin::descriptor unused(fd[0]);
+    CHECK_EQ((fin::stream(fin::descriptor(fd[1])).shutdown()), -ENOTSOCK);
+}
+
 int main() {
     talks();
+    assigned();
+    says_the_end();
     asks_and_answers();
     ends();
     closes();

@@ -220,6 +220,46 @@ static fin::task<> reads_in_part(fin::reader &r, char *to, size_t size, size_t &
     ended++;
 }
 
+// It comes in two pieces.
+static fin::task<> takes_point(fin::reader &r) {
+    point p{0, 0};
+    CHECK_EQ(co_await co::read_object(r, p), 0);
+    CHECK(p.x == 3 && p.y == 0x7f000004);
+    ended++;
+}
+
+FIN_BLOCKING static void in_pieces() {
+    int fd[2];
+    point p{3, 0x7f000004};
+    CHECK_EQ(socketpair(AF_UNIX, SOCK_STREAM, 0, fd), 0);
+    fin::reader r(fd[1]);
+    fin::finish([&](fin::scope &s) {
+        s.async(takes_point(r));
+        CHECK_EQ(send(fd[0], &p, sizeof p - 1, 0), sizeof p - 1);
+        CHECK_EQ(fin_sleep(FIN_MS), 0);
+        CHECK_EQ(send(fd[0], reinterpret_cast<char *>(&p) + sizeof p - 1, 1, 0), 1);
+    });
+    close(fd[0]);
+    close(fd[1]);
+}
+
+// How much was transferred is 0 also where the coroutine cannot wait.
+static fin::task<> in_a_block(fin::reader &r, fin::writer &w) {
+    char c;
+    size_t done = 7;
+    fin::mutex m;
+    std::lock_guard<fin::mutex> hold(m);
+    for (int i = 0; i < 4; i++, done = 7) {
+        int error = i == 0   ? co_await co::read_all(r, &c, 1, &done)
+                    : i == 1 ? co_await co::write(w, "x", &done)
+                    : i == 2 ? co_await co::recv_all(0, &c, 1, 0, &done)
+                             : co_await co::write_all(0, &c, 1, &done);
+        CHECK_EQ(error, -EBUSY);
+        CHECK_EQ(done, 0);
+    }
+    ended++;
+}
+
 static fin::task<> writes_in_part(fin::writer &w, const std::string &much, size_t &done) {
     CHECK_EQ(co_await co::write(w, much.data(), much.size(), &done), -ECANCELED);
     ended++;
@@ -358,5 +398,10 @@ int main() {
     CHECK_EQ(ended, 15);
     in_part();
     CHECK_EQ(ended, 17);
+    in_pieces();
+    fin::reader unread(0);
+    fin::writer unwritten(1);
+    fin::finish(in_a_block(unread, unwritten));
+    CHECK_EQ(ended, 19);
     return 0;
 }

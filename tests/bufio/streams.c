@@ -3,6 +3,7 @@
 // without.
 #include <errno.h>
 #include <string.h>
+#include <unistd.h>
 
 #include <fin.h>
 
@@ -49,6 +50,19 @@ static int gives_nothing_on(void *unused, void *buffer, size_t size, struct fin_
     (void)unused, (void)buffer, (void)size;
     calls_on++;
     return fin_sleep_on((struct fin_on *)(void *)more, 10 * FIN_S, cont, state, state_size);
+}
+
+static ssize_t breaks_off(void *result, void *buffer, size_t size) {
+    (void)buffer, (void)size;
+    int error = fin_sleep(FIN_MS);
+    return error ? error : *(ssize_t *)result;
+}
+
+// What recv(2) says of a pipe.
+static int is_pipe(void *fd, void *buffer, size_t size, struct fin_more_on *more, fin_cont *cont, const void *state,
+                   size_t state_size) {
+    calls_on++;
+    return fin_recv_on((struct fin_on *)(void *)more, *(int *)fd, buffer, size, 0, cont, state, state_size);
 }
 
 // At once, a byte at a time, or too many.
@@ -171,6 +185,7 @@ static FIN_BLOCKING void without_stack(void) {
     static const struct fin_stream_calls both = {.read = gives_nothing, .read_on = gives_nothing_on},
                                          at_once = {.read = gives_nothing, .read_on = gives_bytes_on},
                                          line = {.read = gives_line}, none = {.read = is_no_socket},
+                                         pipes = {.read = is_no_socket, .read_on = is_pipe},
                                          never = {.write = takes, .write_on = takes_nothing_on},
                                          slow = {.write = takes, .write_on = takes_byte_on, .flush = flushes_it};
     reads_from(&both, NULL);
@@ -181,6 +196,12 @@ static FIN_BLOCKING void without_stack(void) {
     CHECK_EQ(told_by(line_on), -EIO);
     reads_from(&none, NULL);
     CHECK(told_by(line_on) == -ENOTSOCK && calls == 1); // which only of a descriptor means that it is a file
+    int fd[2];
+    CHECK_EQ(pipe(fd), 0);
+    reads_from(&pipes, &fd[0]);
+    CHECK(told_by(line_on) == -ENOTSOCK && calls_on == 1);
+    close(fd[0]);
+    close(fd[1]);
     reads_from(&line, NULL);
     CHECK(told_by(line_on) == 1 && calls == 1);
     fin_finish {
@@ -247,6 +268,36 @@ static FIN_BLOCKING void tied(void) {
     CHECK_EQ(written, 1);
 }
 
+// What ends while a flush waits ends that as well, which can be gone on with; but where the program has cancelled it, it
+// is known that it was.
+static FIN_BLOCKING void breaks_off_meanwhile(void) {
+    static const struct fin_stream_calls in = {.read = breaks_off}, late = {.write = takes_late};
+    static ssize_t results[] = {-ECONNRESET, 0};
+    for (int i = 0; i < 4; i++) {
+        fin_event_init(&may_write);
+        written = 0;
+        reads_from(&in, &results[i / 2]);
+        writes_to(&late);
+        fin_reader_tie(&r, &w);
+        CHECK_EQ(fin_writer_printf(&w, "a"), 1);
+        fin_timeout(10 * FIN_MS) {
+            if (i % 2)
+                fin_finish {
+                    CHECK(fin_async_cont(line_on, NULL, 0) != NULL);
+                }
+            else
+                told = (int)fin_reader_line(&r, &at);
+        }
+        CHECK_EQ(told, i < 2 ? -ECONNRESET : -ECANCELED);
+        CHECK_EQ(fin_writer_error(&w), i < 2 ? 0 : -ECANCELED);
+        CHECK_EQ(fin_writer_held(&w), 1);
+        fin_event_advance(&may_write, 1);
+        CHECK_EQ(fin_writer_flush(&w), 0);
+        CHECK_EQ(fin_writer_held(&w), 0);
+        CHECK_EQ(written, 1);
+    }
+}
+
 static FIN_BLOCKING void prints(void) {
     static const struct fin_stream_calls sink = {.write = takes};
     static char few[8];
@@ -269,6 +320,7 @@ int main(void) {
     without_stack();
     about_to_be_told();
     tied();
+    breaks_off_meanwhile();
     prints();
     return 0;
 }

@@ -5,6 +5,7 @@
 #include <optional>
 #include <stdexcept>
 #include <system_error>
+#include <unistd.h>
 
 #include <fin/co_all.hpp>
 
@@ -89,7 +90,37 @@ static fin::task<> cancelled_around() {
     co_await block.end();
 }
 
+// A wait itself: what it gives, unless the time cancelled it.
+static fin::task<> waits() {
+    int fd[2];
+    char c[4];
+    fin_awe *slot = nullptr;
+    CHECK_EQ(pipe(fd), 0);
+    auto a = co_await co::within(1ms, co::read(fd[0], c, sizeof c));
+    CHECK(!a);
+    CHECK_EQ(write(fd[1], "abc", 3), 3);
+    auto b = co_await co::within(1h, co::read(fd[0], c, sizeof c));
+    CHECK(b == 3);
+    auto d = co_await co::within(0, co::read(-1, c, sizeof c));
+    CHECK(!d || *d == -EBADF); // if that was first
+    auto e = co_await co::within(1ms, co::suspend(slot));
+    CHECK(!e);
+    auto f = co_await co::within(1ms, co::with_stack([]() FIN_BLOCKING { return fin_sleep(UINT64_MAX); }));
+    CHECK(!f);
+    // done in time, though told late
+    auto g = co_await co::within(1, co::with_stack([]() FIN_BLOCKING { return fin_sleep_nc(FIN_MS) + 5; }));
+    CHECK(g == 5);
+    co::finish block;
+    block.cancel();
+    auto h = co_await co::within(1h, co::read(fd[0], c, sizeof c));
+    CHECK(h == -ECANCELED); // from around
+    co_await block.end();
+    close(fd[0]);
+    close(fd[1]);
+}
+
 int main() {
+    fin::finish(waits());
     fin::finish(in_time());
     fin::finish(late());
     fin::finish(thrown());

@@ -7,7 +7,7 @@
 
 #include "process.h"
 
-static void cancels(void *block) { fin_cancel_block_(block); }
+static void cancels(void *block) { fin_block_cancel(block); }
 
 static void *cancels_without_awes(void *block) {
     cancels(block);
@@ -23,7 +23,7 @@ static void from_a_thread(void) {
     fin_finish_as(all) {
         struct fin_thread_handle h;
         fin_async_call(waits, NULL);
-        CHECK_EQ(fin_thread_start(&h, cancels, fin_cancel_as_needs_fin_finish_as_all), 0);
+        CHECK_EQ(fin_thread_start(&h, cancels, fin_block_as(all)), 0);
         fin_thread_join_nc(&h);
     }
 }
@@ -32,14 +32,14 @@ static void from_a_thread_without_awes(void) {
     fin_finish_as(all) {
         pthread_t t;
         fin_async_call(waits, NULL);
-        CHECK_EQ(pthread_create(&t, NULL, cancels_without_awes, fin_cancel_as_needs_fin_finish_as_all), 0);
+        CHECK_EQ(pthread_create(&t, NULL, cancels_without_awes, fin_block_as(all)), 0);
         CHECK_EQ(pthread_join(t, NULL), 0);
     }
 }
 
 static void from_the_pool(void) {
     fin_finish_as(all) {
-        CHECK_EQ(fin_offload(cancels, fin_cancel_as_needs_fin_finish_as_all), 0);
+        CHECK_EQ(fin_offload(cancels, fin_block_as(all)), 0);
     }
 }
 
@@ -52,7 +52,7 @@ static void tells(void *unused) {
 
 static void waits_and_cancels(void *block) {
     if (fin_event_await(&failed, 1) == 0)
-        fin_cancel_block_(block);
+        fin_block_cancel(block);
 }
 
 static void is_cancelled(void *unused) {
@@ -63,7 +63,7 @@ static void is_cancelled(void *unused) {
 static void by_an_event(void) {
     fin_finish_as(all) {
         fin_async_call(is_cancelled, NULL);
-        fin_async_call(waits_and_cancels, fin_cancel_as_needs_fin_finish_as_all);
+        fin_async_call(waits_and_cancels, fin_block_as(all));
         CHECK_EQ(fin_offload(tells, NULL), 0);
     }
 }

@@ -136,6 +136,22 @@ static void reaped_by_others(void) {
     }
     CHECK_EQ(c->result, -ECHILD);
     CHECK_EQ(open_descriptors(), before);
+    CHECK_EQ(fin_wait(c->p, NULL), -ECHILD); // nobody waits for it
+}
+
+// What is no child's stays the caller's.
+static void no_child(void) {
+    struct child *c = &all[1];
+    int fd = open("/dev/null", O_RDONLY);
+    c->own = (struct fin_process){.fd = fd};
+    for (int i = 0; i < 2; i++) {
+        fin_finish {
+            CHECK(fin_async_cont(begin, &c, sizeof c) != NULL);
+        }
+        CHECK(c->result < 0 && c->result != -EBUSY && c->result != -ECHILD);
+        CHECK_EQ(c->own.fd, fd);
+    }
+    close(fd);
 }
 
 static void never(void *state, int result) {
@@ -164,6 +180,7 @@ int main(void) {
     not_cancelled(false);
     not_cancelled(true);
     reaped_by_others();
+    no_child();
     CHECK_EQ(start_own(c, "exit 0"), 0);
     CHECK_EQ(fin_wait_on(c->p, NULL, &c->on, never, NULL, 0), -EINVAL); // not an AWE that could
     fin_finish {

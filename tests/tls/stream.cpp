@@ -116,6 +116,155 @@ FIN_BLOCKING static void not_connected() {
     CHECK_EQ(writes.close(), -EBADF);
 }
 
+// The peer went away in the handshake, and what OpenSSL had to say cannot be sent: nothing was lost.
+FIN_BLOCKING static void nobody_there(bool by_coroutine) {
+    two t;
+    fin::tls_stream s(servers, t.take(0));
+    close(t.fd[1]);
+    CHECK_EQ(s.accept(), -ECONNABORTED);
+    int error = 1;
+    if (by_coroutine)
+        fin::finish([&](fin::scope &scope) { scope.async([&]() -> fin::task<> { error = co_await co::close(s); }); });
+    else
+        error = s.close();
+    CHECK_EQ(error, 0);
+}
+
+// The end of what one end writes; what the other says comes after that.
+FIN_BLOCKING static void half_closed() {
+    two t;
+    fin::tls_stream s(servers, t.take(0)), peer(clients, t.take(1));
+    fin::finish([&](fin::scope &scope) {
+        scope.async([&]() -> fin::task<> {
+            std::string_view line;
+            CHECK_EQ(co_await co::accept(s), 0);
+            CHECK_EQ(co_await co::write(s.out, "all\n"), 0);
+            CHECK_EQ(co_await co::shutdown(s), 0);
+            CHECK_EQ(co_await co::line(s.in, line), 0);
+            CHECK(line == "late");
+            CHECK_EQ(co_await co::line(s.in, line), -ENODATA);
+            CHECK_EQ(co_await co::close(s), 0);
+            CHECK_EQ(co_await co::shutdown(s), -EBADF);
+            ended++;
+        });
+        std::string_view line;
+        CHECK_EQ(peer.connect("localhost"), 0);
+        CHECK_EQ(peer.in.line(line), 0);
+        CHECK(line == "all");
+        CHECK_EQ(peer.in.line(line), -ENODATA);
+        CHECK_EQ(peer.out.write("late\n"), 0);
+        CHECK_EQ(peer.shutdown(), 0);
+        CHECK_EQ(peer.shutdown(), 0);
+        CHECK_EQ(peer.close(), 0);
+        CHECK_EQ(peer.shutdown(), -EBADF);
+    });
+    CHECK_EQ(ended, 1);
+}
+
+// What is assigned to ends first, as at its end.
+FIN_BLOCKING static void assigned() {
+    two t, other;
+    std::string_view line;
+    fin::tls_stream s(servers, t.take(0)), peer(clients, t.take(1));
+    fin::finish([&](fin::scope &scope) {
+        scope.async([&]() FIN_BLOCKING { CHECK_EQ(s.accept(), 0); });
+        CHECK_EQ(peer.connect("localhost"), 0);
+    });
+    CHECK_EQ(s.out.write("flushed\n"), 0);
+    s = fin::tls_stream(servers, other.take(0));
+    CHECK_EQ(s.fd.get(), other.fd[0]);
+    CHECK_EQ(peer.in.line(line), 0);
+    CHECK(line == "flushed");
+    CHECK_EQ(peer.in.line(line), -ECONNABORTED);
+    fin::tls_stream there(clients, other.take(1));
+    fin::finish([&](fin::scope &scope) {
+        scope.async([&]() FIN_BLOCKING { CHECK_EQ(s.accept(), 0); });
+        CHECK_EQ(there.connect("localhost"), 0);
+    });
+    CHECK_EQ(s.out.write("more\n"), 0);
+    CHECK_EQ(s.shutdown(), 0);
+    CHECK_EQ(there.in.line(line), 0);
+    CHECK(line == "more");
+}
+
+// The client says all, and goes, before the server has sent its tickets: what it said is there.
+FIN_BLOCKING static void short_lived(bool by_coroutine) {
+    two t;
+    fin::tls_stream s(servers, t.take(0)), peer(clients, t.take(1));
+    std::string_view line;
+    fin::finish([&](fin::scope &scope) {
+        if (by_coroutine)
+            scope.async([&]() -> fin::task<> {
+                CHECK_EQ(co_await co::accept(s), 0);
+                CHECK_EQ(co_await co::line(s.in, line), 0);
+            });
+        else
+            scope.async([&]() FIN_BLOCKING {
+                CHECK_EQ(s.accept(), 0);
+                CHECK_EQ(s.in.line(line), 0);
+            });
+        CHECK_EQ(peer.connect("localhost"), 0);
+        CHECK_EQ(peer.out.write("hello\n"), 0);
+        CHECK_EQ(peer.close(), 0);
+    });
+    CHECK(line == "hello");
+    CHECK_EQ(s.in.line(line), -ENODATA);
+    CHECK_EQ(s.close(), 0);
+}
+
+// Gone without a word, where nothing was to be written, or something was.
+FIN_BLOCKING static void peer_vanishes(bool writes) {
+    two t;
+    fin::tls_stream s(servers, t.take(0)), peer(clients, t.take(1));
+    std::string_view line;
+    fin::finish([&](fin::scope &scope) {
+        scope.async([&]() FIN_BLOCKING { CHECK_EQ(s.accept(), 0); });
+        CHECK_EQ(peer.connect("localhost"), 0);
+    });
+    peer.fd = fin::descriptor();
+    int error = s.in.line(line); // it had not read the tickets, or it had
+    CHECK(error == -ECONNRESET || error == -ECONNABORTED);
+    if (writes)
+        CHECK_EQ(s.out.write("lost"), 0);
+    CHECK_EQ(s.close(), writes ? -EPIPE : 0);
+    CHECK_EQ(s.close(), -EBADF);
+}
+
+// Names are compared; a cancelled block does not hold up what is not cancelled; sizes are as asked for.
+FIN_BLOCKING static void handshakes() {
+    for (int i = 0; i < 4; i++) {
+        two t;
+        fin::tls_stream s(servers, t.take(0), 64), peer(clients, t.take(1), 64);
+        const char *host = i % 2 ? "elsewhere" : "localhost";
+        int expected = i % 2 ? -EKEYREJECTED : 0, error = 1;
+        fin::finish([&](fin::scope &scope) {
+            scope.cancel();
+            CHECK_EQ(s.accept(), -ECANCELED);
+            CHECK_EQ(peer.connect(host), -ECANCELED);
+            scope.async([&]() -> fin::task<> {
+                CHECK_EQ(co_await co::accept(s), -ECANCELED);
+                CHECK_EQ(co_await co::connect(peer, host), -ECANCELED);
+            });
+            if (i >= 2)
+                return;
+            scope.async([&]() FIN_BLOCKING { (void)s.accept_nc(); });
+            error = peer.connect_nc(host);
+        });
+        if (i >= 2)
+            fin::finish([&](fin::scope &scope) {
+                scope.async([&]() -> fin::task<> { error = co_await co::connect(peer, host); });
+                scope.async([&]() -> fin::task<> { (void)co_await co::accept(s); });
+            });
+        CHECK_EQ(error, expected);
+        std::string_view bytes;
+        std::string much(65, 'x');
+        CHECK_EQ(peer.out.try_write(much), -EMSGSIZE);
+        CHECK_EQ(peer.in.try_peek(65, bytes), -EMSGSIZE);
+        CHECK_EQ(peer.out.try_write(much.substr(1)), 0);
+        CHECK_EQ(peer.out.discard(), 64);
+    }
+}
+
 // The server hears why: it is told at the latest at the end.
 FIN_BLOCKING static void refused() {
     two t;
@@ -150,6 +299,15 @@ FIN_BLOCKING static void not_made() {
         thrown = e.code() == std::errc::invalid_argument;
     }
     CHECK(thrown);
+    int refusals = 0;
+    for (bool has_context : {false, true}) {
+        try {
+            fin::tls_stream s(has_context ? clients : nullptr, has_context ? fin::descriptor() : fin::descriptor(dup(0)));
+        } catch (const std::system_error &e) {
+            refusals += e.code() == std::errc::invalid_argument;
+        }
+    }
+    CHECK_EQ(refusals, 2);
     CHECK_EQ(recv(t.fd[1], &c, 1, 0), 0);
     close(t.fd[1]);
 }
@@ -164,6 +322,7 @@ FIN_BLOCKING static void closes_in_vain(bool by_coroutine) {
         CHECK_EQ(peer.connect("localhost"), 0);
     });
     fill(fd);
+    CHECK_EQ(s.out.write("pending"), 0);
     fin::finish([&](fin::scope &scope) {
         if (by_coroutine)
             scope.async([&]() -> fin::task<> {
@@ -179,6 +338,14 @@ FIN_BLOCKING static void closes_in_vain(bool by_coroutine) {
         scope.cancel();
     });
     CHECK(!s.fd);
+    char c;
+    two other; // what was on its way goes nowhere
+    CHECK_EQ(other.fd[0], fd);
+    CHECK_EQ(s.close(), -EBADF);
+    CHECK_EQ(s.shutdown(), -EBADF);
+    CHECK_EQ(recv(other.fd[1], &c, 1, MSG_DONTWAIT), -1);
+    for (int number : other.fd)
+        close(number);
 }
 
 // ---- as a coroutine
@@ -238,6 +405,16 @@ int main() {
     not_connected();
     refused();
     not_made();
+    nobody_there(false);
+    nobody_there(true);
+    ended = 0;
+    half_closed();
+    assigned();
+    for (bool either : {false, true}) {
+        short_lived(either);
+        peer_vanishes(either);
+    }
+    handshakes();
     many();
     ended = 0;
     closes_in_vain(false);
