@@ -6,6 +6,7 @@
 
 #include <openssl/ssl.h>
 #include <openssl/x509v3.h>
+#include <stdbool.h>
 
 struct certificate {
     EVP_PKEY *key;

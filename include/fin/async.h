@@ -271,6 +271,7 @@ void fin_checked_code_does_not_run_(void);
 #define fin_async_eager FIN_ASYNC_EAGER_(__COUNTER__)
 #define fin_block() ((struct fin_finish_block *)fin_cancel_must_be_inside_fin_finish)
 #define fin_block_as(label) ((struct fin_finish_block *)fin_cancel_as_needs_fin_finish_as_##label)
+// Of the calling thread. Does not block.
 static inline void fin_block_cancel(struct fin_finish_block *block) { fin_cancel_block_(block); }
 #endif
 #endif

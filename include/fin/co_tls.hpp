@@ -21,8 +21,7 @@
 namespace fin {
 namespace co {
 
-// As the functions of fin::tls_stream with these names; `host` must stay until then. Where the coroutine cannot wait
-// (-EBUSY, -ENOMEM) close() leaves it open, as with a fin::stream.
+// As the functions of fin::tls_stream with these names; `host` must stay until then.
 inline auto connect(tls_stream &s, const char *host) {
     auto start = [&s, host](auto... rest) { return s.fd ? fin_tls_connect_on(s.native_handle(), host, rest...) : -EBADF; };
     return detail::operation<decltype(start), fin_more_on>(start);
@@ -46,6 +45,7 @@ FIN_TAGGED_ inline task<int> tells_end(tls_stream &s) {
 
 namespace co {
 
+// But where the coroutine cannot wait (-EBUSY, -ENOMEM) it is open as before, as with a fin::stream.
 FIN_TAGGED_ inline task<int> close(tls_stream &s) {
     return detail::close_flushed(s, detail::tells_end);
 }

@@ -79,7 +79,8 @@ int fin_spawn_nc(struct fin_process *p, const struct fin_spawn *how);
 
 // Waits until the process has ended, and reaps it: the handle is used up. *status is as waitpid's: WIFEXITED(*status) ... ;
 // it may be NULL. Returns 0; -ECANCELED, and the process has not been reaped; -ECHILD if it has ended and somebody else
-// reaped it, or the handle is used up; -EBUSY if another AWE waits for the same handle. Blocking. From any thread.
+// reaped it, or the handle is used up; -EBUSY if another AWE waits for the same handle, also one whose wait has just been
+// cancelled and that has not run since. Blocking. From any thread.
 FIN_BLOCKING int fin_wait(struct fin_process *p, int *status);
 FIN_BLOCKING int fin_wait_nc(struct fin_process *p, int *status);
 
