@@ -22,6 +22,7 @@ inline void none(size_t *done) noexcept { // also where the coroutine cannot wai
     if (done)
         *done = 0;
 }
+template <class Owner, class Handle> concept owns = std::is_same_v<typename Owner::native_handle_type, Handle *>;
 } // namespace detail
 
 namespace co {
@@ -131,6 +132,14 @@ inline auto next(fin_signals &set, fin_signal_info &info) {
 }
 inline auto wait(fin_process &p, int &status) { return detail::stored_last<fin_more_on, fin_wait_on>(&p, &status); }
 inline auto wait_nc(fin_process &p, int &status) { return detail::stored_last<fin_more_on, fin_wait_on_nc>(&p, &status); }
+// The same of a fin::process and a fin::signal_set (<fin/process.hpp>).
+template <detail::owns<fin_process> Process> auto wait(Process &p, int &status) { return wait(*p.native_handle(), status); }
+template <detail::owns<fin_process> Process> auto wait_nc(Process &p, int &status) {
+    return wait_nc(*p.native_handle(), status);
+}
+template <detail::owns<fin_signals> Set> auto next(Set &set, fin_signal_info &info) {
+    return next(*set.native_handle(), info);
+}
 // <fin/stream.h>: the next connection, or piece.
 inline auto next(fin_acceptor *a) { return detail::stored_last<fin_on, fin_acceptor_next_on>(a); }
 inline auto next(fin_receiver *r, void *&piece) { return detail::stored_last<fin_on, fin_receiver_next_on>(r, &piece); }

@@ -1,13 +1,16 @@
 // SPDX-License-Identifier: BSD-2-Clause
 // co::within: what a task returned or threw in time, or nothing; the task has ended when that is known.
 #include <chrono>
+#include <csignal>
 #include <memory>
 #include <optional>
 #include <stdexcept>
+#include <sys/wait.h>
 #include <system_error>
 #include <unistd.h>
 
 #include <fin/co_all.hpp>
+#include <fin/process.hpp>
 
 #include "lives.hpp"
 
@@ -90,6 +93,24 @@ static fin::task<> cancelled_around() {
     co_await block.end();
 }
 
+// A child and a set of signals that have owners.
+static fin::task<> owned() {
+    fin_signal_info info;
+    int status = -1;
+    fin::signal_set set({SIGUSR1});
+    auto a = co_await co::within(1ms, co::next(set, info));
+    CHECK(!a);
+    CHECK_EQ(raise(SIGUSR1), 0);
+    auto b = co_await co::within(1h, co::next(set, info));
+    CHECK(b == 0 && info.signal == SIGUSR1);
+    fin::process child({"sleep", "1000"});
+    auto c = co_await co::within(1ms, co::wait(child, status));
+    CHECK(!c);
+    CHECK_EQ(child.kill(SIGTERM), 0);
+    CHECK_EQ(co_await co::wait_nc(child, status), 0);
+    CHECK(WIFSIGNALED(status));
+}
+
 // A wait itself: what it gives, unless the time cancelled it.
 static fin::task<> waits() {
     int fd[2];
@@ -121,6 +142,11 @@ static fin::task<> waits() {
 
 int main() {
     fin::finish(waits());
+    try {
+        fin::finish(owned());
+    } catch (const std::system_error &e) {
+        CHECK(e.code().value() == ENOSYS); // no pidfds here
+    }
     fin::finish(in_time());
     fin::finish(late());
     fin::finish(thrown());
