@@ -15,10 +15,10 @@
 //     fin_cancel();                  asks everything that waits inside the innermost enclosing finish to stop waiting. In
 //                                    the block's own thread only
 //     fin_cancel_as(label);          the same for the enclosing finish with that label
-//     fin_block(), fin_block_as(label)
+//     fin_this_block(), fin_block_as(label)
 //                                    the innermost enclosing finish, and that with the label, for those who are elsewhere in
 //                                    the thread: a struct fin_finish_block *, which is valid while the block lasts
-//     fin_block_cancel(block);       as fin_cancel, of that block. Does not block. (In C++: the fin::scope itself.)
+//     fin_cancel_block(block);       as fin_cancel, of that block. Does not block. (In C++: the fin::scope itself.)
 //
 // An async belongs to the innermost finish block that is written around it. An async directly inside the body of another
 // belongs to the same block. It may outlive that body (rule Async-2), so it must not use the body's own locals after the
@@ -269,10 +269,10 @@ void fin_checked_code_does_not_run_(void);
 #define fin_finish_nc FIN_FINISH_(FIN_FINISH_NC, fin_no_label_)
 #define fin_async FIN_ASYNC_(__COUNTER__)
 #define fin_async_eager FIN_ASYNC_EAGER_(__COUNTER__)
-#define fin_block() ((struct fin_finish_block *)fin_cancel_must_be_inside_fin_finish)
+#define fin_this_block() ((struct fin_finish_block *)fin_cancel_must_be_inside_fin_finish)
 #define fin_block_as(label) ((struct fin_finish_block *)fin_cancel_as_needs_fin_finish_as_##label)
 // Of the calling thread. Does not block.
-static inline void fin_block_cancel(struct fin_finish_block *block) { fin_cancel_block_(block); }
+static inline void fin_cancel_block(struct fin_finish_block *block) { fin_cancel_block_(block); }
 #endif
 #endif
 

@@ -174,7 +174,7 @@ static FIN_BLOCKING void flushes(void *flush) {
     f->is_over = true;
     fin_event_advance(&f->over, 1);
     if (f->error || f->ends_reading)
-        fin_block_cancel(f->block);
+        fin_cancel_block(f->block);
 }
 
 // What was written may be what the peer waits for; and the peer may not read before its own writes have been read. So the
@@ -187,7 +187,7 @@ bool fin_reader_flush_tied(struct fin_reader *r, void *buffer, size_t size, bool
     bool reads = false;
     fin_event_init(&f.over);
     fin_finish {
-        f.block = fin_block();
+        f.block = fin_this_block();
         fin_async_call(flushes, &f);
         if (!f.is_over && reads_on) {
             fin_timeout(FIN_MS) {

@@ -49,7 +49,7 @@ static FIN_BLOCKING void attempt(void *attempts) {
     if (error == 0 && all->fd < 0) {
         all->fd = fd;
         all->place = place;
-        fin_block_cancel(all->block);
+        fin_cancel_block(all->block);
         return;
     }
     fin_io_take(all->io, place);
@@ -96,7 +96,7 @@ int fin_connect_any(const struct addrinfo *list, uint64_t delay) {
     if (error)
         return error;
     fin_finish {
-        all.block = fin_block();
+        all.block = fin_this_block();
         while (!fin_cancelled() && (all.next = next(&order))) {
             uint64_t before = fin_event_read(&all.failures);
             fin_async_call(attempt, &all);

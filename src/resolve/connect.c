@@ -66,7 +66,7 @@ static FIN_BLOCKING void search_by(struct search *s, int which, int family) {
     s->error[which] = r;
     if (r >= 0 && s->fd < 0) {
         s->fd = r;
-        fin_block_cancel(s->block);
+        fin_cancel_block(s->block);
     } else if (r >= 0) {
         close(r);
     }
@@ -102,7 +102,7 @@ int fin_connect_host(const char *host, const char *service) {
     struct search s = {.host = host, .service = service, .fd = -1};
     fin_event_init(&s.ipv6);
     fin_finish {
-        s.block = fin_block();
+        s.block = fin_this_block();
         fin_async_call(search_ipv6, &s);
         fin_async_call(search_ipv4, &s);
     }

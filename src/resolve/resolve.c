@@ -294,7 +294,7 @@ static void tell_driver(struct resolver *r) {
         return;
     r->looked = true;
     if (due(r) + 2 * FIN_MS < r->until)
-        fin_block_cancel(r->wait);
+        fin_cancel_block(r->wait);
 }
 
 // Waits until a socket is ready or a time-out of c-ares is over, and lets it work.
@@ -305,7 +305,7 @@ static FIN_BLOCKING int drive(struct resolver *r) {
     r->until = due(r);
     r->looked = false;
     fin_deadline(r->until) {
-        r->wait = fin_block();
+        r->wait = fin_this_block();
         n = fin_poll(r->epoll, POLLIN);
         r->wait = NULL;
     }

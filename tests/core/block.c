@@ -16,7 +16,7 @@ static FIN_BLOCKING void serves(void *number) {
     int i = (int)(intptr_t)number;
     while (result[i] == 0) {
         fin_finish {
-            idle[i] = fin_block();
+            idle[i] = fin_this_block();
             result[i] = fin_sleep(i == 1 ? FIN_MS : 20 * FIN_S);
             idle[i] = NULL;
         }
@@ -31,7 +31,7 @@ static FIN_BLOCKING void serves(void *number) {
 static void end_idle(void) {
     for (int i = 0; i < MANY; i++)
         if (idle[i])
-            fin_block_cancel(idle[i]);
+            fin_cancel_block(idle[i]);
 }
 
 static void idle_ones_end(void) {
@@ -56,12 +56,12 @@ static FIN_BLOCKING void waits_within(void *unused) {
         fin_finish {
             fin_finish_nc {
                 outer = fin_block_as(around);
-                inner = fin_block();
+                inner = fin_this_block();
                 CHECK(inner != outer);
                 CHECK_EQ(fin_sleep(3 * FIN_MS), 0);
                 LOG("shielded ");
                 fin_finish {
-                    inner = fin_block();
+                    inner = fin_this_block();
                     CHECK_EQ(fin_sleep(20 * FIN_S), -ECANCELED);
                     LOG("inner ");
                 }
@@ -77,10 +77,10 @@ static FIN_BLOCKING void waits_within(void *unused) {
 static void nested(void) {
     fin_finish {
         fin_async_call(waits_within, NULL);
-        fin_block_cancel(outer);
+        fin_cancel_block(outer);
         CHECK_EQ(fin_sleep(10 * FIN_MS), 0);
         CHECK_LOG("shielded ");
-        fin_block_cancel(inner);
+        fin_cancel_block(inner);
     }
     CHECK_LOG("shielded inner outer ");
 }
@@ -89,13 +89,13 @@ static void nested(void) {
 static void its_own(void) {
     fin_finish_as(all) {
         fin_finish {
-            CHECK(fin_block() != fin_block_as(all));
-            fin_block_cancel(fin_block());
+            CHECK(fin_this_block() != fin_block_as(all));
+            fin_cancel_block(fin_this_block());
             CHECK_EQ(fin_sleep(FIN_S), -ECANCELED);
         }
         CHECK(!fin_cancelled());
-        CHECK(fin_block() == fin_block_as(all));
-        fin_block_cancel(fin_block_as(all));
+        CHECK(fin_this_block() == fin_block_as(all));
+        fin_cancel_block(fin_block_as(all));
         CHECK(fin_cancelled());
     }
 }

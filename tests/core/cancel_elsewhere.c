@@ -7,7 +7,7 @@
 
 #include "process.h"
 
-static void cancels(void *block) { fin_block_cancel(block); }
+static void cancels(void *block) { fin_cancel_block(block); }
 
 static void *cancels_without_awes(void *block) {
     cancels(block);
@@ -52,7 +52,7 @@ static void tells(void *unused) {
 
 static void waits_and_cancels(void *block) {
     if (fin_event_await(&failed, 1) == 0)
-        fin_block_cancel(block);
+        fin_cancel_block(block);
 }
 
 static void is_cancelled(void *unused) {

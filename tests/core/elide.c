@@ -44,8 +44,8 @@ int main(void) {
         fin_finish_nc {
             fin_cancel();
             fin_cancel_as(outer);
-            fin_block_cancel(fin_block());
-            fin_block_cancel(fin_block_as(outer));
+            fin_cancel_block(fin_this_block());
+            fin_cancel_block(fin_block_as(outer));
         }
         CHECK(!fin_cancelled());
     }
