@@ -32,8 +32,9 @@
 
 namespace fin {
 
-// A child process. Where it has not been waited for, the destructor abandons it, as fin_abandon: it goes on, and is reaped
-// when it ends; kill() before if it is not to. If an AWE waits for it then the program ends, with a message.
+// A child process. Where it has not been waited for, the destructor and an assignment abandon it, as fin_abandon: it goes
+// on, and is reaped when it ends; kill() before if it is not to. (Where that fails, for want of descriptors or memory,
+// nobody hears of it, and it stays a zombie.) If an AWE waits for it then the program ends, with a message.
 class process {
 public:
     FIN_TAGGED_ explicit process(const struct fin_spawn &how) : p_(new fin_process{0, -1, 0}) {

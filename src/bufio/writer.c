@@ -64,7 +64,8 @@ int fin_writer_flush_all(struct fin_writer *w) {
 void fin_writer_goes_on(struct fin_writer *w) {
     if (fin_mutex_trylock(&w->turn) != 0) // who writes now finds out for himself
         return;
-    w->failed = 0;
+    if (w->failed == -ECANCELED) // it was the last
+        w->failed = 0;
     fin_mutex_unlock(&w->turn);
 }
 

@@ -31,7 +31,7 @@ static bool is_out_of_reach(int error) {
 }
 
 static void failed(struct attempts *all, int error) {
-    if (all->error == 0 || is_out_of_reach(all->error))
+    if (all->error == 0 || (is_out_of_reach(all->error) && !is_out_of_reach(error)))
         all->error = error;
     fin_event_advance(&all->failures, 1);
 }

@@ -31,6 +31,7 @@ struct search {
     struct fin_event ipv6;
     uint64_t begun; // connecting by IPv6
     int fd, error[2];
+    bool looked_up[2]; // it has addresses
 };
 
 static FIN_BLOCKING void let_ipv6_begin(struct search *s) {
@@ -44,13 +45,14 @@ static FIN_BLOCKING void let_ipv6_begin(struct search *s) {
     }
 }
 
-static FIN_BLOCKING int connect_by(struct search *s, int family) {
+static FIN_BLOCKING int connect_by(struct search *s, int which, int family) {
     const struct addrinfo hints = {.ai_family = family, .ai_socktype = SOCK_STREAM};
     struct addrinfo *list;
     int r = fin_getaddrinfo(s->host, s->service, &hints, &list);
     if (r != 0)
         return r;
-    if (family == AF_INET6) {
+    s->looked_up[which] = true;
+    if (which == IPV6) {
         s->begun = fin_now();
         fin_event_advance(&s->ipv6, HAS_ADDRESSES);
     } else {
@@ -62,7 +64,7 @@ static FIN_BLOCKING int connect_by(struct search *s, int family) {
 }
 
 static FIN_BLOCKING void search_by(struct search *s, int which, int family) {
-    int r = connect_by(s, family);
+    int r = connect_by(s, which, family);
     s->error[which] = r;
     if (r >= 0 && s->fd < 0) {
         s->fd = r;
@@ -80,23 +82,14 @@ static FIN_BLOCKING void search_ipv6(void *search) {
 
 static FIN_BLOCKING void search_ipv4(void *search) { search_by(search, IPV4, AF_INET); }
 
-// How much an error says of the peer: nothing where there is no such address, and little where there is no way to it.
-static int says(int error) {
-    switch (error) {
-    case -ENODATA:
-        return 0;
-    case -ENOENT:
-        return 1;
-    case -ENETUNREACH:
-    case -EADDRNOTAVAIL:
-    case -EAFNOSUPPORT:
-        return 2;
-    default:
-        return 3;
-    }
+// How far a family has got: it has no addresses, or they are not known; they are out of reach; or it failed otherwise.
+static int distance(const struct search *s, int which) {
+    int error = s->error[which];
+    bool out_of_reach = error == -ENETUNREACH || error == -EHOSTUNREACH || error == -EADDRNOTAVAIL || error == -EAFNOSUPPORT;
+    return s->looked_up[which] ? out_of_reach ? 2 : 3 : error != -ENODATA;
 }
 
-static int why(const struct search *s) { return s->error[says(s->error[IPV4]) > says(s->error[IPV6]) ? IPV4 : IPV6]; }
+static int why(const struct search *s) { return s->error[distance(s, IPV4) > distance(s, IPV6) ? IPV4 : IPV6]; }
 
 int fin_connect_host(const char *host, const char *service) {
     struct search s = {.host = host, .service = service, .fd = -1};

@@ -68,7 +68,7 @@ bool fin_tls_all_sent(struct fin_tls *t) {
     t->out_size = t->behind_size;
     t->behind = NULL;
     t->behind_end = t->behind_size = 0;
-    t->has_data &= t->out != NULL;
+    t->has_data = false; // which lies at the begin of `out` only
     return !t->out;
 }
 

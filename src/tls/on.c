@@ -265,7 +265,7 @@ int fin_tls_read_on(struct fin_tls *t, void *buffer, size_t bytes, struct fin_mo
 
 static void makes_room(struct operation *o, int r);
 
-static void taken(struct operation *o, int r) { tell(o, r == 0 || (r == -ECANCELED && !o->ends) ? o->result : r); }
+static void taken(struct operation *o, int r) { tell(o, o->ends ? r : (int)fin_tls_written(o->t, o->result, r)); }
 
 // Pre: there is room, or r is why not.
 static void takes(struct operation *o, int r) {

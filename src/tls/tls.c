@@ -410,6 +410,12 @@ ssize_t fin_tls_take(struct fin_tls *t, const void *data, size_t size) {
     return (ssize_t)n;
 }
 
+// The record cannot be taken back, and is sent later, by who can. Only where nobody ever can, it has not been written.
+ssize_t fin_tls_written(const struct fin_tls *t, ssize_t n, int r) {
+    bool is_over = r == -EPIPE || r == -ECONNRESET || r == -ETIMEDOUT || r == -EBADF || r == -ENOTSOCK || r == -ENOTCONN;
+    return t->error ? t->error : is_over ? r : n;
+}
+
 int fin_tls_take_end(struct fin_tls *t) {
     if (t->ended)
         return 0;
@@ -426,8 +432,7 @@ ssize_t fin_tls_write(struct fin_tls *t, const void *data, size_t size) {
     ssize_t r = make_room(t), n = r ? r : fin_tls_take(t, data, size);
     if (n <= 0)
         return n;
-    r = send_all(t);
-    return r == 0 || r == -ECANCELED ? n : r;
+    return fin_tls_written(t, n, send_all(t));
 }
 
 int fin_tls_shutdown(struct fin_tls *t) {

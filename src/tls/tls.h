@@ -37,6 +37,7 @@ int fin_tls_begin_accept(struct fin_tls *t);
 int fin_tls_handshake_step(struct fin_tls *t); // pre: t->reading is held. Of the latter, all is to be sent for -EAGAIN, too
 int fin_tls_room_step(struct fin_tls *t);      // 0: OpenSSL takes data, and there is room for a record
 ssize_t fin_tls_take(struct fin_tls *t, const void *data, size_t size); // pre: just that. A count, to be sent; or an error
+ssize_t fin_tls_written(const struct fin_tls *t, ssize_t n, int r); // what there is to say of that, where sending came to r
 int fin_tls_take_end(struct fin_tls *t);
 int fin_tls_socket_error(struct fin_tls *t); // or 0
 // What sending came to; but of who is gone, and was to get no more than OpenSSL's own, such as tickets, it is 0.

@@ -298,6 +298,33 @@ static FIN_BLOCKING void breaks_off_meanwhile(void) {
     }
 }
 
+static ssize_t gives_and_lets(void *unused, void *buffer, size_t size) {
+    (void)unused, (void)size;
+    fin_event_advance(&may_write, 1);
+    memcpy(buffer, "a\n", 2);
+    return 2;
+}
+static ssize_t fails_late(void *unused, const void *data, size_t size) {
+    (void)unused, (void)data, (void)size;
+    int error = fin_event_await(&may_write, 1);
+    return error ? error : -EPIPE;
+}
+
+// What was read ends the reader's own flush, which had no turn, and forgives nobody else's error.
+static FIN_BLOCKING void others_fail(void) {
+    static const struct fin_stream_calls in = {.read = gives_and_lets}, fails = {.write = fails_late};
+    fin_event_init(&may_write);
+    reads_from(&in, NULL);
+    writes_to(&fails);
+    fin_reader_tie(&r, &w);
+    CHECK_EQ(fin_writer_printf(&w, "a"), 1);
+    fin_finish {
+        fin_async { CHECK_EQ(fin_writer_flush(&w), -EPIPE); };
+        CHECK_EQ(fin_reader_line(&r, &at), 1);
+    }
+    CHECK_EQ(fin_writer_error(&w), -EPIPE);
+}
+
 static FIN_BLOCKING void prints(void) {
     static const struct fin_stream_calls sink = {.write = takes};
     static char few[8];
@@ -321,6 +348,7 @@ int main(void) {
     about_to_be_told();
     tied();
     breaks_off_meanwhile();
+    others_fail();
     prints();
     return 0;
 }

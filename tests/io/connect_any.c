@@ -146,7 +146,12 @@ static FIN_BLOCKING void none_gets_through(void) {
     CHECK_EQ(fin_connect_any(&l.info[2], LONG), -ENOENT);
     CHECK_EQ(fin_connect_any(&l.info[1], LONG), -ECONNREFUSED); // the first to fail
     CHECK_EQ(fin_connect_any(l.info, LONG), -ECONNREFUSED);
+    struct sockaddr_in group = {.sin_family = AF_INET, .sin_port = htons(9)};
+    inet_pton(AF_INET, "224.0.0.1", &group.sin_addr); // nobody connects to that
     l.info[0].ai_next = NULL;
+    CHECK_EQ(fin_connect_any(l.info, LONG), -EAFNOSUPPORT);
+    add_in(&l, &group);
+    l.info[0].ai_next = &l.info[3];
     CHECK_EQ(fin_connect_any(l.info, LONG), -EAFNOSUPPORT);
     l.info[2].ai_next = l.info;
     CHECK_EQ(fin_connect_any(&l.info[2], LONG), -ENOENT);

@@ -164,6 +164,9 @@ int main(void) {
         until_open_descriptors(before);
         either_family();
         neither();
+        use_server(&server, 50, 1);
+        CHECK_EQ(fin_connect_host("i.test", port), -ECONNREFUSED); // it got further than the one that nobody answers
+        CHECK_EQ(fin_connect_host("s.test", port), -ETIMEDOUT);
         fin_cancel();
     }
     return 0;
