@@ -69,6 +69,7 @@ bool fin_tls_all_sent(struct fin_tls *t) {
     t->behind = NULL;
     t->behind_end = t->behind_size = 0;
     t->has_data = false; // which lies at the begin of `out` only
+    t->has_answers &= t->out != NULL;
     return !t->out;
 }
 

@@ -86,10 +86,13 @@ static FIN_BLOCKING int send_all(struct fin_tls *t) {
 
 int fin_tls_flush(struct fin_tls *t) { return fin_tls_flushed(t, send_all(t)); }
 
-// A reader that waited until the peer reads might wait for a peer that does the same: so it waits for either.
+// A reader that waited until the peer reads might wait for a peer that does the same: so it waits for either. Who is sending
+// may be cancelled before its answers are sent.
 bool fin_tls_send_some(struct fin_tls *t) {
-    if (fin_tls_all_sent(t) || fin_mutex_trylock(&t->sending) != 0)
+    if (fin_tls_all_sent(t))
         return false;
+    if (fin_mutex_trylock(&t->sending) != 0)
+        return t->has_answers;
     ssize_t n = send(t->fd, t->out + t->out_at, t->out_end - t->out_at, MSG_DONTWAIT | MSG_NOSIGNAL);
     bool fails = n < 0 && errno != EAGAIN && errno != EINTR;
     t->out_at += n > 0 ? (size_t)n : 0;
@@ -312,7 +315,9 @@ ssize_t fin_tls_try_read(struct fin_tls *t, void *buffer, size_t size) {
         if (t->error)
             return t->error;
         ERR_clear_error();
+        size_t before = t->out_end + t->behind_end;
         int r, why = SSL_get_error(t->ssl, SSL_read_ex(t->ssl, buffer, size, &n));
+        t->has_answers |= t->out_end + t->behind_end > before;
         if (why == SSL_ERROR_NONE || why == SSL_ERROR_WANT_READ) {
             fin_tls_send_some(t); // what it answered
             drop_buffers(t);

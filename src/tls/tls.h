@@ -15,7 +15,7 @@ struct fin_tls {
     int in_error; // of the socket, until somebody has heard of it
     bool begun, ready, ended, in_eof;
     bool in_more; // the last receive got all that it had room for
-    bool has_data; // of the program's, in what is to be sent
+    bool has_data, has_answers; // in what is to be sent: the program's, and of reads
     struct fin_mutex reading, sending;
     struct fin_event received; // advanced when there is more, or nobody receives any more
     size_t in_at, in_end, out_at, out_end, out_size, behind_end, behind_size;
@@ -45,8 +45,8 @@ int fin_tls_flushed(struct fin_tls *t, int r);
 void fin_tls_leave_sending(struct fin_tls *t, int r); // t->sending; that is given up then
 
 // The same. Pre: t->reading is held.
-// As much as can be sent without waiting. Returns whether there is more, which nobody else is sending: as soon as there is
-// room for it, it is to be called again.
+// As much as can be sent without waiting. Returns whether there is more, which nobody else is sending, or may not send to
+// its end: as soon as there is room for it, it is to be called again.
 bool fin_tls_send_some(struct fin_tls *t);
 // One attempt to take data. Returns as fin_tls_read; -EAGAIN: something is to be received into t->in first. It seldom
 // blocks: where OpenSSL's answers to the peer have no room.

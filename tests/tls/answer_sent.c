@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
 // What a read answers for OpenSSL, here with a certificate that the server asks for after the handshake, may find the socket
 // full of data that was written before. Once the peer has read that, the answer is sent, though the client only reads: with
-// a stack or without.
+// a stack or without, and also where somebody else was sending then, and was cancelled.
 #include "pair.h"
 
 #include <fin/sync.h>
@@ -11,6 +11,7 @@ enum { CHUNK = 1000, MOST = 10000 };
 static struct pair p;
 static char data[CHUNK], answer[8];
 static int fits; // writes
+static size_t written;
 static struct fin_event asked;
 
 static void connected(void) {
@@ -56,7 +57,7 @@ static void serve(void *unused) {
     CHECK_EQ(SSL_verify_client_post_handshake(server), 1);
     CHECK_EQ(fin_tls_write(p.server, "?", 1), 1); // after what asks
     fin_event_await_nc(&asked, 1);
-    while (n < (size_t)fits * CHUNK) {
+    while (n < written) {
         CHECK((r = fin_tls_read(p.server, buffer, sizeof buffer)) > 0);
         n += (size_t)r;
     }
@@ -84,12 +85,24 @@ static void reads_on(void *unused, int result) {
     CHECK(false);
 }
 
-static void asks(bool with_stack) {
+static void writes_more(void *unused) {
+    (void)unused;
+    fin_timeout(20 * FIN_MS) {
+        CHECK_EQ(fin_tls_write(p.client, data, CHUNK), CHUNK); // it is taken
+    }
+    CHECK(fin_timed_out());
+    written += CHUNK;
+}
+
+static void asks(bool with_stack, bool with_other) {
     connected();
     fin_event_init(&asked);
     for (int i = 0; i < fits; i++)
         CHECK_EQ(fin_tls_write(p.client, data, CHUNK), CHUNK);
+    written = (size_t)fits * CHUNK;
     fin_finish {
+        if (with_other)
+            fin_async_call(writes_more, NULL);
         fin_async_call(serve, NULL);
         CHECK_EQ(fin_tls_read(p.client, answer, 1), 1);
         CHECK_EQ(answer[0], '?');
@@ -101,6 +114,8 @@ static void asks(bool with_stack) {
         } else {
             CHECK(fin_async_cont(reads_on, NULL, 0) != NULL);
         }
+        if (with_other)
+            CHECK_EQ(fin_sleep(40 * FIN_MS), 0);
         fin_event_advance(&asked, 1);
     }
     pair_close(&p);
@@ -109,7 +124,7 @@ static void asks(bool with_stack) {
 int main(void) {
     alarm(20);
     measure();
-    asks(true);
-    asks(false);
+    for (int i = 0; i < 4; i++)
+        asks(i & 1, i & 2);
     return 0;
 }
