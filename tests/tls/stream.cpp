@@ -32,6 +32,13 @@ static void fill(int fd) {
             continue;
 }
 
+FIN_BLOCKING static void shake(fin::tls_stream &s, fin::tls_stream &peer) {
+    fin::finish([&](fin::scope &scope) {
+        scope.async([&]() FIN_BLOCKING { CHECK_EQ(s.accept(), 0); });
+        CHECK_EQ(peer.connect("localhost"), 0);
+    });
+}
+
 // ---- with a stack
 
 FIN_BLOCKING static void echoes(fin::tls_stream s, bool closes, int expected) {
@@ -166,10 +173,7 @@ FIN_BLOCKING static void assigned() {
     two t, other;
     std::string_view line;
     fin::tls_stream s(servers, t.take(0)), peer(clients, t.take(1));
-    fin::finish([&](fin::scope &scope) {
-        scope.async([&]() FIN_BLOCKING { CHECK_EQ(s.accept(), 0); });
-        CHECK_EQ(peer.connect("localhost"), 0);
-    });
+    shake(s, peer);
     CHECK_EQ(s.out.write("flushed\n"), 0);
     s = fin::tls_stream(servers, other.take(0));
     CHECK_EQ(s.fd.get(), other.fd[0]);
@@ -177,10 +181,7 @@ FIN_BLOCKING static void assigned() {
     CHECK(line == "flushed");
     CHECK_EQ(peer.in.line(line), -ECONNABORTED);
     fin::tls_stream there(clients, other.take(1));
-    fin::finish([&](fin::scope &scope) {
-        scope.async([&]() FIN_BLOCKING { CHECK_EQ(s.accept(), 0); });
-        CHECK_EQ(there.connect("localhost"), 0);
-    });
+    shake(s, there);
     CHECK_EQ(s.out.write("more\n"), 0);
     CHECK_EQ(s.shutdown(), 0);
     CHECK_EQ(there.in.line(line), 0);
@@ -217,10 +218,7 @@ FIN_BLOCKING static void peer_vanishes(bool writes) {
     two t;
     fin::tls_stream s(servers, t.take(0)), peer(clients, t.take(1));
     std::string_view line;
-    fin::finish([&](fin::scope &scope) {
-        scope.async([&]() FIN_BLOCKING { CHECK_EQ(s.accept(), 0); });
-        CHECK_EQ(peer.connect("localhost"), 0);
-    });
+    shake(s, peer);
     peer.fd = fin::descriptor();
     int error = s.in.line(line); // it had not read the tickets, or it had
     CHECK(error == -ECONNRESET || error == -ECONNABORTED);
@@ -317,10 +315,7 @@ FIN_BLOCKING static void closes_in_vain(bool by_coroutine) {
     two t;
     int fd = t.fd[0];
     fin::tls_stream s(servers, t.take(0)), peer(clients, t.take(1));
-    fin::finish([&](fin::scope &scope) {
-        scope.async([&]() FIN_BLOCKING { CHECK_EQ(s.accept(), 0); });
-        CHECK_EQ(peer.connect("localhost"), 0);
-    });
+    shake(s, peer);
     fill(fd);
     CHECK_EQ(s.out.write("pending"), 0);
     fin::finish([&](fin::scope &scope) {
