@@ -79,9 +79,10 @@ int fin_tls_read_on(struct fin_tls *t, void *buffer, size_t bytes, struct fin_mo
                     size_t size);
 
 // Writes at most 16 KiB, one record. Returns the count when all of it has been given to the socket, or when cancelled
-// meanwhile. If only a part has come of a message from the peer that is not data, such as a ticket for a session, it first
-// waits for the rest, as fin_tls_shutdown does: OpenSSL takes nothing before that. Blocking. -ENOTCONN before the handshake,
-// -EPIPE after fin_tls_shutdown.
+// meanwhile, or when it cannot be sent for now (-EMFILE, -ENOMEM ...), which fin_tls_flush then says. If only a part has
+// come of a message from the peer that is not data, such as a ticket for a session, it first waits for the rest, as
+// fin_tls_shutdown does: OpenSSL takes nothing before that. Blocking. -ENOTCONN before the handshake, -EPIPE after
+// fin_tls_shutdown.
 FIN_BLOCKING ssize_t fin_tls_write(struct fin_tls *t, const void *data, size_t size);
 FIN_BLOCKING ssize_t fin_tls_write_nc(struct fin_tls *t, const void *data, size_t size);
 
