@@ -168,9 +168,10 @@ int fin_chan_look(struct fin_chan *c, bool deep) {
         return found;
     if (deep || rx->unread)
         fin_bell_empty(rx); // then the ring: what was sent comes before the end
-    if (rx->broken)
+    if (rx->broken) {
         found = FIN_CHAN_HAS_ENDED;
-    else if (ump_look(rx) != 0)
+        in_not_quick(c); // or who is told of it would receive a message, and be told no more
+    } else if (ump_look(rx) != 0)
         found = FIN_CHAN_HAS_MESSAGE;
     else if (rx->gone)
         found = FIN_CHAN_HAS_ENDED;
