@@ -168,10 +168,10 @@ int fin_chan_look(struct fin_chan *c, bool deep) {
         return found;
     if (deep || rx->unread)
         fin_bell_empty(rx); // then the ring: what was sent comes before the end
-    if (rx->broken) {
+    bool has_message = ump_look(rx) != 0;
+    if (rx->broken && !(c->in.quick && has_message)) // then the quick half gives it, and the end is told of after that
         found = FIN_CHAN_HAS_ENDED;
-        in_not_quick(c); // or who is told of it would receive a message, and be told no more
-    } else if (ump_look(rx) != 0)
+    else if (has_message)
         found = FIN_CHAN_HAS_MESSAGE;
     else if (rx->gone)
         found = FIN_CHAN_HAS_ENDED;

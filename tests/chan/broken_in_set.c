@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-2-Clause
 // A peer that breaks the rules while its messages lie in the ring: where it is a waitset that finds that out, the handler,
-// which is told once of an end, hears of it, and not of a message.
+// which is told once of an end, hears of it, after what it has received.
 #include "by_hand.h"
 
 enum { FLOOD = 200 }; // rings, more than there may be
