@@ -171,7 +171,8 @@ int fin_chan_look(struct fin_chan *c, bool deep) {
     bool has_message = ump_look(rx) != 0;
     if (rx->broken && !(c->in.quick && has_message)) { // then the quick half gives it, and the end is told of after that
         found = FIN_CHAN_HAS_ENDED;
-        in_not_quick(c); // who is told of it hears of it, and not of a message that comes now
+        if (!rx->denied)
+            in_not_quick(c); // who is told of it hears of it, and not of a message that comes now
     } else if (has_message)
         found = FIN_CHAN_HAS_MESSAGE;
     else if (rx->gone)
