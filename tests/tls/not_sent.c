@@ -6,7 +6,7 @@
 
 #include "pair.h"
 
-enum { SIZE = 4000 };
+enum { SIZE = 16000 }; // of one record: more than fits into a socket with as little room as Linux gives one
 
 static struct pair p;
 static char data[SIZE], space[2 * SIZE];
@@ -44,33 +44,15 @@ static void *writes(void *way) {
     return NULL;
 }
 
-// Fills the socket, with what is whole to the peer.
-static FIN_BLOCKING size_t fill(void) {
-    static char zeros[500];
-    size_t all = 0;
-    for (bool full = false; !full;) {
-        fin_timeout(5 * FIN_MS) {
-            all += (size_t)fin_tls_write(p.server, zeros, sizeof zeros);
-            full = fin_cancelled();
-        }
-    }
-    return all;
-}
-
 static FIN_BLOCKING void one(int way) {
     static char got[1000];
-    int few = 2048;
-    size_t begins = 0, ends = 0, all = SIZE, total = 0;
+    int none = 0;
+    size_t begins = 0, ends = 0, total = 0;
     pthread_t t;
     pair_open(&p, true, 0);
     pair_connect(&p);
-    CHECK_EQ(setsockopt(p.fd[1], SOL_SOCKET, SO_SNDBUF, &few, sizeof few), 0);
+    CHECK_EQ(setsockopt(p.fd[1], SOL_SOCKET, SO_SNDBUF, &none, sizeof none), 0);
     CHECK_EQ(fin_tls_writer_init(&w, p.server, space, sizeof space), 0);
-    all += fill();
-    fin_finish { // as much as makes the record that waits fit, and no more
-        fin_async { CHECK_EQ(fin_tls_flush(p.server), 0); };
-        total += (size_t)fin_tls_read(p.client, got, sizeof got);
-    }
     CHECK_EQ(fin_writer_write(&w, data, SIZE, NULL), 0);
     CHECK_EQ(pthread_create(&t, NULL, writes, (void *)(intptr_t)way), 0);
     CHECK_EQ(pthread_join(t, NULL), 0);
@@ -92,7 +74,7 @@ static FIN_BLOCKING void one(int way) {
     }
     CHECK_EQ(begins, 1);
     CHECK_EQ(ends, 1);
-    CHECK_EQ(total, all);
+    CHECK_EQ(total, SIZE);
     pair_close(&p);
 }
 
