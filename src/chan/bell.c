@@ -72,7 +72,7 @@ void fin_bell_ring_message(struct ump_tx *tx) {
 // The system denies what this end needs: from here on it says so, and its owner can only close it, which wakes the other.
 static void denied(struct ump_rx *rx, int error) {
     rx->broken = true;
-    rx->denied = error;
+    rx->why = error;
 }
 
 void fin_bell_ring_room(struct ump_rx *rx) {

@@ -161,22 +161,20 @@ static bool may_look(struct fin_chan *c) {
     return turn_enter(&c->in.turn);
 }
 
-int fin_chan_look(struct fin_chan *c, bool deep) {
+int fin_chan_look(struct fin_chan *c, bool deep, uint64_t *at) {
     struct ump_rx *rx = &c->in.ump;
     int found = FIN_CHAN_NOTHING;
     if (!may_look(c))
         return found;
     if (deep || rx->unread)
         fin_bell_empty(rx); // then the ring: what was sent comes before the end
-    bool has_message = ump_look(rx) != 0;
-    if (rx->broken && !(c->in.quick && has_message)) { // then the quick half gives it, and the end is told of after that
+    if (rx->broken)
         found = FIN_CHAN_HAS_ENDED;
-        if (!rx->denied)
-            in_not_quick(c); // who is told of it hears of it, and not of a message that comes now
-    } else if (has_message)
+    else if (ump_look(rx) != 0)
         found = FIN_CHAN_HAS_MESSAGE;
     else if (rx->gone)
         found = FIN_CHAN_HAS_ENDED;
+    *at = rx->tail;
     turn_leave(&c->in.turn);
     return found;
 }

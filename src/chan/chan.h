@@ -54,6 +54,7 @@ struct fin_chan {
     struct in in;
     struct shared_map *map;
     struct fin_waitset_source watch; // its place in a waitset
+    uint64_t told_at;                // `in.ump.tail` when that told the end: watch.told
     struct fin_link link;            // in the list of all ends
     int sockets[FIN_CHAN_SOCKETS];   // -1: none. The child of a fork closes them
     struct fin_rpc *rpc;             // that it has become the end of
@@ -122,9 +123,9 @@ void fin_chan_trace(const struct fin_chan *c, bool sends);
 // An end that is opened or closed: a trace that begins finds all that there are. 0 or -ENOMEM.
 int fin_chan_trace_add(struct fin_chan *c);
 void fin_chan_trace_remove(struct fin_chan *c);
-// chan.c: what a receiver would find. Told by whoever may receive; `deep`: looks at the socket, too.
+// chan.c: what a receiver would find, and where it stands. Told by whoever may receive; `deep`: looks at the socket, too.
 enum { FIN_CHAN_NOTHING, FIN_CHAN_HAS_MESSAGE, FIN_CHAN_HAS_ENDED };
-int fin_chan_look(struct fin_chan *c, bool deep);
+int fin_chan_look(struct fin_chan *c, bool deep, uint64_t *at);
 
 // dispatch.c: the sender has rung, or the source was triggered. Its latch is held, which keeps it in its set.
 void fin_waitset_rung(struct fin_waitset_source *s);

@@ -36,13 +36,14 @@ static void to_group(struct fin_waitset *w, struct fin_waitset_source *s, int gr
     fin_waitset_enlist(w, s, group);
 }
 
-// Its end is told once.
+// Its end is told once; but again where the handler has got a message, and not the end: one that came in between.
 static bool has_event(struct fin_waitset_source *s, bool deep) {
+    uint64_t at = 0;
     if (!s->chan)
         return s->triggered;
-    int found = fin_chan_look(s->chan, deep || s->triggered);
+    int found = fin_chan_look(s->chan, deep || s->triggered, &at);
     s->triggered = false;
-    return found == FIN_CHAN_HAS_MESSAGE || (found == FIN_CHAN_HAS_ENDED && !s->told);
+    return found == FIN_CHAN_HAS_MESSAGE || (found == FIN_CHAN_HAS_ENDED && !(s->told && s->chan->told_at == at));
 }
 
 static bool steps_look(struct fin_waitset *w, struct fin_waitset_source *s) {
@@ -267,7 +268,7 @@ struct fin_waitset_source *fin_waitset_find(struct fin_waitset *w, bool all) {
     if (!s)
         return NULL;
     s->triggered = false;
-    s->told = s->chan && fin_chan_look(s->chan, false) == FIN_CHAN_HAS_ENDED;
+    s->told = s->chan && fin_chan_look(s->chan, false, &s->chan->told_at) == FIN_CHAN_HAS_ENDED;
     if (s->told && w->monitor)
         fin_waitset_signal(w, s, false);
     return s;

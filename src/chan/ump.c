@@ -117,10 +117,12 @@ size_t fin_ump_acknowledge(struct ump_rx *rx, size_t size) {
 
 bool fin_ump_arrived(struct ump_rx *rx) { return ump_look(rx) != 0 || rx->broken; }
 
-int fin_ump_end_of(const struct ump_rx *rx) {
+// Whoever has heard of the end receives nothing after it, whatever the peer may write then.
+int fin_ump_end_of(struct ump_rx *rx) {
     if (!rx->gone)
         return -EAGAIN;
-    return __atomic_load_n(&rx->peer->closed, __ATOMIC_RELAXED) ? -ESHUTDOWN : -ECONNRESET;
+    rx->broken = true;
+    return rx->why = __atomic_load_n(&rx->peer->closed, __ATOMIC_RELAXED) ? -ESHUTDOWN : -ECONNRESET;
 }
 
 bool fin_ump_arm(struct ump_rx *rx) {

@@ -114,13 +114,13 @@ struct ump_rx {
     int fd;
     bool alone; // this and the next three are looked at as one word: plainly_here in lmp.h
     bool watched;                // in a waitset, and no handler runs: it arms and disarms
-    bool gone, broken;           // the sender is; it wrote what cannot be
+    bool gone, broken;           // the sender is; nothing is received any more
     bool unread;                 // what the socket has told is not all taken
     uint8_t parcels;            // descriptors that have come before their messages; in the last place one too many
     uint8_t counts[UMP_PLACES]; // of the descriptors in them
     bool lacking[UMP_PLACES];   // not all of them could be had
     int fds[UMP_PLACES][UMP_FDS];
-    int denied;        // why it is broken, where the system denies what it needs; or 0: -EPROTO
+    int why;           // it is broken: what the system denies, or the end that was told; 0: what the sender wrote cannot be
     bool asks;         // it may ask for fences: one thread has this end
     uint64_t fences;   // UMP_FENCES while it does, or 0
     uint64_t armed_at; // `tail` when it armed last, and what was skipped since

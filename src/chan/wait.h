@@ -20,9 +20,9 @@ bool fin_ump_barriers(void);
 bool fin_ump_refresh(struct ump_tx *tx, uint32_t lines);
 void fin_ump_no_receiver(struct ump_tx *tx, int why);
 
-static inline int fin_ump_broken(const struct ump_rx *rx) { return !rx->broken ? 0 : rx->denied ? rx->denied : -EPROTO; }
+static inline int fin_ump_broken(const struct ump_rx *rx) { return !rx->broken ? 0 : rx->why ? rx->why : -EPROTO; }
 bool fin_ump_arrived(struct ump_rx *rx); // a message, or what makes every call fail
-int fin_ump_end_of(const struct ump_rx *rx);   // why nothing comes any more; -EAGAIN while the sender lives
+int fin_ump_end_of(struct ump_rx *rx);   // why nothing comes any more, for who is told of it; -EAGAIN while the sender lives
 // Is a barrier to follow? One serves many that were armed. After that the ring must be looked at again.
 bool fin_ump_arm(struct ump_rx *rx);
 void fin_ump_barrier(void);
