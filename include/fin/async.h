@@ -19,6 +19,8 @@
 //                                    the innermost enclosing finish, and that with the label, for those who are elsewhere in
 //                                    the thread: a struct fin_finish_block *, which is valid while the block lasts
 //     fin_cancel_block(block);       as fin_cancel, of that block. Does not block. (In C++: the fin::scope itself.)
+//     fin_async_in(block, fn, arg);  as fin_async_eager_call, in that block, which has not ended: for a callback, say, that
+//                                    a loop inside of the block calls. Of the calling thread. (In C++: the fin::scope.)
 //
 // An async belongs to the innermost finish block that is written around it. An async directly inside the body of another
 // belongs to the same block. It may outlive that body (rule Async-2), so it must not use the body's own locals after the
@@ -273,6 +275,9 @@ void fin_checked_code_does_not_run_(void);
 #define fin_block_as(label) ((struct fin_finish_block *)fin_cancel_as_needs_fin_finish_as_##label)
 // Of the calling thread. Does not block.
 static inline void fin_cancel_block(struct fin_finish_block *block) { fin_cancel_block_(block); }
+FIN_INLINE_ void fin_async_in(struct fin_finish_block *block, void (*fn)(void *), void *arg) {
+    fin_eager_call_with_(block, fn, arg, FIN_FINISH_APART);
+}
 #endif
 #endif
 

@@ -46,6 +46,9 @@ enum { FIN_CONT_STATE = 40 }; // bytes of state at most
 // and with FIN_ELIDE: it has no sequential form.
 #define fin_async_cont(cont, state, size) fin_cont_start_(FIN_CONT_BLOCK_, cont, state, size)
 
+// The same in a finish block that the caller knows, as fin_async_in of <fin/async.h>. C only; C++ has the fin::scope.
+#define fin_async_cont_in(block, cont, state, size) fin_cont_start_(FIN_CONT_IN_(block), cont, state, size)
+
 // The same from a continuation: the new AWE is in the finish block of the running AWE, beside it, as an async directly
 // inside its body would be. (This is how an accept loop without a stack starts its connections.) NULL also if the running
 // AWE is not explicit.
@@ -154,9 +157,13 @@ static inline int fin_switch_context(fin_cont *cont, const void *state, size_t s
 
 #if defined(FIN_ELIDE)
 #define FIN_CONT_BLOCK_ fin_async_cont_has_no_sequential_form
+#define FIN_CONT_IN_(block) fin_async_cont_has_no_sequential_form
 #elif defined(__cplusplus)
 #define FIN_CONT_BLOCK_ ((void)fin_async_must_be_inside_fin_finish, ::fin::detail::raw_of(fin_owner_))
 #else
 #define FIN_CONT_BLOCK_ ((void)fin_async_must_be_inside_fin_finish, (struct fin_finish_block *)(uintptr_t)fin_owner_)
+#endif
+#ifndef FIN_ELIDE
+#define FIN_CONT_IN_(block) (block)
 #endif
 #endif

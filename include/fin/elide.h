@@ -26,6 +26,7 @@ struct fin_finish_block;
 #define fin_this_block() ((void)fin_cancel_must_be_inside_fin_finish, (struct fin_finish_block *)0)
 #define fin_block_as(label) ((void)fin_cancel_as_needs_fin_finish_as_##label, (struct fin_finish_block *)0)
 static inline void fin_cancel_block(struct fin_finish_block *block) { (void)block; }
+#define fin_async_in(block, fn, arg) ((void)(block), (fn)(arg))
 #endif
 
 #ifdef __cplusplus

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// A finish block that is cancelled by who is not in it: a function that knows it by its address cancels that block, what it
-// contains, and nothing else.
+// A finish block and who is not in it: a function that knows it by its address cancels that block, what it contains, and
+// nothing else; or starts asyncs in it.
 #include <string.h>
 
 #include <fin.h>
@@ -100,7 +100,84 @@ static void its_own(void) {
     }
 }
 
+// The loop of a library that knows nothing of Fin: it calls back, and returns.
+static void loop(void (*callback)(int n), int times) {
+    for (int i = 0; i < times; i++)
+        callback(i);
+}
+
+static struct fin_finish_block *work;
+static int ended;
+
+static FIN_BLOCKING void works(void *number) {
+    int n = (int)(intptr_t)number;
+    if (n % 2 == 0)
+        CHECK_EQ(fin_sleep(FIN_MS), n == 4 ? -ECANCELED : 0);
+    ended++;
+    if (n < 100 && n % 3 == 0)
+        fin_async_in(work, works, (void *)(intptr_t)(n + 100)); // the body that starts it ends first
+}
+
+static void step(void *number, int unused) {
+    (void)unused;
+    works(*(void **)number);
+    fin_cont_end();
+}
+
+static void on_event(int n) {
+    void *number = (void *)(intptr_t)n;
+    if (n == 5)
+        CHECK(fin_async_cont_in(work, step, &number, sizeof number) != NULL);
+    else
+        fin_async_in(work, works, number);
+}
+
+static void callbacks(void) {
+    ended = 0;
+    fin_finish {
+        work = fin_this_block();
+        loop(on_event, 4);
+        CHECK(ended < 4);
+        fin_finish { // of the callback's caller: not the one that they are in
+            loop(on_event, 2);
+        }
+        CHECK(ended < 6);
+    }
+    CHECK_EQ(ended, 6 + 3); // 0 twice, 3
+    fin_finish {
+        work = fin_this_block();
+        on_event(4);
+        on_event(5);
+        fin_cancel_block(work);
+    }
+    CHECK_EQ(ended, 9 + 2);
+}
+
+// In the block of one AWE by another, while its owner waits at its end.
+static void of_another(void) {
+    static bool closing;
+    ended = 0;
+    fin_finish {
+        fin_async {
+            fin_finish {
+                work = fin_this_block();
+                fin_async_call(works, (void *)2);
+                closing = true;
+            }
+            CHECK_EQ(ended, 3);
+        };
+        CHECK(closing);
+        fin_finish {
+            fin_async_in(work, works, (void *)1);
+            fin_async_in(work, works, (void *)10);
+        }
+        CHECK_EQ(ended, 1);
+    }
+}
+
 int main(void) {
+    callbacks();
+    of_another();
     idle_ones_end();
     nested();
     its_own();

@@ -41,6 +41,7 @@ int main(void) {
         fin_async_call(called, "call");
         fin_async_eager { LOG("eager "); };
         fin_async_eager_call(called, "eager_call");
+        fin_async_in(fin_this_block(), called, "in");
         fin_finish_nc {
             fin_cancel();
             fin_cancel_as(outer);
@@ -60,6 +61,6 @@ int main(void) {
     }
     CHECK(!fin_timed_out());
     CHECK_EQ(asked, 2);
-    CHECK_LOG("b0 e0 n0 b1 n1 b2 e2 n2 call eager eager_call ");
+    CHECK_LOG("b0 e0 n0 b1 n1 b2 e2 n2 call eager eager_call in ");
     return 0;
 }
