@@ -19,6 +19,7 @@
 #include <fin/chan.h>
 #include <fin/chan_on.h>
 #include <fin/cont.h>
+#include <fin/embed.h>
 #include <fin/finish_on.h>
 #include <fin/fixed.h>
 #include <fin/io.h>

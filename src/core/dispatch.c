@@ -178,20 +178,45 @@ static void sleep_or_look(struct fin_runtime *rt, bool look) {
 }
 
 // The flag goes up before the last look at the inbox and for alerts, and only we take it down: a waker that pushed before
-// that look is seen by it, one that pushed after it sees the flag. (models/sleep.pml, full.pml)
-static void wait_for_work(struct fin_runtime *rt) {
-    const bool trims = fin_stack_trim(rt); // and goes on with that, unless there is something to do by now
+// that look is seen by it, one that pushed after it sees the flag. (models/sleep.pml, full.pml) False: it has been woken.
+static bool fall_asleep(struct fin_runtime *rt) {
     __atomic_store_n(&rt->asleep, 1, __ATOMIC_SEQ_CST);
 #ifdef __aarch64__
     __atomic_thread_fence(__ATOMIC_SEQ_CST); // says the same again, for an emulator that lets the load pass the store
 #endif
-    if (__atomic_load_n(&rt->inbox, __ATOMIC_SEQ_CST) == NULL && !__atomic_load_n(&rt->alerted, __ATOMIC_SEQ_CST))
-        sleep_or_look(rt, trims);
+    return __atomic_load_n(&rt->inbox, __ATOMIC_SEQ_CST) == NULL && !__atomic_load_n(&rt->alerted, __ATOMIC_SEQ_CST);
+}
+
+static void wake_up(struct fin_runtime *rt) {
     __atomic_store_n(&rt->asleep, 0, __ATOMIC_RELAXED);
     fin_drain_inbox(rt);
     if (fin_traced(rt))
         fin_trace_looked(rt, &rt->queue);
     handle_alert(rt);
+}
+
+static void wait_for_work(struct fin_runtime *rt) {
+    const bool trims = fin_stack_trim(rt); // and goes on with that, unless there is something to do by now
+    if (fall_asleep(rt))
+        sleep_or_look(rt, trims);
+    wake_up(rt);
+}
+
+// The flag stays up while the other loop runs. What is heard by the look itself has been told by then.
+bool fin_sleep_outside(struct fin_runtime *rt) {
+    if (!fin_link_empty(&rt->queue))
+        return false;
+    if (fall_asleep(rt)) {
+        sleep_or_look(rt, true);
+        if (fin_link_empty(&rt->queue) && fin_link_empty(&rt->starved) && fall_asleep(rt)) {
+            rt->expects = FIN_EXPECTS_MORE;
+            return true;
+        }
+    }
+    wake_up(rt);
+    if (FIN_UNLIKELY(rt->hungry))
+        fin_cont_feed(rt);
+    return false;
 }
 
 // On the scheduler stack: looks at the other sources of work, sleeps while there is none, then runs the first AWE.

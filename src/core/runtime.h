@@ -192,6 +192,8 @@ void fin_drain_inbox(struct fin_runtime *rt);
 bool fin_take_lost(struct fin_runtime *rt, struct fin_awe *a);
 void fin_look(struct fin_runtime *rt); // at other threads' and the kernel's events. Resumes nobody
 void fin_look_now(struct fin_runtime *rt); // the same where nobody is queued, and the thread does not sleep next
+// Looks at these, and is about to sleep in a loop that is not ours: true. False: somebody can run. The running AWE calls it.
+bool fin_sleep_outside(struct fin_runtime *rt);
 bool fin_serves_alert(struct fin_runtime *rt); // does the running AWE?
 // Now and then for who never has to wait, however often he asks: events are handled, and all others have a turn.
 static inline FIN_BLOCKING void fin_let_others_run(void) {

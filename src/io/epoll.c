@@ -206,6 +206,8 @@ static void handle(struct io *io, int ms) {
                 eventfd_t value;
                 eventfd_read(io->wake_fd, &value);
                 fin_io_woken(io);
+            } else if (events[i].data.fd == io->embed.timer) {
+                fin_embed_timed(io);
             } else {
                 ready(io, events[i].data.fd, events[i].events);
             }

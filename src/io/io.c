@@ -131,6 +131,7 @@ static void close_lost(int fd) { close(fd); }
 static void end(struct fin_poller *p) {
     struct io *io = (struct io *)p;
     io->ending = true;
+    fin_embed_end(io);
     fin_io_offload_end(io);
     io->backend->end(io);
     while (!fin_link_empty(&io->owned)) {
@@ -194,11 +195,15 @@ static const char *why_in_vain(struct io *io, int error) {
     return io->features;
 }
 
-static int choose(struct io *io) {
+static const char embedded[] = "epoll, because the thread's loop is not Fin's (fin/embed.h)";
+
+static int choose(struct io *io, bool embeds) {
     const char *want = getenv("FIN_IO");
     io->small = want && strcmp(want, "small") == 0;
     int error;
-    if (want && strcmp(want, "epoll") == 0) {
+    if (embeds) {
+        io->name = embedded;
+    } else if (want && strcmp(want, "epoll") == 0) {
         io->name = "epoll, because of FIN_IO=epoll";
     } else {
         io->backend = &fin_io_uring;
@@ -228,6 +233,7 @@ static void forget_parent(void) {
             fin_uring_forked(io);
         close(io->wake_fd);
         close(io->fd);
+        fin_embed_end(io);
         io->parents = true;
         io->rt->kept = NULL;
         ios = io->next;
@@ -248,7 +254,7 @@ int fin_io_watch_forks(void) {
     return fin_watch_forks(&watched, forget_parent);
 }
 
-static int begin(struct fin_runtime *rt) {
+static int begin(struct fin_runtime *rt, bool embeds) {
     int error = fin_io_watch_forks();
     struct io *io = error ? NULL : io_of(rt);
     if (!io)
@@ -262,6 +268,7 @@ static int begin(struct fin_runtime *rt) {
     fin_io_woken(io); // a late waker writes from here on, which is an event too many
     io->timers = (struct timers){0};
     io->slack = 0;
+    io->embed.timer = -1;
     io->ending = false;
     io->can = (struct can){0};
     fin_link_init(&io->owned);
@@ -269,7 +276,7 @@ static int begin(struct fin_runtime *rt) {
     fin_link_init(&io->accepts);
     fin_link_init(&io->jobs);
     fin_link_init(&io->awaited);
-    error = choose(io);
+    error = choose(io, embeds);
     if (error != 0) {
         close_wake(io);
         return error;
@@ -283,9 +290,34 @@ static int begin(struct fin_runtime *rt) {
 
 int fin_io_begin(struct io **io) {
     struct fin_runtime *rt = fin_here();
-    int error = rt->poller ? 0 : begin(rt);
+    int error = rt->poller ? 0 : begin(rt, false);
     *io = (struct io *)rt->poller;
     return error;
+}
+
+static int to_epoll(struct io *io) {
+    if (!fin_uring_empty(io))
+        return -EBUSY;
+    struct uring ring = io->uring;
+    int fd = io->fd, error = fin_io_epoll.begin(io);
+    io->lacks = NULL;
+    if (error != 0) {
+        io->uring = ring;
+        io->fd = fd;
+        return error;
+    }
+    fin_uring_unmap(&ring.ring);
+    io->can = (struct can){0};
+    io->backend = &fin_io_epoll;
+    io->name = embedded;
+    return 0;
+}
+
+int fin_io_begin_epoll(struct io **io) {
+    struct fin_runtime *rt = fin_here();
+    int error = rt->poller ? 0 : begin(rt, true);
+    *io = (struct io *)rt->poller;
+    return error || (*io)->backend == &fin_io_epoll ? error : to_epoll(*io);
 }
 
 void fin_owned_add(struct owned *o, struct io *io, void (*lost)(struct owned *)) {

@@ -117,6 +117,12 @@ struct held {
     uint32_t room, free;
 };
 
+// For a loop that is not ours: embed.c.
+struct embed {
+    int timer;    // in the epoll; -1 where there is no such loop
+    uint64_t due; // when it goes off
+};
+
 // The I/O of a thread. It is never freed, because a waker may be late: the next thread that has the same runtime takes it
 // over, and may find itself woken for nothing.
 struct io {
@@ -150,6 +156,7 @@ struct io {
         struct epoll epoll;
     };
     int fd; // of the ring or the epoll, -1 while there is none
+    struct embed embed;
     struct io *next;
     int wake_fd;
     uint32_t woken __attribute__((aligned(64))); // who puts this up writes wake_fd, and who reads that lowers it
@@ -287,6 +294,11 @@ static inline void fin_io_resume(struct io *io, struct waiter *w, int result) { 
 }
 void fin_io_wake(struct io *io);              // any thread
 void fin_io_wake_others(const struct io *io);
+// io.c: as fin_io_begin; the thread uses an epoll from now on. -EBUSY where something is in its ring, or registered with it.
+int fin_io_begin_epoll(struct io **io);
+// embed.c
+void fin_embed_timed(struct io *io); // the timer has gone off
+void fin_embed_end(struct io *io);   // the thread ends, or another process goes on with it
 void fin_io_woken(struct io *io);             // wake_fd was read
 uint32_t fin_io_events(const struct call *c); // what it waits for; 0 where it is not to wait
 // What a cancelled connect comes to: 0 where the socket is connected all the same, or -ECANCELED.

@@ -134,6 +134,7 @@ static const struct call {
     CALL(dup, EMFILE, 0, NULL),
     CALL(dup3, EBUSY, 0, NULL),
     CALL(epoll_create1, EMFILE, 0, NULL),
+    CALL(timerfd_create, EMFILE, 0, NULL),
     CALL(eventfd2, EMFILE, 0, NULL),
     CALL(memfd_create, EMFILE, 0, NULL),
     CALL(openat, EMFILE, 0, NULL),
@@ -221,7 +222,7 @@ static const int passes[] = {
     SYS_clock_gettime, SYS_restart_syscall, SYS_rt_sigaction, SYS_rt_sigpending, SYS_rt_sigprocmask, SYS_rt_sigreturn,
     SYS_rt_sigtimedwait, SYS_getpid, SYS_gettid, SYS_getppid, SYS_kill, SYS_tgkill, SYS_pidfd_send_signal, SYS_prctl,
     SYS_set_robust_list, SYS_set_tid_address, SYS_RSEQ, SYS_getrandom, SYS_uname, SYS_lseek, SYS_getsockname,
-    SYS_getpeername, SYS_getsockopt, SYS_shutdown, SYS_setsid, SYS_setpgid, SYS_wait4, SYS_faccessat2,
+    SYS_timerfd_settime, SYS_getpeername, SYS_getsockopt, SYS_shutdown, SYS_setsid, SYS_setpgid, SYS_wait4, SYS_faccessat2,
 #ifdef SYS_access
     SYS_alarm, SYS_access, SYS_unlink, SYS_rmdir,
 #else

@@ -17,7 +17,7 @@ NO_POINTS = {
         pthread_rwlock_init pthread_rwlock_rdlock pthread_rwlock_trywrlock pthread_rwlock_unlock
         pthread_self pthread_setname_np pthread_sigmask raise sched_yield setpgid setsid shutdown
         sigaction __sigaction sigaddset sigdelset
-        sigemptyset sigfillset sigismember signal sigpending sigprocmask sigtimedwait sysconf
+        sigemptyset sigfillset sigismember signal sigpending sigprocmask sigtimedwait sysconf timerfd_settime
         io_uring_queue_exit io_uring_unregister_buf_ring
         __libc_current_sigrtmax __libc_current_sigrtmin''',
     'where it fails a read is made again (src/io/again.c)': 'timerfd_gettime',

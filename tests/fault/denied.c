@@ -33,6 +33,8 @@ static const struct call {
     CALL(pipe2, ""),
     CALL(dup3, ""),
     CALL(epoll_create1, "processes"),
+    CALL(timerfd_create, ""),
+    CALL(timerfd_settime, ""),
     CALL(eventfd2, "processes"),
     CALL(memfd_create, ""),
     CALL(fcntl, ""),

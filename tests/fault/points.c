@@ -115,6 +115,7 @@ POINT(int, socketpair, (int domain, int type, int protocol, int *fd), (domain, t
 POINT(int, pipe2, (int *fd, int flags), (fd, flags), -1, EMFILE, 0)
 POINT(int, accept4, (int fd, struct sockaddr *a, socklen_t *n, int flags), (fd, a, n, flags), -1, EMFILE, EINTR)
 POINT(int, epoll_create1, (int flags), (flags), -1, EMFILE, 0)
+POINT(int, timerfd_create, (int clock, int flags), (clock, flags), -1, EMFILE, 0)
 POINT(int, eventfd, (unsigned value, int flags), (value, flags), -1, EMFILE, 0)
 POINT(int, memfd_create, (const char *name, unsigned flags), (name, flags), -1, EMFILE, 0)
 POINT(int, epoll_ctl, (int e, int op, int fd, struct epoll_event *event), (e, op, fd, event), -1, ENOSPC, 0)

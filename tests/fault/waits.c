@@ -1,7 +1,11 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// What blocks in the core: many stacks, explicit continuations that sleep and read, ids, time limits, cancellation.
+// What blocks in the core: many stacks, explicit continuations that sleep and read, ids, time limits, cancellation; and a
+// thread that sleeps in another's loop.
 #define _GNU_SOURCE
+#include <poll.h>
+
 #include <fin/awe_id.h>
+#include <fin/embed.h>
 #include <fin/on.h>
 
 #include "fault.h"
@@ -89,7 +93,27 @@ static void sleep_long(void *unused) {
     fine(r == -ECANCELED ? 0 : r);
 }
 
+static void sleep_shortly(void *unused) {
+    (void)unused;
+    fine(fin_sleep(1000));
+    ended++;
+}
+
+static void embedded(void) {
+    struct pollfd p = {.fd = fin_embed_fd(), .events = POLLIN};
+    if (!fine(p.fd))
+        return;
+    ended = 0;
+    fin_finish {
+        fin_async_call(sleep_shortly, NULL);
+        while (!ended && fine(fin_embed_run()))
+            if (!ended)
+                poll(&p, 1, 1000);
+    }
+}
+
 void scenario(void) {
+    embedded();
     many_stacks();
     explicit();
     ids();

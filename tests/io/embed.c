@@ -1,0 +1,312 @@
+// SPDX-License-Identifier: BSD-2-Clause
+// A loop that is not Fin's, around poll(2), which knows of AWEs no more than a descriptor: they get all that they wait for.
+#include <fcntl.h>
+#include <poll.h>
+#include <sys/epoll.h>
+#include <sys/resource.h>
+#include <sys/wait.h>
+
+#include <fin.h>
+
+#include "check.h"
+#include "net.h"
+
+static int done, rounds;
+
+static bool readable(int ms) {
+    struct pollfd p = {.fd = fin_embed_fd(), .events = POLLIN};
+    CHECK(p.fd >= 0);
+    int n = poll(&p, 1, ms);
+    CHECK(n == 0 || p.revents == POLLIN);
+    return n == 1;
+}
+
+// Callbacks, if there were any, come between poll and fin_embed_run.
+static FIN_BLOCKING void loop_until(int all) {
+    for (rounds = 0; done < all; rounds++) {
+        CHECK_EQ(fin_embed_run(), 0);
+        if (done < all)
+            CHECK(readable(20000));
+    }
+}
+
+static FIN_BLOCKING void sleeps(void *ms) {
+    CHECK_EQ(fin_sleep((uint64_t)(uintptr_t)ms * FIN_MS), 0);
+    done++;
+}
+
+static FIN_BLOCKING void is_cancelled(void *unused) {
+    (void)unused;
+    CHECK_EQ(fin_sleep(60 * FIN_S), -ECANCELED);
+    done++;
+}
+
+// A time that comes, and one that is taken back once, is all that wakes the loop.
+static void times(void) {
+    done = 0;
+    fin_finish {
+        for (uintptr_t ms = 9; ms > 0; ms--)
+            fin_async_call(sleeps, (void *)ms);
+        loop_until(9);
+    }
+    CHECK(rounds <= 3 * 9);
+    done = 0;
+    fin_finish {
+        fin_async_call(is_cancelled, NULL);
+        CHECK_EQ(fin_embed_run(), 0);
+        fin_async {
+            fin_timeout(60 * FIN_S) {
+                CHECK_EQ(fin_sleep(2 * FIN_MS), 0);
+            }
+            fin_cancel();
+        };
+        loop_until(1);
+    }
+    CHECK(rounds <= 4);
+    CHECK_EQ(fin_embed_run(), 0);
+    CHECK(!readable(0));
+}
+
+static int pair[2];
+
+static FIN_BLOCKING void echoes(void *unused) {
+    char c[8];
+    (void)unused;
+    for (ssize_t n; (n = fin_recv(pair[0], c, sizeof c, 0)) > 0;)
+        CHECK_EQ(fin_send(pair[0], c, (size_t)n, 0), n);
+    done++;
+}
+
+static void descriptors(void) {
+    char c;
+    struct pollfd p[2];
+    stream_pair(pair);
+    p[1] = (struct pollfd){.fd = pair[1], .events = POLLIN};
+    fin_finish {
+        done = 0;
+        fin_async_call(echoes, NULL);
+        CHECK_EQ(fin_embed_run(), 0);
+        CHECK(!readable(0)); // nothing is to be done
+        for (int i = 0; i < 50; i++) {
+            CHECK_EQ(write(pair[1], "x", 1), 1);
+            p[0] = (struct pollfd){.fd = fin_embed_fd(), .events = POLLIN};
+            do {
+                CHECK(poll(p, 2, 20000) > 0);
+                CHECK_EQ(fin_embed_run(), 0);
+            } while (!(p[1].revents & POLLIN));
+            CHECK_EQ(read(pair[1], &c, 1), 1);
+        }
+        CHECK_EQ(fin_embed_run(), 0);
+        CHECK(!readable(0));
+        CHECK_EQ(shutdown(pair[1], SHUT_WR), 0);
+        loop_until(1);
+    }
+    close(pair[0]);
+    close(pair[1]);
+}
+
+static struct fin_event event = FIN_EVENT_INIT;
+static struct fin_finish_block *work;
+
+static FIN_BLOCKING void waits(void *count) {
+    CHECK_EQ(fin_event_await(&event, (uintptr_t)count), 0);
+    done++;
+}
+
+static void advances(void *unused) {
+    (void)unused;
+    fin_event_advance(&event, 1);
+}
+
+static void computes(void *result) { *(int *)result = 7; }
+
+// What callbacks do to AWEs, and what others do: threads, the pool.
+static void callbacks(void) {
+    struct fin_thread_handle t;
+    static int result;
+    event = (struct fin_event)FIN_EVENT_INIT;
+    done = 0;
+    fin_finish {
+        work = fin_this_block();
+        fin_async_in(work, waits, (void *)1);
+        fin_async_in(work, waits, (void *)2);
+        fin_async {
+            CHECK_EQ(fin_offload(computes, &result), 0);
+            done++;
+        };
+        CHECK_EQ(fin_embed_run(), 0);
+        fin_event_advance(&event, 1);
+        loop_until(2);
+        CHECK_EQ(result, 7);
+        CHECK_EQ(fin_thread_start(&t, advances, NULL), 0);
+        loop_until(3);
+        fin_thread_join_nc(&t);
+        fin_async_in(work, waits, (void *)3);
+        CHECK_EQ(fin_sleep(FIN_MS), 0); // the loop waits for a callback that blocks; AWEs run meanwhile
+        fin_async_in(work, advances, NULL);
+        loop_until(4);
+    }
+    CHECK_EQ(done, 4);
+}
+
+// Who never stops does not keep the loop from its own.
+static void busy(void) {
+    static bool stop;
+    done = 0;
+    fin_finish {
+        fin_async {
+            while (!stop)
+                fin_yield();
+            done++;
+        };
+        for (int i = 0; i < 3; i++) {
+            CHECK_EQ(fin_embed_run(), 0);
+            CHECK(readable(0));
+        }
+        stop = true;
+        loop_until(1);
+    }
+    CHECK_EQ(fin_embed_run(), 0);
+    CHECK(!readable(0));
+}
+
+// In an epoll, as the descriptor of a loop may be.
+static void in_epoll(void) {
+    struct epoll_event e = {.events = EPOLLIN};
+    int around = epoll_create1(EPOLL_CLOEXEC), outer = epoll_create1(EPOLL_CLOEXEC);
+    CHECK_EQ(epoll_ctl(around, EPOLL_CTL_ADD, fin_embed_fd(), &e), 0);
+    CHECK_EQ(epoll_ctl(outer, EPOLL_CTL_ADD, around, &e), 0);
+    done = 0;
+    stream_pair(pair);
+    fin_finish {
+        fin_async_call(sleeps, (void *)2);
+        fin_async_call(echoes, NULL);
+        CHECK_EQ(fin_embed_run(), 0);
+        CHECK_EQ(epoll_wait(outer, &e, 1, 20000), 1);
+        loop_until(1);
+        CHECK_EQ(close(pair[1]), 0);
+        CHECK_EQ(epoll_wait(outer, &e, 1, 20000), 1);
+        loop_until(2);
+    }
+    close(pair[0]);
+    close(around);
+    close(outer);
+}
+
+static int count(void) {
+    int n = 0;
+    for (int fd = 0; fd < 100; fd++)
+        n += fcntl(fd, F_GETFD) >= 0;
+    return n;
+}
+
+static void in_thread(void *fd) {
+    *(int *)fd = fin_embed_fd();
+    CHECK(*(int *)fd >= 0);
+    CHECK_EQ(fin_embed_fd(), *(int *)fd);
+    done = 0;
+    fin_finish {
+        fin_async_call(sleeps, (void *)1);
+        loop_until(1);
+    }
+}
+
+// Each thread has its own, which goes with it.
+static void threads(void) {
+    struct fin_thread_handle t;
+    int before = count(), fd;
+    for (int i = 0; i < 3; i++) {
+        CHECK_EQ(fin_thread_start(&t, in_thread, &fd), 0);
+        fin_thread_join_nc(&t);
+        CHECK(fd != fin_embed_fd());
+        CHECK_EQ(count(), before);
+    }
+}
+
+static void of_a_child(void) {
+    int status, before = fin_embed_fd();
+    done = 0;
+    fin_finish {
+        fin_async_call(sleeps, (void *)5);
+        CHECK_EQ(fin_embed_run(), 0);
+        pid_t child = fork();
+        if (child == 0) {
+            int fd;
+            CHECK(fin_embed_fd() >= 0);
+            in_thread(&fd);
+            _exit(0);
+        }
+        CHECK_EQ(waitpid(child, &status, 0), child);
+        CHECK_EQ(status, 0);
+        loop_until(1);
+    }
+    CHECK_EQ(fin_embed_fd(), before);
+}
+
+static FIN_BLOCKING void receives(void *unused) {
+    char c;
+    (void)unused;
+    CHECK_EQ(fin_recv(pair[0], &c, 1, 0), 1);
+    done++;
+}
+
+// What waits goes on waiting, whatever is said.
+static void asked_late(void *unused) {
+    (void)unused;
+    done = 0;
+    stream_pair(pair);
+    fin_finish {
+        fin_async_call(receives, NULL);
+        fin_async_call(sleeps, (void *)1);
+        int fd = fin_embed_fd(), run = fin_embed_run();
+        CHECK(fd == -EBUSY ? run == -EBUSY : fd >= 0 && run == 0);
+        CHECK_EQ(write(pair[1], "x", 1), 1);
+    }
+    CHECK_EQ(done, 2);
+    done = 0;
+    fin_finish {
+        fin_async_call(sleeps, (void *)1);
+        loop_until(1);
+    }
+    close(pair[0]);
+    close(pair[1]);
+}
+
+// The process has none left for it, or one too few.
+static void has_none(void *unused) {
+    struct rlimit before, few;
+    (void)unused;
+    CHECK_EQ(fin_sleep(1), 0); // the thread has what it needs for itself
+    int own = count(), lowest = dup(0);
+    close(lowest);
+    CHECK_EQ(getrlimit(RLIMIT_NOFILE, &before), 0);
+    for (int more = 0; more < 2; more++) {
+        few = (struct rlimit){(rlim_t)(lowest + more), before.rlim_max};
+        CHECK_EQ(setrlimit(RLIMIT_NOFILE, &few), 0);
+        int fd = fin_embed_fd(), run = fin_embed_run();
+        CHECK_EQ(setrlimit(RLIMIT_NOFILE, &before), 0);
+        CHECK(more || (fd == -EMFILE && run == -EMFILE)); // where it is an epoll already one is enough
+        if (fd >= 0)
+            return;
+        CHECK_EQ(count(), own);
+    }
+    CHECK(fin_embed_fd() >= 0);
+}
+
+int main(void) {
+    struct fin_thread_handle t;
+    CHECK(fin_embed_fd() >= 0); // first
+    CHECK(strstr(fin_io_backend(), "epoll, because"));
+    times();
+    descriptors();
+    callbacks();
+    busy();
+    in_epoll();
+    threads();
+    of_a_child();
+    CHECK_EQ(fin_thread_start(&t, asked_late, NULL), 0);
+    fin_thread_join_nc(&t);
+    CHECK_EQ(fin_thread_start(&t, has_none, NULL), 0);
+    fin_thread_join_nc(&t);
+    return 0;
+}
