@@ -6,11 +6,14 @@
 //     ...
 //     fin_embed_run();           // and each time before it sleeps: uv_prepare_t, the prepare of a GSource, and so on
 //
-// The AWE that runs the loop is one among those of its thread. The others run while it is in fin_embed_run, and at no other
-// time, unless a callback of the loop blocks, for which the loop waits as it does for a callback that calls read(2). What
-// callbacks do that does not block, such as fin_async_in, fin_schedule, fin_event_advance or fin_cancel_block, needs no more
-// than that fin_embed_run is called before the loop sleeps. The other AWEs do not call the loop. Its end is that of the
-// finish block around it, where that is to be cancelled first: docs/callbacks.md has a whole program.
+// The AWE that runs the loop, one of the thread's, calls fin_embed_run; the others run meanwhile, and otherwise only where a
+// callback starts one (fin_async_in: until it waits) or itself waits. For that the loop stands still, as for a callback that
+// calls read(2). What callbacks do that does not wait, such as fin_async_in, fin_schedule, fin_event_advance or
+// fin_cancel_block, needs no more than that fin_embed_run is called before the loop sleeps. docs/callbacks.md has a whole
+// program.
+//
+// FIN_HELD_MS does not look at the callbacks. In a thread with a monitored waitset (fin/alert.h) messages of other processes
+// are signals, which interrupt the loop's system calls (EINTR).
 #ifndef FIN_EMBED_H
 #define FIN_EMBED_H
 
@@ -23,16 +26,14 @@ extern "C" {
 // The calling thread's descriptor: poll(2), an epoll or a loop says that it can be read (POLLIN, not edge triggered) when
 // fin_embed_run has something to do: I/O has come to its end, a time is over, or another thread has woken an AWE or raised
 // an alert. It is the same until the thread ends, which closes it; the program only waits for it. The child of a fork asks
-// for another. The thread's I/O goes through that from then on, which is an epoll, and not through an io_uring, whose own
-// descriptor does not tell of everything. So this is to be the thread's first call of I/O or time; the end of a ring may
-// interrupt the next call of the loop as a signal does (EINTR). Does not block. Returns the descriptor; -EBUSY where AWEs of
-// the thread wait for I/O in a ring, or something is open or registered there; -EMFILE, -ENFILE, -ENOMEM; or what denies
-// one, as -EPERM or -ENOSYS.
+// for another. It is an epoll, through which the thread's I/O goes: an io_uring's own descriptor does not tell of
+// everything. So this comes before the thread's first call of I/O or time. Does not block. Returns the descriptor; -EBUSY
+// where the thread has an io_uring by now; -EMFILE, -ENFILE, -ENOMEM; or what denies one, as -EPERM or -ENOSYS.
 int fin_embed_fd(void);
 
-// Runs the calling thread's other AWEs, and hands what they ask for to the system, without waiting for anything: until nobody can
-// run any more, or for about a millisecond, and then the descriptor can be read at once. Blocking, in that others run; not
-// cancelled. Returns 0, or an error as fin_embed_fd.
+// Runs the calling thread's other AWEs, and hands what they ask for to the system, without waiting for anything: until
+// nobody can run any more, or for about a millisecond, and then the descriptor can be read at once. Blocking, in that
+// others run; not cancelled. Returns 0, or an error as fin_embed_fd.
 FIN_BLOCKING int fin_embed_run(void);
 
 #ifdef __cplusplus

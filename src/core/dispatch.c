@@ -202,13 +202,17 @@ static void wait_for_work(struct fin_runtime *rt) {
     wake_up(rt);
 }
 
+void fin_wake_outside(struct fin_runtime *rt) { __atomic_store_n(&rt->asleep, 0, __ATOMIC_RELAXED); }
+
 // The flag stays up while the other loop runs. What is heard by the look itself has been told by then.
 bool fin_sleep_outside(struct fin_runtime *rt) {
+    handle_alert(rt);
     if (!fin_link_empty(&rt->queue))
         return false;
+    const bool trims = fin_stack_trim(rt);
     if (fall_asleep(rt)) {
         sleep_or_look(rt, true);
-        if (fin_link_empty(&rt->queue) && fin_link_empty(&rt->starved) && fall_asleep(rt)) {
+        if (fin_link_empty(&rt->queue) && fin_link_empty(&rt->starved) && !trims && fall_asleep(rt)) {
             rt->expects = FIN_EXPECTS_MORE;
             return true;
         }

@@ -194,6 +194,7 @@ void fin_look(struct fin_runtime *rt); // at other threads' and the kernel's eve
 void fin_look_now(struct fin_runtime *rt); // the same where nobody is queued, and the thread does not sleep next
 // Looks at these, and is about to sleep in a loop that is not ours: true. False: somebody can run. The running AWE calls it.
 bool fin_sleep_outside(struct fin_runtime *rt);
+void fin_wake_outside(struct fin_runtime *rt); // it does so no longer
 bool fin_serves_alert(struct fin_runtime *rt); // does the running AWE?
 // Now and then for who never has to wait, however often he asks: events are handled, and all others have a turn.
 static inline FIN_BLOCKING void fin_let_others_run(void) {

@@ -114,9 +114,9 @@ struct fin_finish_block *fin_stack_more_(struct fin_thread *t) {
 }
 
 // Gives the memory of a portion of the spare stacks back, not of the hottest. True: there is more to give. Called when the
-// thread has nothing to run, on the scheduler stack. They are kept apart, so one that is taken again is known to have
-// memory, however many were in use between two calls. To touch new memory costs more than what mostly runs on a stack: who
-// takes them again at once keeps them until OFTEN is over.
+// thread has nothing to run. They are kept apart, so one that is taken again is known to have memory, however many were in
+// use between two calls. To touch new memory costs more than what mostly runs on a stack: who takes them again at once keeps
+// them until OFTEN is over.
 bool fin_stack_trim(struct fin_runtime *rt) {
     size_t spares = rt->thread.spares;
     if (spares <= HOT)

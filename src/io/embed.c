@@ -77,18 +77,18 @@ static uint64_t first_due(const struct io *io) {
 }
 
 int fin_embed_run(void) {
-    struct io *io;
-    int error = of_thread(&io);
-    if (error != 0)
-        return error;
     uint64_t begun = fin_now();
-    do {
+    for (;;) {
+        struct io *io;
+        fin_wake_outside(fin_here());
         fin_yield();
-        if (fin_sleep_outside(io->rt)) {
-            wake_at(&io->embed, first_due(io));
+        int error = of_thread(&io); // another in the child of a fork: by who ran
+        if (error != 0)
+            return error;
+        bool sleeps = fin_sleep_outside(io->rt);
+        if (sleeps || fin_now() - begun >= TURN) {
+            wake_at(&io->embed, sleeps ? first_due(io) : 1);
             return 0;
         }
-    } while (fin_now() - begun < TURN);
-    wake_at(&io->embed, 1); // at once
-    return 0;
+    }
 }

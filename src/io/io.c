@@ -16,6 +16,7 @@
 #include "io/uring.h"
 
 static struct io *ios; // all that ever existed
+static const struct fin_runtime *embeds; // in the child of a fork: where the parent did (embed.c)
 
 // The threads that have a runtime one after the other have the same.
 static struct io *io_of(struct fin_runtime *rt) {
@@ -26,7 +27,7 @@ static struct io *io_of(struct fin_runtime *rt) {
         return NULL;
     memset(io, 0, sizeof *io);
     io->rt = rt;
-    io->wake_fd = io->fd = -1;
+    io->wake_fd = io->fd = io->embed.timer = -1;
     io->woken = 1; // until it has a wake_fd, who wakes all writes nothing
     rt->kept = &io->poller;
     io->next = __atomic_load_n(&ios, __ATOMIC_RELAXED);
@@ -195,14 +196,12 @@ static const char *why_in_vain(struct io *io, int error) {
     return io->features;
 }
 
-static const char embedded[] = "epoll, because the thread's loop is not Fin's (fin/embed.h)";
-
-static int choose(struct io *io, bool embeds) {
+static int choose(struct io *io, bool embedded) {
     const char *want = getenv("FIN_IO");
     io->small = want && strcmp(want, "small") == 0;
     int error;
-    if (embeds) {
-        io->name = embedded;
+    if (embedded) {
+        io->name = "epoll, because the thread's loop is not Fin's (fin/embed.h)";
     } else if (want && strcmp(want, "epoll") == 0) {
         io->name = "epoll, because of FIN_IO=epoll";
     } else {
@@ -225,6 +224,8 @@ static void forget_parent(void) {
     fin_reaper_forked();
     fin_position_forked();
     struct io *here = fin_self ? (struct io *)fin_rt(fin_self)->poller : NULL;
+    if (here && here->embed.timer >= 0)
+        embeds = here->rt;
     if (here)
         fin_rt(fin_self)->poller = NULL;
     while (ios) {
@@ -254,7 +255,7 @@ int fin_io_watch_forks(void) {
     return fin_watch_forks(&watched, forget_parent);
 }
 
-static int begin(struct fin_runtime *rt, bool embeds) {
+static int begin(struct fin_runtime *rt, bool embedded) {
     int error = fin_io_watch_forks();
     struct io *io = error ? NULL : io_of(rt);
     if (!io)
@@ -268,7 +269,6 @@ static int begin(struct fin_runtime *rt, bool embeds) {
     fin_io_woken(io); // a late waker writes from here on, which is an event too many
     io->timers = (struct timers){0};
     io->slack = 0;
-    io->embed.timer = -1;
     io->ending = false;
     io->can = (struct can){0};
     fin_link_init(&io->owned);
@@ -276,7 +276,7 @@ static int begin(struct fin_runtime *rt, bool embeds) {
     fin_link_init(&io->accepts);
     fin_link_init(&io->jobs);
     fin_link_init(&io->awaited);
-    error = choose(io, embeds);
+    error = choose(io, embedded || rt == embeds);
     if (error != 0) {
         close_wake(io);
         return error;
@@ -295,29 +295,11 @@ int fin_io_begin(struct io **io) {
     return error;
 }
 
-static int to_epoll(struct io *io) {
-    if (!fin_uring_empty(io))
-        return -EBUSY;
-    struct uring ring = io->uring;
-    int fd = io->fd, error = fin_io_epoll.begin(io);
-    io->lacks = NULL;
-    if (error != 0) {
-        io->uring = ring;
-        io->fd = fd;
-        return error;
-    }
-    fin_uring_unmap(&ring.ring);
-    io->can = (struct can){0};
-    io->backend = &fin_io_epoll;
-    io->name = embedded;
-    return 0;
-}
-
 int fin_io_begin_epoll(struct io **io) {
     struct fin_runtime *rt = fin_here();
     int error = rt->poller ? 0 : begin(rt, true);
     *io = (struct io *)rt->poller;
-    return error || (*io)->backend == &fin_io_epoll ? error : to_epoll(*io);
+    return error || (*io)->backend == &fin_io_epoll ? error : -EBUSY;
 }
 
 void fin_owned_add(struct owned *o, struct io *io, void (*lost)(struct owned *)) {

@@ -294,7 +294,7 @@ static inline void fin_io_resume(struct io *io, struct waiter *w, int result) { 
 }
 void fin_io_wake(struct io *io);              // any thread
 void fin_io_wake_others(const struct io *io);
-// io.c: as fin_io_begin; the thread uses an epoll from now on. -EBUSY where something is in its ring, or registered with it.
+// io.c: as fin_io_begin, of an epoll. -EBUSY where the thread has a ring.
 int fin_io_begin_epoll(struct io **io);
 // embed.c
 void fin_embed_timed(struct io *io); // the timer has gone off

@@ -442,22 +442,6 @@ static void drop_unseen(struct io_uring_sq *sq) {
     }
 }
 
-static void disarm(struct io *io) {
-    if (io->uring.wake_armed)
-        fin_io_wake(io);
-    while (io->uring.wake_armed)
-        enter(io, -1);
-}
-
-// Nothing is in it then, and nobody has anything registered with it.
-bool fin_uring_empty(struct io *io) {
-    const struct uring *u = &io->uring;
-    if (u->in_flight > u->wake_armed || u->slots || io->files || !fin_link_empty(&io->owned))
-        return false;
-    disarm(io);
-    return u->in_flight == 0;
-}
-
 // Nothing may be in flight when the memory of the thread goes away, and no read of wake_fd: who closes it might wait for
 // what that has taken (models/late.pml). Where AWEs are left that wait, all is cancelled, and again what was between two
 // places: kernels before 5.19 cannot, and leave that to the ring's own end.
@@ -465,7 +449,10 @@ static void end(struct io *io) {
     struct uring *u = &io->uring;
     drop_unseen(&u->ring.sq);
     bool left = u->in_flight > u->wake_armed;
-    disarm(io);
+    if (u->wake_armed)
+        fin_io_wake(io);
+    while (u->wake_armed)
+        enter(io, -1);
     for (unsigned tries = 0; u->in_flight && io->can.cancel_all; tries += tries < MOST_TRIES) {
         struct io_uring_sqe *e = fin_uring_entry(io);
         io_uring_prep_cancel64(e, 0, IORING_ASYNC_CANCEL_ANY | IORING_ASYNC_CANCEL_ALL);

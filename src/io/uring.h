@@ -74,7 +74,6 @@ FIN_BLOCKING int fin_uring_call(struct io *io, const struct call *c);
 
 // setup.c
 int fin_uring_begin(struct io *io); // 0 or a negative errno: there is no ring, or one that is too old
-bool fin_uring_empty(struct io *io); // uring.c
 int fin_uring_map(struct io_uring *ring, unsigned entries, struct io_uring_params *p); // 0 or a negative errno
 void fin_uring_unmap(struct io_uring *ring);
 // In the child of a fork, which shares the queues with its parent: they become memory of its own, and to the child all

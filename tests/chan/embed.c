@@ -47,9 +47,13 @@ static FIN_BLOCKING void dispatches(void *set) {
         continue;
 }
 
+static void one_step(void *unused) { (void)unused; }
+
+// A step makes the thread look at the lines of its messages (fin/alert.h), as long as it does not sleep.
 static FIN_BLOCKING void loop_until(const int *count) {
     struct pollfd p = {.fd = fin_embed_fd(), .events = POLLIN};
     while (*count < MESSAGES) {
+        fin_monitored_step(one_step, NULL);
         CHECK_EQ(fin_embed_run(), 0);
         if (*count < MESSAGES)
             CHECK_EQ(poll(&p, 1, 20000), 1);
