@@ -21,6 +21,16 @@ static inline bool readable(int ms) {
     return n == 1;
 }
 
+// Nothing is to be done any more, at once or after a few turns, where the machine gave the thread no time.
+static inline FIN_BLOCKING void settle(void) {
+    for (int i = 0; i < 100; i++) {
+        CHECK_EQ(fin_embed_run(), 0);
+        if (!readable(0))
+            return;
+    }
+    CHECK(!readable(0));
+}
+
 // Callbacks, if there were any, come between poll and fin_embed_run.
 static inline FIN_BLOCKING void loop_until(int all) {
     for (rounds = 0; done < all; rounds++) {

@@ -30,7 +30,7 @@ static void child_of(const char *variable, void (*fn)(void *), int ms) {
     CHECK(fin_embed_fd() >= 0);
     fin_finish {
         fin_async_call(fn, NULL);
-        CHECK_EQ(fin_embed_run(), 0);
+        settle();
         CHECK(!readable(ms));
         fin_event_advance(&event, 1);
         loop_until(1);
