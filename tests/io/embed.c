@@ -149,7 +149,8 @@ static void in_epoll(void) {
         fin_async_call(sleeps, (void *)2);
         fin_async_call(echoes, NULL);
         CHECK_EQ(fin_embed_run(), 0);
-        CHECK_EQ(epoll_wait(outer, &e, 1, 20000), 1);
+        if (done == 0) // the machine may have taken its time in between
+            CHECK_EQ(epoll_wait(outer, &e, 1, 20000), 1);
         loop_until(1);
         CHECK_EQ(close(pair[1]), 0);
         CHECK_EQ(epoll_wait(outer, &e, 1, 20000), 1);
