@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-2-Clause
 // The thread sleeps in a loop that is not ours, which waits for the epoll that the thread would sleep in itself. There is a
-// timer in that, for the first time that is due. (A ring's descriptor would not do: it tells nobody of work that is deferred
-// until the thread enters the kernel, nor does an eventfd of the ring's where it is another eventfd that has become ready.
-// Without deferred work the loop's own epoll_wait(2) would be interrupted.)
+// timer in that, for the first time that is due. (A ring's descriptor would not do. On Linux 6.18 it tells nobody of work
+// that is deferred until the thread enters the kernel, nor does an eventfd of the ring's where it is another eventfd that
+// has become ready; and without deferred work the loop's own epoll_wait(2) is interrupted.)
 #include <fin/embed.h>
 
 #include <sys/epoll.h>

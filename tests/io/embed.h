@@ -3,13 +3,11 @@
 #ifndef FIN_TESTS_IO_EMBED_H
 #define FIN_TESTS_IO_EMBED_H
 
-#include <fcntl.h>
 #include <poll.h>
-#include <unistd.h>
 
 #include <fin.h>
 
-#include "check.h"
+#include "process.h"
 
 static int done, rounds;
 
@@ -43,13 +41,6 @@ static inline FIN_BLOCKING void loop_until(int all) {
 static inline FIN_BLOCKING void sleeps(void *ms) {
     CHECK_EQ(fin_sleep((uint64_t)(uintptr_t)ms * FIN_MS), 0);
     done++;
-}
-
-static inline int count(void) {
-    int n = 0;
-    for (int fd = 0; fd < 100; fd++)
-        n += fcntl(fd, F_GETFD) >= 0;
-    return n;
 }
 
 static inline void in_thread(void *fd) {

@@ -1,9 +1,6 @@
 // SPDX-License-Identifier: BSD-2-Clause
 // What the reports say of a thread that sleeps in a loop that is not Fin's: of an AWE which a callback woke, and which holds
 // the thread, they tell; nothing is stuck that a callback may still wake.
-#include <string.h>
-#include <sys/wait.h>
-
 #include "embed.h"
 
 static struct fin_event event = FIN_EVENT_INIT;
